@@ -1,0 +1,63 @@
+"""The errors this project raises on purpose, and the exit status each one means.
+
+    KafkaChaosError
+    ├── UsageError          the caller asked for something that cannot be: exit status 254
+    └── HarnessError        the harness or its surroundings failed: exit status 255
+        ├── WaitTimeout     a named condition did not hold within its limit; says what was seen
+        └── FaultUnproved   a fault was injected but nothing outside shows that it took effect
+
+A `UsageError`'s message is one line: what is wrong, where, and what to do. Everything else that reaches the top of
+the program is a bug and is shown with its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Final
+
+EXIT_AS_DOCUMENTED: Final = 0
+EXIT_CONTRADICTED: Final = 1
+EXIT_UNKNOWN: Final = 2
+EXIT_USAGE: Final = 254
+EXIT_ERROR: Final = 255
+
+
+class KafkaChaosError(Exception):
+    """Root of the errors raised on purpose."""
+
+    exit_status: int = EXIT_ERROR
+
+
+class UsageError(KafkaChaosError):
+    """Bad input, or a machine that lacks what is needed. The message is one line with the way out."""
+
+    exit_status = EXIT_USAGE
+
+
+class HarnessError(KafkaChaosError):
+    """The harness, or the machine under it, failed: nothing can be said about Kafka."""
+
+    exit_status = EXIT_ERROR
+
+
+class WaitTimeout(HarnessError):
+    """A condition was waited for and did not come within its limit."""
+
+
+class FaultUnproved(HarnessError):
+    """A fault was injected and no outside evidence shows that it took effect: the run is unknown."""
+
+    exit_status = EXIT_UNKNOWN
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") -> UsageError:
+    """The error for a name that does not exist, with the nearest ones that do.
+
+    >>> str(unknown_name("scenario", "double-failovr", ["double-failover", "baseline"]))
+    "there is no scenario 'double-failovr'; did you mean double-failover?"
+    """
+    choices = sorted(known)
+    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5) or [c for c in choices if name and name in c][:3]
+    advice = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(choices)}"
+    return UsageError(f"there is no {kind} {name!r}; {advice}" + (f" ({hint})" if hint else ""))
