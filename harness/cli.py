@@ -1,0 +1,403 @@
+"""The command line: `kafka-chaos run | matrix | suite | check | report | list | setup | doctor | clean`.
+
+Every command ends with one of the statuses of harness/errors.py: 0 all as documented, 1 unexpected or not reproduced, 2
+unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when everything started has been
+removed. What a person reads goes to stderr as it happens; results go to stdout, as JSON with `--json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+from harness.errors import EXIT_ERROR, EXIT_USAGE, KafkaChaosError, UsageError
+
+RUNS: Final = Path("runs")
+DEFAULT_SCENARIOS: Final = ("baseline", "double-failover", "follower-reboot", "replica-divergence", "leader-epoch-recovery")
+DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
+EXIT_INTERRUPTED: Final = 130
+PR_SET_PDEATHSIG: Final = 1
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one line and our status for bad usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"kafka-chaos: {message} (see {self.prog} --help)\n")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """Lines of progress, each behind the seconds since the start."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._start = time.monotonic()
+        self._quiet = quiet
+        self._lock = threading.Lock()
+
+    def line(self, text: str) -> None:
+        """Print one line."""
+        if not self._quiet:
+            with self._lock:
+                _say(f"{time.monotonic() - self._start:7.1f} s  {text}")
+
+    def event(self, event: dict[str, Any]) -> None:
+        """Print what a person wants to see of the timeline: steps, faults and their proof, elections."""
+        from harness.report import console
+
+        text = console.progress_line(event)
+        if text:
+            self.line(text)
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, str]:
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--setting {pair!r}: write it as name=value, such as --setting min.insync.replicas=2")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _names(text: Sequence[str]) -> list[str]:
+    return [name for part in text for name in part.replace(",", " ").split()]
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from harness.cluster import settings as known_settings
+    from harness.cluster import versions
+    from harness.judge import Analyst, judge
+    from harness.report import console
+    from harness.runner import Request, execute
+    from harness.scenario import get_scenario
+    from harness.verdict import worst
+
+    chosen, version, overrides = get_scenario(options.scenario), versions.get(options.version), _settings(options.setting)
+    chosen.documented_for(version)
+    known_settings.validate(version, overrides)
+    progress = Progress(quiet=options.quiet)
+    verdicts, results = [], []
+    analyst = None if options.no_check else Analyst(lazy=True)
+    try:
+        for seed in range(options.seed, options.seed + options.repeat):
+            progress.line(f"{chosen.name} on {version.id}, seed {seed}")
+            request = Request(
+                scenario=chosen, version=version, seed=seed, settings=overrides, root=options.runs_dir, keep=options.keep
+            )
+            finished = execute(
+                request,
+                echo=progress.line,
+                listen=progress.event,
+                on_up=analyst.start if analyst else None,
+            )
+            result: dict[str, Any] = {"run_dir": str(finished.run_dir.path)}
+            if analyst is not None:
+                judged = judge(finished.run_dir, analyst)
+                verdicts.append(judged)
+                result |= judged.as_json()
+                progress.line(f"verdict: {judged.verdict}: {'; '.join(judged.reasons)}")
+                if not options.json:
+                    print(console.run_summary(finished.run_dir), flush=True)
+            finished.wait_removed()
+            results.append(result)
+    finally:
+        if analyst is not None:
+            analyst.close()
+    if options.json:
+        print(json.dumps(results[0] if options.repeat == 1 else results))
+    return worst(verdicts).exit_status if verdicts else 0
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    from harness.cluster import docker, images, versions
+    from harness.cluster import settings as known_settings
+    from harness.matrix import Matrix, cells
+    from harness.report import console, html, junit, summary
+    from harness.rundir import write_atomically
+    from harness.scenario import all_scenarios, get_scenario
+    from harness.verdict import read_verdict, worst
+
+    names = _names(options.scenarios)
+    chosen = list(all_scenarios().values()) if names == ["all"] else [get_scenario(name) for name in names]
+    ids = _names(options.versions)
+    wanted_versions = list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
+    overrides = _settings(options.setting)
+    for version in wanted_versions:
+        known_settings.validate(version, overrides)
+    wanted = cells(chosen, wanted_versions, seed=options.seed, repeat=options.repeat)
+    progress = Progress(quiet=options.quiet)
+    client = docker.connect()
+    for version in {v.kafka: v for v in wanted_versions if any(c.version == v.id for c in wanted)}.values():
+        images.ensure_image(version, progress.line)
+    root: Path = options.runs_dir
+    root.mkdir(parents=True, exist_ok=True)
+    client.close()
+    matrix = Matrix(root, overrides, options.jobs, progress.line)
+    done = 0
+
+    def on_verdict(cell: object, judged: Any) -> None:
+        nonlocal done
+        done += 1
+        progress.line(f"[{done}] {cell}: {judged.verdict} ({judged.seconds:.0f} s): {'; '.join(judged.reasons)}")
+
+    runs = list(matrix.run(wanted, on_verdict).values())
+    verdicts = [read_verdict(run_dir) for run_dir in runs]
+    html.write_suite(runs, root / "report.html")
+    junit.write_suite(runs, root / "junit.xml")
+    if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(step_summary).open("a") as file:
+            file.write(summary.markdown(runs))
+    write_atomically(root / "summary.md", summary.markdown(runs))
+    if options.json:
+        print(json.dumps([{"run_dir": str(run.path)} | v.as_json() for run, v in zip(runs, verdicts, strict=True)]))
+    else:
+        print(console.table(runs))
+        print(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
+    return worst(verdicts).exit_status
+
+
+def _check(options: argparse.Namespace) -> int:
+    from harness.judge import Analyst, judge
+    from harness.report import console
+    from harness.rundir import find_runs
+    from harness.verdict import worst
+
+    runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
+    for run_dir in runs:
+        run_dir.read_run()
+    results, verdicts = [], []
+    with Analyst(master=options.master) as analyst:
+        for run_dir in runs:
+            judged = judge(run_dir, analyst)
+            verdicts.append(judged)
+            results.append({"run_dir": str(run_dir.path)} | judged.as_json())
+            if not options.json:
+                print(console.run_summary(run_dir), flush=True)
+    if options.json:
+        print(json.dumps(results[0] if len(results) == 1 else results))
+    return worst(verdicts).exit_status
+
+
+def _report(options: argparse.Namespace) -> int:
+    from harness.report import console, html, junit, table
+    from harness.rundir import find_runs, write_atomically
+    from harness.verdict import read_verdict, worst
+
+    runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
+    judged = [run_dir for run_dir in runs if run_dir.verdict.exists()]
+    if len(judged) < len(runs):
+        _say(f"{len(runs) - len(judged)} of {len(runs)} runs have no verdict and are left out; `kafka-chaos check` judges them")
+    if not judged:
+        raise UsageError("none of these runs has a verdict; `kafka-chaos check` judges them")
+    for run_dir in judged:
+        html.write_run(run_dir)
+        junit.write_run(run_dir)
+    if options.out:
+        html.write_suite(judged, options.out)
+        print(f"report: {options.out}")
+    if options.table:
+        write_atomically(options.table, table.markdown(judged))
+        print(f"table: {options.table}")
+    print(console.table(judged))
+    return worst([read_verdict(run_dir) for run_dir in judged]).exit_status
+
+
+def _list(options: argparse.Namespace) -> int:
+    from harness.cluster import versions
+    from harness.scenario import all_scenarios
+
+    rows = []
+    for made in all_scenarios().values():
+        outcomes: dict[str, Any] = {}
+        for version in versions.ALL:
+            if made.applies.holds(version):
+                documented = made.documented_for(version)
+                outcomes[version.id] = {"required": sorted(documented.required), "allowed": sorted(documented.allowed)}
+        rows.append({"scenario": made.name, "claim": made.claim, "source": made.source, "documented": outcomes})
+    if options.json:
+        known = [{"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java} for v in versions.ALL]
+        print(json.dumps({"scenarios": rows, "versions": known}, indent=1))
+        return 0
+    for row in rows:
+        print(f"{row['scenario']}\n  {row['claim']}\n  source: {row['source']}")
+        by_outcome: dict[str, list[str]] = {}
+        for version_id, outcome in row["documented"].items():
+            text = ", ".join(outcome["required"]) or "none"
+            if outcome["allowed"]:
+                text += f" (allowed: {', '.join(outcome['allowed'])})"
+            by_outcome.setdefault(text, []).append(version_id)
+        for text, ids in by_outcome.items():
+            print(f"  {text}: {' '.join(ids)}")
+        print()
+    print("versions: " + " ".join(v.id for v in versions.ALL))
+    return 0
+
+
+def _setup(options: argparse.Namespace) -> int:
+    from harness.cluster import bootstrap, versions
+
+    ids = _names(options.versions)
+    chosen = list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
+    bootstrap.setup(chosen, Progress().line)
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from harness.cluster import doctor
+
+    checks = doctor.diagnose()
+    if options.json:
+        print(json.dumps([{"name": c.name, "status": c.status, "detail": c.detail, "remedy": c.remedy} for c in checks]))
+    else:
+        for check in checks:
+            print(f"{check.status:8} {check.name}: {check.detail}" + (f" - {check.remedy}" if check.remedy else ""))
+    return EXIT_ERROR if any(check.status == "missing" for check in checks) else 0
+
+
+def _clean(options: argparse.Namespace) -> int:
+    import shutil
+
+    from harness.cluster import docker
+    from harness.rundir import RunDir
+
+    client = docker.connect()
+    leftovers = docker.find_ours(client, only_abandoned=not options.all)
+    removed = docker.remove(leftovers)
+    print(f"removed {len(leftovers.containers)} containers, {len(leftovers.networks)} networks, {len(leftovers.volumes)} volumes")
+    for path in sorted(options.runs_dir.glob("**/run.json")):
+        run_dir = RunDir(path.parent)
+        try:
+            facts = run_dir.read_run()
+        except UsageError as error:
+            _say(f"left alone: {error}")
+            continue
+        if run_dir.data.exists() and (options.all or not docker.owner_lives(str(facts.get("owner")))):
+            shutil.rmtree(run_dir.data, ignore_errors=True)
+            removed += 1
+            print(f"removed the live data of {run_dir.path}")
+    if not removed:
+        print("nothing of ours was left behind")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, action: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(action=action)
+        return sub
+
+    def common(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--setting", action="append", default=[], metavar="K=V", help="override a broker setting; again for more")
+        sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
+        sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
+        sub.add_argument("--json", action="store_true", help="results as JSON on stdout")
+        sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+    run = command("run", _run, "run one scenario on one version")
+    run.add_argument("scenario", metavar="SCENARIO")
+    run.add_argument("--version", required=True, metavar="V", help="a version of `kafka-chaos list`")
+    run.add_argument("--runs-dir", type=Path, default=RUNS, metavar="DIR", help="where run directories go (default runs/)")
+    run.add_argument("--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it")
+    run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
+    common(run)
+
+    for name, text, scenarios, versions, folder in (
+        ("matrix", "run scenarios × versions; finished cells are not run again", None, None, RUNS / "matrix"),
+        ("suite", "run the default suite", DEFAULT_SCENARIOS, DEFAULT_VERSIONS, None),
+    ):
+        sub = command(name, _matrix, text)
+        needed = scenarios is None
+        sub.add_argument("--scenarios", nargs="+", required=needed, default=scenarios, metavar="S", help="names, or all")
+        sub.add_argument("--versions", nargs="+", required=needed, default=versions, metavar="V", help="ids, or all")
+        default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
+        sub.add_argument("--runs-dir", type=Path, default=default, metavar="DIR", help="where the run directories go")
+        sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
+        common(sub)
+
+    check = command("check", _check, "analysis and verdict again, from the files of runs alone")
+    check.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
+    check.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
+    check.add_argument("--json", action="store_true")
+
+    report = command("report", _report, "write the reports of judged runs again")
+    report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
+    report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
+    report.add_argument("--table", type=Path, metavar="FILE", help="the table of what was reproduced, in Markdown")
+
+    listing = command("list", _list, "scenarios, versions, and what is documented for each")
+    listing.add_argument("--json", action="store_true")
+
+    setup = command("setup", _setup, "install or build what is missing: Docker, Java, images")
+    setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")
+
+    doctor = command("doctor", _doctor, "what works here, what is missing, what to do")
+    doctor.add_argument("--json", action="store_true")
+
+    clean = command("clean", _clean, "remove what killed runs left behind; nothing that is not ours")
+    clean.add_argument("--all", action="store_true", help="also what living harnesses own and what was started by hand")
+    clean.add_argument("--runs-dir", type=Path, default=RUNS, metavar="DIR")
+    return parser
+
+
+def _interrupt_once(signum: int, frame: FrameType | None) -> None:
+    """The first signal ends the work; further ones must not end the cleaning up."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _say("removing what was started; a moment, please"))
+    raise KeyboardInterrupt
+
+
+def _die_with_the_matrix() -> None:
+    from harness.matrix import PARENT_VARIABLE
+
+    parent = os.environ.get(PARENT_VARIABLE)
+    if parent is not None:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
+        if os.getppid() != int(parent):
+            raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    options = _parser().parse_args(arguments)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt_once)
+    try:
+        if options.command == "run":
+            _die_with_the_matrix()
+        status: int = options.action(options)
+    except KafkaChaosError as error:
+        _say(f"kafka-chaos: {error}")
+        return error.exit_status
+    except KeyboardInterrupt:
+        _say("kafka-chaos: interrupted; what was started has been removed, what was recorded is kept")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return EXIT_ERROR
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

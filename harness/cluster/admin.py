@@ -1,0 +1,164 @@
+"""Administration of a cluster, old and new, behind one interface.
+
+Brokers before 0.10.1 have no request to create a topic: there the tool of the time wrote the topic's assignment into
+ZooKeeper and the controller acted on it, and so do we. Later brokers are asked by the admin protocol. Where the
+controller sits can be chosen with ZooKeeper only (whoever creates /controller first holds it); with KRaft it is a node
+of its own or the elected voter.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from harness.errors import HarnessError, UsageError, WaitTimeout
+
+if TYPE_CHECKING:
+    from kazoo.client import KazooClient
+
+    from harness.cluster.versions import Version
+    from harness.observers.state import ClusterObserver, PartitionState
+
+REQUEST_TIMEOUT_S: Final = 10.0
+TOPIC_LIMIT_S: Final = 30.0
+PLACE_LIMIT_S: Final = 30.0
+
+
+class Admin(Protocol):
+    """What a scenario may ask of a cluster's administration."""
+
+    def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
+        """Create a topic whose partition p lies on the brokers `replicas[p]`, the preferred leader first."""
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+
+    def describe(self, name: str) -> dict[int, PartitionState]:
+        """The state of each partition as the cluster's metadata has it now."""
+
+    def place_controller(self, broker: int) -> None:
+        """Make this broker the controller. UsageError where that cannot be chosen."""
+
+
+class _Described:
+    """`describe` for every kind of cluster: the observer has the state already."""
+
+    def __init__(self, observer: ClusterObserver) -> None:
+        self._observer = observer
+
+    def describe(self, name: str) -> dict[int, PartitionState]:
+        partitions = self._observer.state.partitions
+        return {partition: state for (topic, partition), state in partitions.items() if topic == name}
+
+
+class ZnodeAdmin(_Described):
+    """Administration through ZooKeeper's nodes, for every broker that has ZooKeeper.
+
+    Layout of the nodes: KAFKA_FACTS of the Kafka sources, `kafka.utils.ZkUtils` (0.8-0.11), `kafka.zk.ZkData` (1.1+).
+    """
+
+    def __init__(self, client: KazooClient, observer: ClusterObserver) -> None:
+        super().__init__(observer)
+        self._client = client
+
+    def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
+        self._client.ensure_path("/config/topics")
+        self._client.create(f"/config/topics/{name}", _json({"version": 1, "config": dict(settings)}))
+        partitions = {str(number): list(brokers) for number, brokers in enumerate(replicas)}
+        self._client.create(f"/brokers/topics/{name}", _json({"version": 1, "partitions": partitions}))
+
+    def delete_topic(self, name: str) -> None:
+        self._client.create(f"/admin/delete_topics/{name}", b"")
+
+    def place_controller(self, broker: int) -> None:
+        """Delete /controller until `broker` is the one that creates it anew."""
+        deadline = time.monotonic() + PLACE_LIMIT_S
+        moves = 0
+        while (holder := self._observer.state.controller) != broker:
+            if time.monotonic() > deadline:
+                raise WaitTimeout(f"broker {broker} did not become the controller in {PLACE_LIMIT_S:.0f} s, {moves} moves; it is {holder}")
+            if holder is not None:
+                epoch = self._observer.state.controller_epoch
+                self._client.delete("/controller")
+                moves += 1
+                self._observer.wait(
+                    lambda state, seen=epoch: state.controller is not None and state.controller_epoch > seen,  # type: ignore[misc]
+                    what="a controller with a higher epoch",
+                    timeout_s=PLACE_LIMIT_S,
+                )
+            else:
+                self._observer.wait(lambda state: state.controller is not None, what="a controller", timeout_s=PLACE_LIMIT_S)
+
+
+class ProtocolAdmin(_Described):
+    """Administration by the admin protocol (topics: KIP-4, 0.10.1 and later)."""
+
+    def __init__(self, bootstrap: str, settings: Mapping[str, str], observer: ClusterObserver) -> None:
+        super().__init__(observer)
+        self._client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2} | dict(settings))
+
+    def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
+        topic = NewTopic(
+            name,
+            num_partitions=len(replicas),
+            replica_assignment=[list(brokers) for brokers in replicas],
+            config=dict(settings),
+        )
+        self._until_done(f"create topic {name}", lambda: self._client.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[name])
+
+    def delete_topic(self, name: str) -> None:
+        self._until_done(f"delete topic {name}", lambda: self._client.delete_topics([name], request_timeout=REQUEST_TIMEOUT_S)[name])
+
+    def place_controller(self, broker: int) -> None:
+        raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")
+
+    def _until_done(self, what: str, ask: Any) -> None:
+        """Ask again while the answer is a passing one: a young cluster has too few brokers, or drops the connection."""
+        deadline = time.monotonic() + TOPIC_LIMIT_S
+        while True:
+            future: Future[Any] = ask()
+            try:
+                future.result(timeout=REQUEST_TIMEOUT_S + 1)
+                return
+            except (KafkaException, TimeoutError) as error:
+                code = error.args[0].name() if isinstance(error, KafkaException) else "timed out"
+                if code == "TOPIC_ALREADY_EXISTS":
+                    return
+                if code in {"INVALID_CONFIG", "POLICY_VIOLATION", "INVALID_TOPIC_EXCEPTION"}:
+                    raise UsageError(f"{what}: the broker refuses: {error.args[0].str()}") from None
+                if time.monotonic() > deadline:
+                    raise HarnessError(f"{what}: not done within {TOPIC_LIMIT_S:.0f} s; last answer: {error}") from None
+
+
+class ZooKeeperAdmin(ZnodeAdmin):
+    """ZooKeeper clusters with the admin protocol: topics by request, the controller by its znode."""
+
+    def __init__(self, client: KazooClient, protocol: ProtocolAdmin, observer: ClusterObserver) -> None:
+        super().__init__(client, observer)
+        self._protocol = protocol
+
+    def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
+        self._protocol.create_topic(name, replicas, settings)
+
+    def delete_topic(self, name: str) -> None:
+        self._protocol.delete_topic(name)
+
+
+def open_admin(version: Version, bootstrap: str, observer: ClusterObserver, zookeeper: KazooClient | None) -> Admin:
+    """The administration that fits the version; `zookeeper` is the observer's client where there is ZooKeeper."""
+    protocol = ProtocolAdmin(bootstrap, version.client_settings, observer) if version.has_create_topics else None
+    if zookeeper is None:
+        if protocol is None:
+            raise HarnessError(f"{version.id} has neither ZooKeeper nor the admin protocol")
+        return protocol
+    return ZooKeeperAdmin(zookeeper, protocol, observer) if protocol else ZnodeAdmin(zookeeper, observer)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()

@@ -1,0 +1,243 @@
+"""One run's cluster: its containers created from compose/, started one by one, removed at the end.
+
+Docker Compose creates network and containers from the same files that a person uses by hand; from then on the engine's
+API starts and stops single nodes, because a scenario cares about their order and compose does not offer that at the
+speed of one call. The rendered compose file goes into the run directory: it brings the same cluster up again.
+
+Nothing here waits for Kafka to be ready: that is asked of the observers, which see what the cluster says of itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from docker.errors import NotFound
+
+from harness.cluster import docker as engine
+from harness.cluster.networks import free_prefixes_here
+from harness.errors import HarnessError, UsageError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from harness.cluster.versions import Version
+    from harness.scenario import ClusterPlan
+
+COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
+CONTROLLER_ID: Final = 100
+KAFKA_PORT: Final = 9092
+NETWORK_ATTEMPTS: Final = 6
+COMPOSE_TIMEOUT_S: Final = 120
+
+STEADY: Final[Mapping[str, str]] = {
+    # Nothing moves unless the scenario moves it.
+    "auto.leader.rebalance.enable": "false",
+    "auto.create.topics.enable": "false",
+    # A follower's high watermark shows in its checkpoint soon after it knows it, so that steps can wait for it.
+    "replica.high.watermark.checkpoint.interval.ms": "200",
+    # A broker that talks to a dead one must give up sooner than the sequence takes.
+    "controller.socket.timeout.ms": "1500",
+}
+
+
+def compose_file(version: Version, plan: ClusterPlan) -> Path:
+    """The file of compose/ that lays out this cluster."""
+    if version.mode == "zookeeper":
+        return COMPOSE / "zookeeper.yml"
+    return COMPOSE / ("kraft-combined.yml" if plan.combined else "kraft.yml")
+
+
+def services(version: Version, plan: ClusterPlan) -> tuple[str, ...]:
+    """The services to create: the one that coordinates first, then the brokers in the order of starting."""
+    brokers = tuple(f"broker-{b}" for b in plan.broker_ids(version.mode))
+    if version.mode == "zookeeper":
+        return ("zookeeper", *brokers)
+    return brokers if plan.combined else (f"controller-{CONTROLLER_ID}", *brokers)
+
+
+def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str, str]) -> dict[str, str]:
+    """The broker properties of a run: ours, the session, the version's pins, the scenario's, the user's; later ones win."""
+    session = plan.session_timeout_ms
+    sessions = (
+        {"zookeeper.session.timeout.ms": str(session), "zookeeper.connection.timeout.ms": "20000"}
+        if version.mode == "zookeeper"
+        else {"broker.session.timeout.ms": str(session), "broker.heartbeat.interval.ms": str(max(session // 8, 100))}
+    )
+    return dict(STEADY) | sessions | dict(version.settings) | dict(plan.settings) | dict(overrides)
+
+
+def environment(
+    *, version: Version, plan: ClusterPlan, settings: Mapping[str, str], run_id: str, prefix: str, data: Path
+) -> dict[str, str]:
+    """The variables that the compose files interpolate (listed at the head of each)."""
+    return {
+        "KAFKA_VERSION": version.kafka,
+        "KAFKA_SETTINGS": ";".join(f"{key}={value}" for key, value in sorted(settings.items())),
+        "CHAOS_SUBNET": prefix,
+        "CHAOS_RUN": run_id,
+        "CHAOS_OWNER": engine.owner(),
+        "CHAOS_DATA": str(data),
+        "CHAOS_SESSION_TIMEOUT_MS": str(plan.session_timeout_ms),
+        # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps them exact.
+        "CHAOS_TICK_MS": str(max(plan.session_timeout_ms // 20, 100)),
+        "CHAOS_UID": str(os.getuid()),
+        "CHAOS_GID": str(os.getgid()),
+        "CHAOS_LOG_TRACE": ",".join(plan.trace),
+    }
+
+
+def _compose(arguments: Sequence[str], variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["docker", "compose", *arguments],
+            env=os.environ | dict(variables),
+            capture_output=True,
+            text=True,
+            timeout=COMPOSE_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            # Ctrl-C is for the harness, which then removes what compose was making.
+            start_new_session=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError("no `docker` command on the PATH; run `make setup` or install Docker") from None
+    except subprocess.TimeoutExpired as error:
+        raise HarnessError(f"docker compose {arguments[0]} took longer than {COMPOSE_TIMEOUT_S} s: {error.stderr!r}") from None
+
+
+def _is_clash(message: str) -> bool:
+    return bool(re.search(r"overlap|already in use|conflicts with|Address already", message, re.IGNORECASE))
+
+
+@dataclass(slots=True)
+class Cluster:
+    """The nodes of one run."""
+
+    client: DockerClient
+    version: Version
+    plan: ClusterPlan
+    run_id: str
+    prefix: str
+    data: Path
+    nodes: dict[str, Node] = field(default_factory=dict)
+    rendering: Future[None] | None = None
+
+    @property
+    def coordinator(self) -> Node:
+        """ZooKeeper, the KRaft controller, or the first combined node."""
+        return next(iter(self.nodes.values()))
+
+    @property
+    def brokers(self) -> dict[int, Node]:
+        """The brokers by id, in the order of starting."""
+        return {node.id: node for name, node in self.nodes.items() if name.startswith("broker-")}
+
+    def node(self, broker_id: int) -> Node:
+        """The node with this broker (or controller) id; HarnessError if the cluster has none."""
+        for node in self.nodes.values():
+            if node.id == broker_id:
+                return node
+        raise HarnessError(f"the cluster has no node with id {broker_id}; it has {sorted(n.id for n in self.nodes.values())}")
+
+    @property
+    def bootstrap(self) -> str:
+        """bootstrap.servers: every broker."""
+        return ",".join(f"{node.address}:{KAFKA_PORT}" for node in self.brokers.values())
+
+    @property
+    def zookeeper(self) -> str:
+        """zookeeper.connect as the host sees it."""
+        return f"{self.coordinator.address}:2181"
+
+    def start(self, *nodes: Node) -> None:
+        """Start these nodes' containers, all at once."""
+        with ThreadPoolExecutor(max_workers=max(1, len(nodes))) as pool:
+            list(pool.map(lambda node: node.container.start(), nodes))
+
+    def remove(self) -> None:
+        """Remove containers and network; what is already gone is fine."""
+        if self.rendering is not None:
+            self.rendering.result()
+        engine.remove(engine.find_ours(self.client, run=self.run_id))
+
+
+def _address(container_name: str, prefix: str) -> tuple[int, str]:
+    if container_name == "zookeeper":
+        return 0, f"{prefix}.10"
+    kind, _, number = container_name.partition("-")
+    return int(number), f"{prefix}.{number if kind == 'controller' else 10 + int(number)}"
+
+
+def create(
+    client: DockerClient,
+    *,
+    version: Version,
+    plan: ClusterPlan,
+    settings: Mapping[str, str],
+    run_id: str,
+    data: Path,
+    rendered: Path,
+) -> Cluster:
+    """Create (not start) the containers of a cluster in a network of its own.
+
+    `data` is the host directory under which every node keeps its files, `rendered` where the resolved compose file goes.
+    Raises HarnessError with Docker's own words if they cannot be created, UsageError if no address range is free.
+    """
+    file, wanted = compose_file(version, plan), services(version, plan)
+    # The containers write as this user, so the directories must exist before Docker makes them as root.
+    for service in wanted:
+        (data / service).mkdir(parents=True, exist_ok=True)
+    refusals: list[str] = []
+    for prefix in free_prefixes_here(client):
+        variables = environment(version=version, plan=plan, settings=settings, run_id=run_id, prefix=prefix, data=data)
+        arguments = ["-p", run_id, "-f", str(file)]
+        result = _compose([*arguments, "create", "--no-build", "--pull", "never", *wanted], variables)
+        if result.returncode == 0:
+            break
+        engine.remove(engine.find_ours(client, run=run_id))
+        refusals.append(f"{prefix}.0/24: {result.stderr.strip().splitlines()[-1] if result.stderr.strip() else '?'}")
+        if not _is_clash(result.stderr):
+            raise HarnessError(f"docker compose could not create the cluster: {result.stderr.strip()[-600:]}")
+        if len(refusals) >= NETWORK_ATTEMPTS:
+            raise UsageError(f"no address range for the cluster's network: {'; '.join(refusals)}; remove unused networks")
+    else:
+        raise UsageError("every range of 172.20.0.0-172.30.255.0 is taken; remove unused Docker networks")
+
+    def render() -> None:
+        text = _compose([*arguments, "config", *wanted], variables)
+        rendered.write_text(text.stdout if text.returncode == 0 else f"# not rendered: {text.stderr}\n")
+
+    pool = ThreadPoolExecutor(max_workers=1)
+    cluster = Cluster(client, version, plan, run_id, prefix, data, rendering=pool.submit(render))
+    pool.shutdown(wait=False)
+    found = {
+        container.labels.get(engine.NODE_LABEL, ""): container
+        for container in client.containers.list(all=True, filters={"label": f"{engine.RUN_LABEL}={run_id}"})
+    }
+    for service in wanted:
+        if service not in found:
+            raise HarnessError(f"docker compose made no container for {service}: only {sorted(found)}")
+        number, address = _address(service, prefix)
+        cluster.nodes[service] = engine.Node(service, number, address, found[service])
+    return cluster
+
+
+def images_of(cluster: Cluster) -> dict[str, str]:
+    """The image id of every node."""
+    images: dict[str, str] = {}
+    for name, node in cluster.nodes.items():
+        try:
+            images[name] = str(node.container.attrs["Image"])
+        except (KeyError, NotFound):
+            images[name] = "?"
+    return images
+
+
+Node = engine.Node

@@ -1,0 +1,174 @@
+"""Docker as this project uses it: finding the engine, our label, nodes, and removing what is ours and nothing else.
+
+Everything the project creates carries `kafka-chaos=1`, the run it belongs to (`kafka-chaos.run`) and the process that
+owns it (`kafka-chaos.owner`: boot, process id and that process's start time). So what a killed harness left behind can be
+told from what another harness on the same machine is using at this moment: an owner that no longer runs owns nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import docker
+from docker.errors import APIError, DockerException, NotFound
+
+from harness.errors import HarnessError, UsageError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+LABEL: Final = "kafka-chaos"
+RUN_LABEL: Final = "kafka-chaos.run"
+NODE_LABEL: Final = "kafka-chaos.node"
+OWNER_LABEL: Final = "kafka-chaos.owner"
+API_TIMEOUT_S: Final = 60
+
+
+def connect() -> DockerClient:
+    """A client of the engine that answers here.
+
+    Raises UsageError, saying which of the two it is, if there is no engine or no right to use it.
+    """
+    try:
+        client = docker.from_env(timeout=API_TIMEOUT_S)
+        client.ping()
+    except (DockerException, OSError) as error:
+        text = str(error)
+        if "ermission denied" in text:
+            raise UsageError(
+                "Docker answers but this user may not use it (permission denied on its socket): "
+                "add the user to the group docker and log in again, or run as root"
+            ) from None
+        raise UsageError(
+            "no Docker engine answers: start it, or run `make setup`, which installs one on Debian and Ubuntu as root "
+            f"(`kafka-chaos doctor` shows what is missing; the engine said: {text.splitlines()[0][:160]})"
+        ) from None
+    return client
+
+
+def process_identity(pid: int) -> str | None:
+    """A name for a live process that no later process can take: boot id, process id, start time in ticks."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+    return f"{boot[:8]}:{pid}:{fields[19]}"
+
+
+def owner() -> str:
+    """The identity of this process, for the owner label."""
+    identity = process_identity(os.getpid())
+    if identity is None:
+        raise HarnessError("/proc is not readable, so ownership of containers cannot be recorded")
+    return identity
+
+
+def owner_lives(identity: str) -> bool:
+    """Whether the process that wrote this owner label still runs."""
+    parts = identity.split(":")
+    return len(parts) == 3 and parts[1].isdigit() and process_identity(int(parts[1])) == identity
+
+
+@dataclass(slots=True)
+class Node:
+    """One node of a cluster: a container that keeps its name and address over restarts.
+
+    Only the faults and the cluster's own bring-up may call what changes it.
+    """
+
+    name: str
+    id: int
+    """The broker id (or the controller's node id; 0 for ZooKeeper)."""
+    address: str
+    container: Container
+
+    def state(self) -> dict[str, Any]:
+        """Docker's own state of the container, asked afresh."""
+        self.container.reload()
+        state: dict[str, Any] = self.container.attrs["State"]
+        return state
+
+    def run_inside(self, *command: str) -> str:
+        """Run a command in the container as root and return what it printed; HarnessError if it fails."""
+        result = self.container.exec_run(list(command), user="0")
+        output = result.output.decode(errors="replace")
+        if result.exit_code != 0:
+            raise HarnessError(f"{self.name}: {' '.join(command)} ended with {result.exit_code}: {output.strip()[:300]}")
+        return output
+
+    def last_lines(self, count: int = 15) -> str:
+        """The end of what the node printed, for a message that explains a failure."""
+        return str(self.container.logs(tail=count).decode(errors="replace"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftovers:
+    """What carries our label and may be removed."""
+
+    containers: tuple[Any, ...]
+    networks: tuple[Any, ...]
+    volumes: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.containers) + len(self.networks) + len(self.volumes)
+
+
+def _labels(thing: Any) -> dict[str, str]:
+    attributes = thing.attrs
+    return attributes.get("Labels") or attributes.get("Config", {}).get("Labels") or {}
+
+
+def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: bool = False) -> Leftovers:
+    """Containers, networks and volumes that carry our label: of one run, or only those whose owner no longer runs.
+
+    Things without an owner label were started by hand from compose/ and are never "abandoned".
+    """
+    label = f"{RUN_LABEL}={run}" if run else f"{LABEL}=1"
+
+    def chosen(things: list[Any]) -> Iterator[Any]:
+        for thing in things:
+            identity = _labels(thing).get(OWNER_LABEL, "")
+            if not only_abandoned or (identity and not owner_lives(identity)):
+                yield thing
+
+    filters = {"label": label}
+    return Leftovers(
+        containers=tuple(chosen(client.containers.list(all=True, filters=filters, ignore_removed=True))),
+        networks=tuple(chosen(client.networks.list(filters=filters))),
+        volumes=tuple(chosen(client.volumes.list(filters=filters))),
+    )
+
+
+def remove(leftovers: Leftovers) -> int:
+    """Remove these things, containers first and all at once; what has vanished meanwhile is fine.
+
+    Returns how many were removed. Raises HarnessError naming what the engine would not remove.
+    """
+    refused: list[str] = []
+
+    def one(thing: Any, **options: Any) -> None:
+        try:
+            thing.remove(**options)
+        except NotFound:
+            return
+        except APIError as error:
+            if "already in progress" not in str(error):
+                refused.append(f"{thing.name}: {error.explanation or error}")
+
+    if leftovers.containers:
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(pool.map(lambda container: one(container, force=True, v=True), leftovers.containers))
+    for network in leftovers.networks:
+        one(network)
+    for volume in leftovers.volumes:
+        one(volume)
+    if refused:
+        raise HarnessError(f"Docker would not remove: {'; '.join(refused)}")
+    return len(leftovers)

@@ -1,0 +1,96 @@
+"""What a fault is, and the one way to carry one out.
+
+The proof is the point: a fault that silently did nothing makes an old broker look safe. `verify` must look from outside
+(Docker's events and states, the kernel's counters), never trust the call that injected, and raise `FaultUnproved` with
+what it saw. `carry_out` writes every phase to the timeline, with the proof, so that the verdict can demand it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from harness.errors import FaultUnproved
+
+if TYPE_CHECKING:
+    from harness.cluster.docker import Node
+    from harness.observers.docker_events import DockerEvents
+    from harness.timeline import Timeline
+
+Proof = Mapping[str, Any]
+
+
+class Fault(Protocol):
+    """One thing that goes wrong."""
+
+    @property
+    def name(self) -> str:
+        """The kind of fault: kill, stop, freeze, cut, start."""
+
+    @property
+    def description(self) -> str:
+        """What happens to which node, in words."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes it acts on."""
+
+    def inject(self) -> None:
+        """Make it happen."""
+
+    def verify(self) -> Proof:
+        """Show from outside that it happened; FaultUnproved, with what was seen, if that cannot be shown."""
+
+    def heal(self) -> None:
+        """Undo it and leave the known-good state; again and again does no harm. Crashes have nothing to undo."""
+
+
+@dataclass(slots=True)
+class Faults:
+    """Carries faults out and keeps the ones that still last."""
+
+    timeline: Timeline
+    events: DockerEvents
+    active: list[tuple[str, Fault]]
+    count: int = 0
+
+    def carry_out(self, fault: Fault, *, role: str = "", lasting: bool = False) -> Proof:
+        """Inject and prove. A `lasting` fault stays active until healed.
+
+        Raises FaultUnproved after recording it: the run is then unknown, whatever else is seen.
+        """
+        self.count += 1
+        fault_id = f"f{self.count}"
+        about = {
+            "fault": fault.name,
+            "id": fault_id,
+            "target": {"role": role, "node": ", ".join(node.name for node in fault.nodes)},
+            "description": fault.description,
+        }
+        self.timeline.append("runner", "fault", phase="inject", **about)
+        if lasting:
+            self.active.append((fault_id, fault))
+        fault.inject()
+        try:
+            proof = fault.verify()
+        except FaultUnproved as error:
+            self.timeline.append("runner", "fault", phase="unproved", proof={"seen": str(error)}, **about)
+            raise
+        self.timeline.append("runner", "fault", phase="verified", proof=dict(proof), **about)
+        return proof
+
+    def heal(self, *kinds: str) -> None:
+        """Heal the lasting faults of these kinds, or all, the last one first; nothing to heal is fine."""
+        for entry in [e for e in reversed(self.active) if not kinds or e[1].name in kinds]:
+            fault_id, fault = entry
+            about = {
+                "fault": fault.name,
+                "id": fault_id,
+                "target": {"role": "", "node": ", ".join(node.name for node in fault.nodes)},
+                "description": fault.description,
+            }
+            self.timeline.append("runner", "fault", phase="heal", **about)
+            fault.heal()
+            self.active.remove(entry)
+            self.timeline.append("runner", "fault", phase="healed", **about)

@@ -1,0 +1,187 @@
+"""Faults of a broker's process: killed, stopped cleanly, started again, frozen.
+
+Proofs. Killed: Docker's own `die` event with exit code 137 after the injection, and the container no longer running.
+Stopped: the same with 143 (Kafka's shutdown hook ran and the JVM ended by SIGTERM) or 0. Started: a `start` event and a
+running process. Frozen: Docker's `pause` event, its state, and the process's CPU clock standing still while wall time
+goes on; a frozen node's kernel still acknowledges TCP segments, which is why this is the grey failure that a garbage
+collection pause or a stuck disk looks like.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from docker.errors import APIError
+
+from harness.errors import FaultUnproved, HarnessError, WaitTimeout
+
+if TYPE_CHECKING:
+    from harness.cluster.docker import Node
+    from harness.faults.base import Proof
+    from harness.observers.docker_events import DockerEvents
+
+KILLED: Final = 137
+TERMINATED: Final = (0, 143)
+EVENT_LIMIT_S: Final = 15.0
+STOP_LIMIT_S: Final = 60
+STILL_S: Final = 0.1
+
+
+def _event(events: DockerEvents, node: Node, action: str, since_ns: int) -> dict[str, object]:
+    try:
+        return dict(events.wait(node.name, action, since_ns=since_ns, timeout_s=EVENT_LIMIT_S))
+    except WaitTimeout as error:
+        raise FaultUnproved(f"{node.name}: no {action!r} event from Docker: {error}") from None
+
+
+@dataclass(slots=True)
+class Kill:
+    """kill -9: the process is gone at once, what it had written stays in the page cache and so on its disk."""
+
+    node: Node
+    events: DockerEvents
+    name: str = "kill"
+    _since_ns: int = 0
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"kill -9 of {self.node.name}"
+
+    def inject(self) -> None:
+        self._since_ns = time.time_ns()
+        self.node.container.kill(signal="SIGKILL")
+
+    def verify(self) -> Proof:
+        died = _event(self.events, self.node, "die", self._since_ns)
+        state = self.node.state()
+        if state["Running"] or state["ExitCode"] != KILLED:
+            raise FaultUnproved(f"{self.node.name}: running={state['Running']}, exit code {state['ExitCode']} instead of 137")
+        return {"exit_code": state["ExitCode"], "event": "die", "time_nano": died.get("time_nano"), "oom": state["OOMKilled"]}
+
+    def heal(self) -> None:
+        """A crash is not undone; the broker is started again by a `Start`."""
+
+
+@dataclass(slots=True)
+class Stop:
+    """SIGTERM: a clean shutdown, with leadership handed over and checkpoints written."""
+
+    node: Node
+    events: DockerEvents
+    name: str = "stop"
+    _since_ns: int = 0
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"clean stop (SIGTERM) of {self.node.name}"
+
+    def inject(self) -> None:
+        self._since_ns = time.time_ns()
+        self.node.container.stop(timeout=STOP_LIMIT_S)
+
+    def verify(self) -> Proof:
+        died = _event(self.events, self.node, "die", self._since_ns)
+        state = self.node.state()
+        if state["Running"] or state["ExitCode"] not in TERMINATED:
+            raise FaultUnproved(
+                f"{self.node.name}: running={state['Running']}, exit code {state['ExitCode']}: not a clean end (0 or 143)"
+            )
+        return {"exit_code": state["ExitCode"], "event": "die", "time_nano": died.get("time_nano")}
+
+    def heal(self) -> None:
+        """A stopped broker is started again by a `Start`."""
+
+
+@dataclass(slots=True)
+class Start:
+    """The process is started again on the same disk and address."""
+
+    node: Node
+    events: DockerEvents
+    name: str = "start"
+    _since_ns: int = 0
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"start of {self.node.name}"
+
+    def inject(self) -> None:
+        self._since_ns = time.time_ns()
+        self.node.container.start()
+
+    def verify(self) -> Proof:
+        started = _event(self.events, self.node, "start", self._since_ns)
+        state = self.node.state()
+        if not state["Running"]:
+            raise FaultUnproved(f"{self.node.name}: ended at once with {state['ExitCode']}; it said:\n{self.node.last_lines()}")
+        return {"pid": state["Pid"], "event": "start", "time_nano": started.get("time_nano")}
+
+    def heal(self) -> None:
+        """Nothing to undo."""
+
+
+def cpu_ticks(pid: int) -> int:
+    """User and system time of a process, in clock ticks, as the host's kernel counts them."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+@dataclass(slots=True)
+class Freeze:
+    """docker pause: every thread stands still, sockets stay open."""
+
+    node: Node
+    events: DockerEvents
+    name: str = "freeze"
+    _since_ns: int = 0
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"freeze (docker pause) of {self.node.name}"
+
+    def inject(self) -> None:
+        self._since_ns = time.time_ns()
+        self.node.container.pause()
+
+    def verify(self) -> Proof:
+        _event(self.events, self.node, "pause", self._since_ns)
+        state = self.node.state()
+        if not state["Paused"]:
+            raise FaultUnproved(f"{self.node.name}: Docker says it is not paused: {state['Status']}")
+        before = cpu_ticks(state["Pid"])
+        time.sleep(STILL_S)  # the documented proof is a time: a clock that stands still while this one goes on
+        after = cpu_ticks(state["Pid"])
+        if after != before:
+            raise FaultUnproved(f"{self.node.name}: paused, yet its CPU clock went from {before} to {after} ticks")
+        return {"status": state["Status"], "event": "pause", "cpu_ticks": [before, after], "watched_ms": int(STILL_S * 1000)}
+
+    def heal(self) -> None:
+        """Thaw; a node that is not frozen, or no longer runs, is left as it is."""
+        state = self.node.state()
+        if not state["Paused"]:
+            return
+        since_ns = time.time_ns()
+        try:
+            self.node.container.unpause()
+        except APIError as error:
+            raise HarnessError(f"{self.node.name} cannot be thawed: {error.explanation or error}") from None
+        self.events.wait(self.node.name, "unpause", since_ns=since_ns, timeout_s=EVENT_LIMIT_S)

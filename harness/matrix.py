@@ -1,0 +1,160 @@
+"""Many runs: scenarios × versions × seeds, resumable, several at a time.
+
+A cell is finished when a run directory under the matrix's folder holds its verdict; a matrix that was killed goes on where
+it stopped, and a run that was cut short is run again. Every run is a process of its own (`kafka-chaos run --no-check`), so
+that one that dies takes nothing with it; the judging is done here, by one Spark application for all.
+
+A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how many
+is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from harness.errors import HarnessError, UsageError
+from harness.judge import Analyst, judge
+from harness.rundir import RunDir
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
+    from harness.scenario import Scenario
+    from harness.verdict import Verdict
+
+PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
+"""Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One run of the matrix."""
+
+    scenario: str
+    version: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.scenario} on {self.version}, seed {self.seed}"
+
+
+def cells(scenarios: Iterable[Scenario], versions: Sequence[Version], *, seed: int, repeat: int) -> list[Cell]:
+    """Every cell whose scenario applies to its version: all of one seed before the next, so that a cut-short matrix is even.
+
+    Raises UsageError if no scenario applies to any of the versions.
+    """
+    pairs = [(s.name, v.id) for s in scenarios for v in versions if s.applies.holds(v)]
+    if not pairs:
+        raise UsageError("none of these scenarios applies to any of these versions; `kafka-chaos list` shows which do")
+    return [Cell(scenario=s, version=v, seed=seed + i) for i in range(repeat) for s, v in pairs]
+
+
+def cell_of(facts: Mapping[str, Any]) -> Cell:
+    """The cell that a run directory's facts belong to."""
+    return Cell(scenario=facts["scenario"], version=facts["version"], seed=facts["seed"])
+
+
+def finished_cells(root: Path, settings: Mapping[str, str]) -> dict[Cell, RunDir]:
+    """The cells under `root` that have a verdict, run with these overridden settings; the newest run of each."""
+    found: dict[Cell, RunDir] = {}
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        run_dir = RunDir(path)
+        if not run_dir.verdict.exists():
+            continue
+        try:
+            facts = run_dir.read_run()
+            json.loads(run_dir.verdict.read_text())
+        except (UsageError, json.JSONDecodeError):
+            continue
+        if facts.get("overridden", {}) == dict(settings):
+            found[cell_of(facts)] = run_dir
+    return found
+
+
+@dataclass(slots=True)
+class Matrix:
+    """Runs cells and judges them. `echo` gets one line for each thing that happens."""
+
+    root: Path
+    settings: Mapping[str, str]
+    jobs: int
+    echo: Callable[[str], None]
+    _children: set[subprocess.Popen[str]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopping: bool = False
+
+    def run(self, wanted: Sequence[Cell], on_verdict: Callable[[Cell, Verdict], None]) -> dict[Cell, RunDir]:
+        """Run every cell that is not finished and return the run directories of all, in order.
+
+        Raises HarnessError if a run left no run directory at all. KeyboardInterrupt ends the runs under way, each of which
+        removes its containers, and is passed on.
+        """
+        done = {cell: run_dir for cell, run_dir in finished_cells(self.root, self.settings).items() if cell in set(wanted)}
+        if done:
+            self.echo(f"{len(done)} of {len(wanted)} runs are finished already and not run again")
+        missing = [cell for cell in wanted if cell not in done]
+        if missing:
+            with Analyst() as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
+                futures: dict[Future[RunDir], Cell] = {pool.submit(self._one, cell): cell for cell in missing}
+                try:
+                    for future in as_completed(futures):
+                        cell, run_dir = futures[future], future.result()
+                        judged = judge(run_dir, analyst)
+                        done[cell] = run_dir
+                        on_verdict(cell, judged)
+                except BaseException:
+                    self._stop()
+                    pool.shutdown(wait=True, cancel_futures=True)
+                    raise
+        return {cell: done[cell] for cell in wanted}
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._stopping = True
+            children = list(self._children)
+        for child in children:
+            child.send_signal(signal.SIGINT)
+
+    def _one(self, cell: Cell) -> RunDir:
+        command = [sys.executable, "-m", "harness.cli", "run", cell.scenario, "--version", cell.version]
+        command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json"]
+        command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
+        with self._lock:
+            if self._stopping:
+                raise HarnessError(f"{cell}: not started, the matrix is being stopped")
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                env=os.environ | {PARENT_VARIABLE: str(os.getpid())},
+            )
+            self._children.add(child)
+        try:
+            said: list[str] = []
+            assert child.stderr is not None
+            assert child.stdout is not None
+            for line in child.stderr:
+                said.append(line.rstrip())
+                self.echo(f"{cell.scenario} {cell.version} #{cell.seed}: {line.rstrip()}")
+            answer = child.stdout.read()
+            child.wait()
+        finally:
+            with self._lock:
+                self._children.discard(child)
+        try:
+            return RunDir(Path(json.loads(answer)["run_dir"]))
+        except (json.JSONDecodeError, KeyError, TypeError):
+            last = " | ".join(said[-5:])
+            raise HarnessError(f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}") from None

@@ -1,0 +1,452 @@
+"""One scenario, one version, one seed: from nothing to a complete run directory.
+
+    create containers → start the coordinator and the controller's broker → the rest → topic → the scenario's steps
+      → heal, restart whoever is down, wait for full ISRs → final read → copies of all replicas → sealed, state "complete"
+
+A run directory is opened before anything else and `run.json` says "running" until the very end, so a run that was killed
+is known for what it is. The final part is done whatever became of the steps, as far as it can be: a sequence that went
+astray may still have lost something. Containers are removed in the background while the analysis runs; on Ctrl-C, SIGTERM
+or any error they are removed before the error is passed on.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from harness.cluster import cluster as clusters
+from harness.cluster.admin import open_admin
+from harness.cluster.docker import connect, find_ours, process_identity, remove
+from harness.cluster.images import ensure_image
+from harness.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
+from harness.faults.base import Faults
+from harness.history.seal import seal_run
+from harness.observers import broker_logs
+from harness.observers.docker_events import DockerEvents
+from harness.observers.kraft import KRaftObserver
+from harness.observers.zookeeper import ZooKeeperObserver
+from harness.run import START_LIMIT_S, PreconditionNotHeld, Run
+from harness.rundir import RunDir
+from harness.timeline import Timeline
+from harness.workloads.client import final_read
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from harness.cluster.versions import Version
+    from harness.observers.state import ClusterObserver
+    from harness.scenario import Scenario
+
+FINAL_ISR_LIMIT_S: Final = 60.0
+QUIET_LIMIT_S: Final = 20.0
+FINAL_READ_LIMIT_S: Final = 300.0
+LOW_DISK_BYTES: Final = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to run."""
+
+    scenario: Scenario
+    version: Version
+    seed: int = 1
+    settings: Mapping[str, str] = field(default_factory=dict)
+    root: Path = Path("runs")
+    keep: bool = False
+    """Leave the cluster up and its data in place."""
+
+    @property
+    def command(self) -> str:
+        """The command that runs this again."""
+        options = "".join(f" --setting {key}={value}" for key, value in sorted(self.settings.items()))
+        return f"kafka-chaos run {self.scenario.name} --version {self.version.id} --seed {self.seed}{options}"
+
+
+class Phases:
+    """How long each part took, in seconds, by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def measure(self, name: str) -> Iterator[None]:
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - start, 3)
+
+
+def run_id(request: Request) -> str:
+    """A name for a run that is a valid compose project name too, and that no other run has."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dt%H%M%S")
+    version = request.version.id.replace(".", "-")
+    return f"{stamp}-{request.scenario.name}-{version}-s{request.seed}-{secrets.token_hex(2)}"
+
+
+def git_commit() -> str | None:
+    """The commit of the harness, with "+" if the tree has changes; None outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        sha = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+        dirty = subprocess.run(["git", "status", "--porcelain"], cwd=here, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return sha + ("+" if dirty.strip() else "")
+
+
+def describe_host(client: DockerClient) -> dict[str, Any]:
+    """The machine and the engine, as far as they may matter to an outcome."""
+    info = client.version()
+    return {
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "docker": info.get("Version"),
+        "kernel": platform.release(),
+    }
+
+
+def reap_abandoned(client: DockerClient) -> int:
+    """Remove what killed harnesses left behind; what a living one owns stays."""
+    return remove(find_ours(client, only_abandoned=True))
+
+
+def check_disk(path: Path) -> None:
+    """Refuse to start with less than 2 GiB free: a full disk looks like a broken broker.
+
+    Raises HarnessError.
+    """
+    free = shutil.disk_usage(path).free
+    if free < LOW_DISK_BYTES:
+        raise HarnessError(f"{path.resolve()}: only {free / 1024**2:.0f} MiB free, a run needs 2 GiB; free some or use --runs-dir")
+
+
+@dataclass(slots=True)
+class Recording:
+    """The run directory while it is being written: facts that grow, and the timeline."""
+
+    run_dir: RunDir
+    facts: dict[str, Any]
+    timeline: Timeline
+    phases: Phases = field(default_factory=Phases)
+
+    def save(self, **changes: Any) -> None:
+        self.facts.update(changes, phases=self.phases.seconds)
+        self.run_dir.write_run(self.facts)
+
+
+def open_recording(request: Request, name: str, settings: Mapping[str, str], client: DockerClient) -> Recording:
+    """Make the run directory and write down what is about to be run."""
+    run_dir = RunDir(request.root / name)
+    run_dir.path.mkdir(parents=True)
+    for folder in (run_dir.history, run_dir.config, run_dir.logs, run_dir.replicas, run_dir.data):
+        folder.mkdir()
+    documented = request.scenario.documented_for(request.version)
+    topic = request.scenario.topic
+    recording = Recording(
+        run_dir,
+        {
+            "run": name,
+            "scenario": request.scenario.name,
+            "version": request.version.id,
+            "kafka": request.version.kafka,
+            "mode": request.version.mode,
+            "seed": request.seed,
+            "settings": dict(settings),
+            "overridden": dict(request.settings),
+            "topics": [
+                {
+                    "name": topic.name,
+                    "partitions": {str(number): list(brokers) for number, brokers in enumerate(topic.replicas)},
+                    "settings": dict(topic.settings),
+                }
+            ],
+            "documented": {
+                "required": sorted(documented.required),
+                "allowed": sorted(documented.allowed),
+                "on": documented.on.label,
+                "claim": request.scenario.claim,
+                "source": request.scenario.source,
+            },
+            "processes": [],
+            "moments": [],
+            "state": "running",
+            "failure": None,
+            "owner": process_identity(os.getpid()),
+            "started_wall_ns": time.time_ns(),
+            "started_monotonic_ns": time.monotonic_ns(),
+            "ended_wall_ns": None,
+            "host": describe_host(client),
+            "commit": git_commit(),
+            "images": {},
+            "command": request.command,
+        },
+        Timeline(run_dir.timeline),
+    )
+    recording.save()
+    return recording
+
+
+def _observer(cluster: clusters.Cluster, timeline: Timeline) -> ClusterObserver:
+    if cluster.version.mode == "zookeeper":
+        return ZooKeeperObserver(cluster.zookeeper, timeline)
+    return KRaftObserver({name: cluster.data / name / "kafka" for name in cluster.nodes}, timeline)
+
+
+def _bring_up(run: Run) -> None:
+    """Start the nodes in order and wait until the cluster is whole."""
+    cluster, plan = run.cluster, run.scenario.cluster
+    brokers = list(cluster.brokers.values())
+    first = brokers[0]
+    if cluster.version.mode == "zookeeper":
+        cluster.start(cluster.coordinator, first)
+        run.observer.start()
+        run.wait_state(
+            f"{first.name} is the controller",
+            lambda state: state.controller == plan.controller,
+            START_LIMIT_S,
+            alive=[run.broker(first.id)],
+        )
+        cluster.start(*brokers[1:])
+    else:
+        cluster.start(*cluster.nodes.values())
+        run.observer.start()
+    wanted = {node.id for node in brokers}
+    run.wait_state(
+        f"brokers {sorted(wanted)} registered",
+        lambda state: wanted <= state.brokers and state.controller is not None,
+        START_LIMIT_S,
+        alive=[run.broker(node.id) for node in brokers],
+    )
+
+
+def _create_topic(run: Run) -> None:
+    topic = run.scenario.topic
+    with run.step("create topic", topic=topic.name):
+        run.admin.create_topic(topic.name, topic.replicas, topic.settings)
+    for number, brokers in enumerate(topic.replicas):
+        t = run.partition(number)
+        run.wait_leader(t, run.broker(brokers[0]))
+        run.wait_isr(t, run.replicas_of(t))
+
+
+def _settle(run: Run) -> None:
+    """Heal everything, start whoever is down, and wait until every replica is in sync again.
+
+    Whoever does not come back is noted, not waited for beyond the limit: the findings say what that means.
+    """
+    run.faults.heal()
+    down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
+    if down:
+        run.start(*down)
+    for number in range(len(run.scenario.topic.replicas)):
+        t = run.partition(number)
+        try:
+            run.wait_isr(t, run.replicas_of(t), FINAL_ISR_LIMIT_S)
+        except WaitTimeout as error:
+            run.note(f"not every replica came back in sync: {error}")
+
+
+def _wait_quiet(run: Run) -> None:
+    """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with it."""
+    for number in range(len(run.scenario.topic.replicas)):
+        t = run.partition(number)
+        replicas = run.in_isr(t)
+
+        def equal(t: Any = t, replicas: Any = replicas) -> bool:
+            seen = {run.log_end_and_high_watermark(target, t) for target in replicas}
+            return len(seen) == 1 and len(set(seen.pop())) == 1
+
+        names = ", ".join(target.node.name for target in replicas)
+        try:
+            run.wait_files(f"{t} is quiet on {names}", equal, lambda t=t, r=replicas: run._describe_files(t, r), QUIET_LIMIT_S)  # type: ignore[misc]
+        except WaitTimeout as error:
+            run.note(str(error))
+
+
+def _final_read(run: Run) -> None:
+    topic = run.scenario.topic
+    name = "final-read-1"
+    settings = dict(run.version.client_settings)
+    run.processes.append(
+        {"name": name, "kind": "final-read", "file": f"history/{name}.arrows", "final": True, "settings": settings}
+    )
+    with run.step("final read"):
+        result = final_read(
+            run.run_dir,
+            run.cluster.bootstrap,
+            {topic.name: list(range(len(topic.replicas)))},
+            settings,
+            timeout_s=FINAL_READ_LIMIT_S,
+        )
+    if not result.complete:
+        run.note(f"the final read did not reach the end of every partition: {result}")
+
+
+@dataclass(slots=True)
+class Finished:
+    """A run that has ended. Its facts are complete; its containers may still be on their way out."""
+
+    run_dir: RunDir
+    _removal: threading.Thread | None = None
+    _trouble: list[Exception] = field(default_factory=list)
+
+    def wait_removed(self) -> None:
+        """Wait until nothing of the run is left on the engine; HarnessError if something would not go."""
+        if self._removal is not None:
+            self._removal.join()
+        if self._trouble:
+            raise HarnessError(f"{self.run_dir.path.name}: {self._trouble[0]}; `kafka-chaos clean` tries again")
+
+    def remove_in_background(self, action: Callable[[], None]) -> None:
+        def guarded() -> None:
+            try:
+                action()
+            except Exception as error:
+                self._trouble.append(error)
+
+        self._removal = threading.Thread(target=guarded, name="removal")
+        self._removal.start()
+
+
+def execute(
+    request: Request,
+    *,
+    client: DockerClient | None = None,
+    echo: Callable[[str], None] = print,
+    listen: Callable[[dict[str, Any]], None] | None = None,
+    on_up: Callable[[], None] | None = None,
+) -> Finished:
+    """Run one scenario to a complete run directory.
+
+    `listen` sees every event of the timeline as it is written; `on_up` is called once the cluster is up, when the machine
+    has cores to spare again. Raises UsageError before anything is started if the request
+    cannot be met. Once started, a failure is recorded in `run.json` (state "failed", one line) and the directory is
+    returned all the same; KeyboardInterrupt is passed on after everything of the run has been removed.
+    """
+    request.scenario.documented_for(request.version)
+    client = client or connect()
+    request.root.mkdir(parents=True, exist_ok=True)
+    check_disk(request.root)
+    reap_abandoned(client)
+    settings = clusters.broker_settings(request.version, request.scenario.cluster, request.settings)
+    ensure_image(request.version, echo)
+    name = run_id(request)
+    recording = open_recording(request, name, settings, client)
+    if listen is not None:
+        recording.timeline.listen(listen)
+    finished = Finished(recording.run_dir)
+
+    def remove_everything() -> None:
+        remove(find_ours(client, run=name))
+        shutil.rmtree(recording.run_dir.data, ignore_errors=True)
+
+    state, failure = "interrupted", "ended before it was complete"
+    try:
+        with ExitStack() as cleanup:
+            cleanup.callback(recording.timeline.close)
+            _carry_out(request, name, settings, client, recording, cleanup, on_up)
+        state, failure = ("failed", recording.facts["failure"]) if recording.facts["failure"] else ("complete", None)
+    except KafkaChaosError as error:
+        state, failure = "failed", _one_line(error)
+    except Exception as error:
+        state, failure = "failed", _one_line(error)
+        raise
+    finally:
+        recording.save(state=state, failure=failure, ended_wall_ns=time.time_ns())
+        if not request.keep:
+            if state == "complete":
+                finished.remove_in_background(remove_everything)
+            else:
+                remove_everything()
+    return finished
+
+
+def _one_line(error: BaseException) -> str:
+    text = f"{type(error).__name__}: {error}" if not isinstance(error, KafkaChaosError) else str(error)
+    return text.strip() or type(error).__name__
+
+
+def _carry_out(
+    request: Request,
+    name: str,
+    settings: Mapping[str, str],
+    client: DockerClient,
+    recording: Recording,
+    cleanup: ExitStack,
+    on_up: Callable[[], None] | None,
+) -> None:
+    run_dir, timeline, phases = recording.run_dir, recording.timeline, recording.phases
+    plan = request.scenario.cluster
+    events = DockerEvents(client, name, timeline)
+    events.start()
+    cleanup.callback(events.close)
+    with phases.measure("create"):
+        cluster = clusters.create(
+            client,
+            version=request.version,
+            plan=plan,
+            settings=settings,
+            run_id=name,
+            data=run_dir.data.resolve(),
+            rendered=run_dir.compose_file,
+        )
+        recording.save(images=clusters.images_of(cluster))
+    cleanup.callback(lambda: broker_logs.collect(client, {n: node.container for n, node in cluster.nodes.items()}, run_dir))
+    observer = _observer(cluster, timeline)
+    cleanup.callback(observer.close)
+    run = Run(
+        request.scenario,
+        request.version,
+        run_dir,
+        timeline,
+        cluster,
+        events,
+        observer,
+        None,  # type: ignore[arg-type]  # the admin needs an observer that has started
+        Faults(timeline, events, []),
+        moments=recording.facts["moments"],
+        processes=recording.facts["processes"],
+    )
+    cleanup.callback(run.close_clients)
+    with phases.measure("start"):
+        run.producer()
+        _bring_up(run)
+        run.admin = open_admin(request.version, cluster.bootstrap, observer, getattr(observer, "client", None))
+        _create_topic(run)
+    if on_up is not None:
+        on_up()
+    recording.save()
+    with phases.measure("steps"):
+        try:
+            request.scenario.steps(run)
+        except (FaultUnproved, PreconditionNotHeld) as error:
+            run.note(f"the sequence ended early: {error}")
+        except HarnessError as error:
+            run.note(f"the sequence failed: {error}")
+            recording.facts["failure"] = _one_line(error)
+    with phases.measure("settle"):
+        _settle(run)
+        _wait_quiet(run)
+    with phases.measure("final read"):
+        _final_read(run)
+        run.copy_replicas("final")
+    with phases.measure("seal"):
+        run.close_clients()
+        for node in cluster.nodes.values():
+            source = cluster.data / node.name / "server.properties"
+            with suppress(FileNotFoundError):
+                shutil.copyfile(source, run_dir.config / f"{node.name}.properties")
+        seal_run(run_dir)

@@ -1,0 +1,21 @@
+"""Nothing goes wrong: what every suite is compared with. A harness that finds anomalies here is itself broken."""
+
+from __future__ import annotations
+
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Documented, TopicPlan, scenario
+
+
+@scenario(
+    name="baseline",
+    claim="With no fault, every acknowledged record is read, once, and the replicas' logs are identical.",
+    source="Kafka documentation, Replication: the guarantee that a committed message is not lost",
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
+    documented=[Documented(on=EVERY_VERSION)],
+)
+def baseline(run: Run) -> None:
+    """Single records, then a load, acknowledged by all in-sync replicas on three partitions."""
+    for number in range(3):
+        run.send(run.partition(number), 3)
+    with run.load(run.partition(), records=20_000, record_bytes=200) as load:
+        load.wait_acked(20_000, timeout_s=120)

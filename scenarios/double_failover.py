@@ -1,0 +1,57 @@
+"""An acknowledged record lost by two clean elections (KIP-101, scenario 1; KAFKA-1211).
+
+Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but have not yet heard of
+the high watermark that covers it. The first of them is elected, yet dies before anyone can fetch from it; the last one,
+told to follow it, has truncated to its own high watermark. It is then elected, cleanly, from the ISR.
+
+The window is a follower's parked fetch: on an idle partition it learns the new high watermark with the answer to its next
+fetch, up to replica.fetch.wait.max.ms later, so that setting is raised to hold the window open.
+"""
+
+from __future__ import annotations
+
+from harness.run import Run
+from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, ClusterPlan, Documented, scenario
+
+
+@scenario(
+    name="double-failover",
+    claim="""A record acknowledged with acks=all is lost by two clean elections: the leader dies right after the
+        acknowledgement, the next leader dies before it can lead, and the last in-sync replica has truncated to its own
+        high watermark.""",
+    source="KIP-101, KAFKA-1211",
+    cluster=ClusterPlan(
+        settings={
+            "replica.fetch.wait.max.ms": "2500",
+            "replica.socket.timeout.ms": "3000",
+            "replica.lag.time.max.ms": "30000",
+            "min.insync.replicas": "1",
+        }
+    ),
+    documented=[
+        Documented(on=HIGH_WATERMARK_TRUNCATION, required=frozenset({"lost-write"})),
+        Documented(on=LEADER_EPOCHS),
+    ],
+)
+def double_failover(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    run.wait_high_watermark(t, 3, run.replicas_of(t))
+
+    leader, (heir, last) = run.leader_of(t), run.followers_of(t)
+    run.send(t, acks="all")
+    run.kill(leader)
+    for follower in (heir, last):
+        leo, hw = run.log_end_and_high_watermark(follower, t)
+        run.require(f"{follower.node.name} holds the record above its high watermark", (leo, hw) == (4, 3), leo=leo, hw=hw)
+    run.copy_replicas("armed")
+
+    run.wait_share_of_session(leader, 0.5)
+    run.kill(heir)
+    run.wait_leader(t, last)
+    elected = [state.leader for state in run.observer.history_of(*t)]
+    run.require("the second leader was elected after its death, then the last replica", heir.id in elected, leaders=elected)
+
+    run.send(t)
+    run.start(leader, heir)
+    run.wait_isr(t, run.replicas_of(t))

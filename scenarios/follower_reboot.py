@@ -1,0 +1,87 @@
+"""A follower that restarts truncates a record it had acknowledged, and is then elected (KIP-101; KAFKA-3143).
+
+Two replicas. The follower holds m1 but has not heard of the high watermark that covers it when it dies. It comes back,
+truncates to its checkpointed high watermark, and before it has fetched m1 again the leader dies. If it is still in the
+ISR it is elected, and m1 is gone; the old leader drops it too when it returns, or keeps it beside another record.
+
+A dead follower stays in the ISR when it was the controller itself: until 2.3 a new controller looked only after the
+partitions whose leader had died (KAFKA-3143). From then on it leaves the ISR and the trap does not close: the partition
+waits for its leader. With leader epochs it would truncate nothing anyway.
+"""
+
+from __future__ import annotations
+
+from harness.run import Run
+from harness.scenario import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    ClusterPlan,
+    Documented,
+    Line,
+    TopicPlan,
+    scenario,
+)
+
+DEAD_CONTROLLER_STAYS = Line("before 2.3", lambda version: tuple(map(int, version.kafka.split("."))) < (2, 3))
+TRAP = Line(
+    f"{HIGH_WATERMARK_TRUNCATION.label}, {DEAD_CONTROLLER_STAYS.label}",
+    lambda version: HIGH_WATERMARK_TRUNCATION.holds(version) and DEAD_CONTROLLER_STAYS.holds(version),
+)
+
+
+@scenario(
+    name="follower-reboot",
+    claim="""A follower that holds an acknowledged record but not the high watermark that covers it restarts, truncates to
+        its own high watermark, and is elected when the leader dies: the record is gone.""",
+    source="KIP-101, KAFKA-1211, KAFKA-3143",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3),
+        controller=2,
+        session_timeout_ms=6000,
+        settings={
+            "replica.fetch.wait.max.ms": "2500",
+            "replica.socket.timeout.ms": "3000",
+            "replica.lag.time.max.ms": "30000",
+            "min.insync.replicas": "1",
+        },
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[
+        Documented(on=TRAP, required=frozenset({"lost-write"}), allowed=frozenset({"replica-divergence"})),
+        Documented(on=EVERY_VERSION),
+    ],
+)
+def follower_reboot(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 1)
+    run.wait_high_watermark(t, 1, run.replicas_of(t))
+
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.send(t, acks="all")
+    run.kill(follower)
+    leo, hw = run.log_end_and_high_watermark(follower, t)
+    run.require("the follower holds the record above its high watermark", (leo, hw) == (2, 1), leo=leo, hw=hw)
+    run.copy_replicas("armed")
+    run.wait_unregistered(follower)
+    run.move_controller_away_from(leader, follower)
+
+    if DEAD_CONTROLLER_STAYS.holds(run.version):
+        run.require("the dead follower is still in the ISR", follower.id in run.state_of(t).isr, isr=run.state_of(t).isr)
+        run.kill(leader)
+        run.start(follower)
+        run.require("the follower is back before the leader's session ends", leader.id in run.observer.state.brokers)
+        if run.version.truncates_to_high_watermark:
+            run.wait_log_end(t, 1, [follower])
+        run.wait_leader(t, follower)
+        run.send(t)
+    else:
+        run.wait_isr(t, [leader])
+        run.note("the controller took the dead follower out of the ISR (KAFKA-3143, KRaft's fencing): it cannot be elected")
+        run.kill(leader)
+        run.start(follower)
+        run.wait_no_leader(t, leader)
+
+    run.start(leader)
+    run.wait_leader(t, leader, follower)
+    run.send(t)
+    run.wait_isr(t, run.replicas_of(t))

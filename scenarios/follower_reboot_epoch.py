@@ -1,0 +1,55 @@
+"""The restarted follower asks where its epoch ended and truncates nothing (KIP-101's answer to follower-reboot).
+
+The same two replicas and the same reboot, on brokers with leader epochs. The leader lives while the follower comes back, so
+the follower can ask it: it is told the leader's log end offset, which covers the record it holds, and keeps it. The
+broker's own log shows the answer, and the record survives the leader's death that follows.
+"""
+
+from __future__ import annotations
+
+from harness.run import Run
+from harness.scenario import LEADER_EPOCHS, ClusterPlan, Documented, TopicPlan, scenario
+
+
+@scenario(
+    name="follower-reboot-epoch",
+    claim="""With leader epochs a restarted follower asks the leader where its epoch ended, is told the leader's log end
+        offset, and truncates nothing: the record survives the leader's death.""",
+    source="KIP-101",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3),
+        controller=3,
+        settings={
+            "replica.fetch.wait.max.ms": "2500",
+            "replica.socket.timeout.ms": "3000",
+            "replica.lag.time.max.ms": "30000",
+            "min.insync.replicas": "1",
+        },
+        trace=("kafka.server.ReplicaFetcherThread", "kafka.server.epoch"),
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[Documented(on=LEADER_EPOCHS)],
+    applies=LEADER_EPOCHS,
+)
+def follower_reboot_epoch(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 1)
+    run.wait_high_watermark(t, 1, run.replicas_of(t))
+
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.send(t, acks="all")
+    run.kill(follower)
+    leo, hw = run.log_end_and_high_watermark(follower, t)
+    run.require("the follower holds the record above its high watermark", (leo, hw) == (2, 1), leo=leo, hw=hw)
+    run.copy_replicas("armed")
+
+    run.start(follower)
+    run.wait_isr(t, run.replicas_of(t))
+    run.require_log_kept(follower, t, end_offset=2)
+    run.copy_replicas("rebooted")
+
+    run.kill(leader)
+    run.wait_leader(t, follower)
+    run.send(t)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))

@@ -1,0 +1,70 @@
+"""Replicas that missed an epoch find the point where their logs part, one after the other (KIP-101's worked example).
+
+Three replicas A (leader), B and C. C stops hearing from A, so A and B alone hold m2, which is never acknowledged. B dies,
+then A; C, still in sync, leads in a new epoch and takes a record where m2 was. B returns, asks C where the old epoch
+ended, and truncates m2 away. C dies; B leads in the next epoch and takes two records. A returns, asks B, truncates to the
+same point and fetches the rest. The epoch files of all replicas are copied at each step.
+"""
+
+from __future__ import annotations
+
+from harness.run import Run
+from harness.scenario import LEADER_EPOCHS, ClusterPlan, Documented, TopicPlan, scenario
+
+
+@scenario(
+    name="leader-epoch-recovery",
+    claim="""Replicas that come back after missed epochs ask for the end of the last epoch they know, truncate to it, and
+        end identical: nothing acknowledged is lost.""",
+    source="KIP-101",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3),
+        controller=4,
+        settings={
+            "replica.lag.time.max.ms": "60000",
+            "replica.fetch.wait.max.ms": "500",
+            "replica.socket.timeout.ms": "3000",
+            "min.insync.replicas": "1",
+            "unclean.leader.election.enable": "false",
+        },
+    ),
+    topic=TopicPlan(replicas=((1, 2, 3),)),
+    documented=[Documented(on=LEADER_EPOCHS)],
+    applies=LEADER_EPOCHS,
+)
+def leader_epoch_recovery(run: Run) -> None:
+    t = run.partition()
+    a, b, c = run.replicas_of(t)
+    run.send(t, 2)
+    run.wait_high_watermark(t, 2, [a, b, c])
+    first_epoch = run.state_of(t).leader_epoch
+
+    run.cut([c], [a])
+    unacknowledged = run.send_async(t)
+    run.wait_log_end(t, 3, [a, b])
+    run.kill(b)
+    run.kill(a)
+    run.require("the record on A and B alone was not acknowledged", not unacknowledged.done)
+    run.heal_network()
+    run.copy_replicas("a-and-b-hold-m2")
+
+    run.wait_leader(t, c)
+    unacknowledged.wait(timeout_s=30)
+    run.send(t, 1)
+    run.copy_replicas("c-leads")
+
+    run.start(b)
+    run.wait_isr(t, [b, c])
+    run.require_next_epoch_starts_at(b, t, epoch=first_epoch, offset=2)
+    run.copy_replicas("b-returned")
+
+    run.kill(c)
+    run.wait_leader(t, b)
+    run.send(t, 2)
+    run.start(a)
+    run.wait_isr(t, [a, b])
+    run.require_next_epoch_starts_at(a, t, epoch=first_epoch, offset=2)
+    run.copy_replicas("a-returned")
+
+    run.start(c)
+    run.wait_isr(t, [a, b, c])

@@ -1,0 +1,65 @@
+"""Two in-sync replicas hold different records at one offset, for ever (KIP-101, scenario 2).
+
+Leader and follower go down in turn. The one that comes back alone is elected uncleanly and takes new records at offsets
+the other has already used. The other returns with its log ending exactly at its high watermark, so by the old rule it has
+nothing to truncate: from then on both are in sync and disagree. With leader epochs it truncates to the point where
+their histories part, and only the loss remains that an unclean election documents.
+"""
+
+from __future__ import annotations
+
+from harness.run import Run
+from harness.scenario import (
+    HIGH_WATERMARK_TRUNCATION,
+    LEADER_EPOCHS,
+    ClusterPlan,
+    Documented,
+    TopicPlan,
+    scenario,
+)
+
+
+@scenario(
+    name="replica-divergence",
+    claim="""After an unclean election the old leader returns with its log ending at its high watermark and truncates
+        nothing: two in-sync replicas hold different records at the same offset for ever.""",
+    source="KIP-101, KAFKA-1211",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3),
+        controller=3,
+        settings={
+            "unclean.leader.election.enable": "true",
+            "replica.lag.time.max.ms": "30000",
+            "replica.socket.timeout.ms": "3000",
+            "replica.fetch.wait.max.ms": "500",
+            "min.insync.replicas": "1",
+        },
+    ),
+    topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
+    documented=[
+        Documented(on=HIGH_WATERMARK_TRUNCATION, required=frozenset({"replica-divergence", "lost-write"})),
+        Documented(on=LEADER_EPOCHS, required=frozenset({"lost-write"})),
+    ],
+)
+def replica_divergence(run: Run) -> None:
+    t = run.partition()
+    first, second = run.replicas_of(t)
+    run.send(t, 2)
+    run.wait_high_watermark(t, 2, [first, second])
+
+    run.kill(first)
+    run.wait_leader(t, second)
+    run.send(t, 1)
+    run.wait_high_watermark(t, 3, [second])
+    run.copy_replicas("second-alone")
+
+    run.kill(second)
+    run.wait_unregistered(second)
+    run.start(first)
+    run.wait_leader(t, first)
+    run.send(t, 1)
+    run.copy_replicas("first-alone")
+
+    run.start(second)
+    run.wait_isr(t, [first, second])
+    run.send(t, 1)

@@ -1,0 +1,230 @@
+"""Faults are believed only when something outside shows them: each proof, and each sabotaged fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cluster.docker import Node
+from harness.errors import FaultUnproved, WaitTimeout
+from harness.faults.base import Faults
+from harness.faults.cut import Cut, parse_counters, rules_between
+from harness.faults.process import Freeze, Kill, Start, Stop
+from harness.timeline import Timeline, read
+
+
+@dataclass
+class FakeEngine:
+    """One container: what Docker would say of it, and what really happens to it."""
+
+    running: bool = True
+    paused: bool = False
+    exit_code: int = 0
+    pid: int = 1
+    log: list[str] = field(default_factory=list)
+    sabotaged: bool = False
+    dies_with: int = 137
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+    def reload(self) -> None:
+        status = "paused" if self.paused else "running" if self.running else "exited"
+        self.attrs["State"] = {
+            "Running": self.running,
+            "Paused": self.paused,
+            "ExitCode": self.exit_code,
+            "Pid": self.pid,
+            "Status": status,
+            "OOMKilled": False,
+        }
+
+    def _end(self, code: int) -> None:
+        if not self.sabotaged:
+            self.running, self.exit_code = False, code
+            self.log.append("die")
+
+    def kill(self, signal: str) -> None:
+        assert signal == "SIGKILL"
+        self._end(self.dies_with)
+
+    def stop(self, timeout: int) -> None:
+        self._end(self.dies_with)
+
+    def start(self) -> None:
+        if not self.sabotaged:
+            self.running = True
+            self.log.append("start")
+
+    def pause(self) -> None:
+        if not self.sabotaged:
+            self.paused = True
+            self.log.append("pause")
+
+    def unpause(self) -> None:
+        self.paused = False
+        self.log.append("unpause")
+
+    def logs(self, tail: int) -> bytes:
+        return b"a line\n"
+
+
+class FakeEvents:
+    def __init__(self, engine: FakeEngine) -> None:
+        self._engine = engine
+
+    def wait(self, node: str, action: str, *, since_ns: int, timeout_s: float) -> dict[str, Any]:
+        if action not in self._engine.log:
+            raise WaitTimeout(f"no {action} of {node}; seen {self._engine.log}")
+        return {"action": action, "time_nano": 1}
+
+
+def made(engine: FakeEngine) -> tuple[Node, Any]:
+    return Node("broker-1", 1, "172.20.0.11", engine), FakeEvents(engine)  # type: ignore[arg-type]
+
+
+def test_a_kill_is_proved_by_event_and_exit_code() -> None:
+    node, events = made(FakeEngine())
+    fault = Kill(node, events)
+    fault.inject()
+    assert fault.verify()["exit_code"] == 137
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [FakeEngine(sabotaged=True), FakeEngine(dies_with=0)],
+    ids=["the kill does nothing", "it ended by itself"],
+)
+def test_a_kill_that_did_not_happen_is_unproved(engine: FakeEngine) -> None:
+    node, events = made(engine)
+    fault = Kill(node, events)
+    fault.inject()
+    with pytest.raises(FaultUnproved):
+        fault.verify()
+
+
+@pytest.mark.parametrize("code", [0, 143])
+def test_a_clean_stop_is_proved(code: int) -> None:
+    node, events = made(FakeEngine(dies_with=code))
+    fault = Stop(node, events)
+    fault.inject()
+    assert fault.verify()["exit_code"] == code
+
+
+def test_a_stop_that_had_to_kill_is_unproved() -> None:
+    node, events = made(FakeEngine(dies_with=137))
+    fault = Stop(node, events)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="not a clean end"):
+        fault.verify()
+
+
+def test_a_start_is_proved_and_its_absence_is_not() -> None:
+    node, events = made(FakeEngine(running=False))
+    Start(node, events).inject()
+    assert Start(node, events).verify()["pid"] == 1
+    node, events = made(FakeEngine(running=False, sabotaged=True))
+    Start(node, events).inject()
+    with pytest.raises(FaultUnproved):
+        Start(node, events).verify()
+
+
+def test_a_freeze_is_proved_by_a_clock_that_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.process.cpu_ticks", lambda pid: 7)
+    engine = FakeEngine()
+    node, events = made(engine)
+    fault = Freeze(node, events)
+    fault.inject()
+    assert fault.verify()["cpu_ticks"] == [7, 7]
+    fault.heal()
+    fault.heal()
+    assert not engine.paused
+
+
+def test_a_freeze_whose_process_goes_on_is_unproved(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([7, 9])
+    monkeypatch.setattr("harness.faults.process.cpu_ticks", lambda pid: next(ticks))
+    node, events = made(FakeEngine())
+    fault = Freeze(node, events)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="7 to 9"):
+        fault.verify()
+
+
+def test_every_phase_is_recorded_with_its_proof(tmp_path: Path) -> None:
+    node, events = made(FakeEngine())
+    with Timeline(tmp_path / "timeline.jsonl") as timeline:
+        Faults(timeline, events, []).carry_out(Kill(node, events), role="leader of t-0")
+    faults = read(tmp_path / "timeline.jsonl").of("fault")
+    assert [event["phase"] for event in faults] == ["inject", "verified"]
+    assert faults[1]["proof"]["exit_code"] == 137
+    assert faults[1]["target"] == {"role": "leader of t-0", "node": "broker-1"}
+
+
+def test_a_sabotaged_fault_is_recorded_as_unproved_and_ends_the_sequence(tmp_path: Path) -> None:
+    node, events = made(FakeEngine(sabotaged=True))
+    with Timeline(tmp_path / "timeline.jsonl") as timeline, pytest.raises(FaultUnproved):
+        Faults(timeline, events, []).carry_out(Kill(node, events))
+    assert [event["phase"] for event in read(tmp_path / "timeline.jsonl").of("fault")] == ["inject", "unproved"]
+
+
+def test_rules_of_a_cut_one_way_and_both() -> None:
+    one, two = (Node(f"broker-{n}", n, f"172.20.0.1{n}", None) for n in (1, 2))  # type: ignore[arg-type]
+    assert [(r.at, r.hook, r.peer) for _, r in rules_between([one], [two], one_way=True)] == [
+        ("broker-1", "OUTPUT", "172.20.0.12")
+    ]
+    assert [(r.at, r.hook, r.peer) for _, r in rules_between([one], [two], one_way=False)] == [
+        ("broker-1", "OUTPUT", "172.20.0.12"),
+        ("broker-1", "INPUT", "172.20.0.12"),
+    ]
+
+
+LISTING = """Chain CHAOS-INPUT (1 references)
+    pkts      bytes target     prot opt in     out     source               destination
+       3      180 DROP       all  --  *      *       172.20.0.12          0.0.0.0/0
+Chain CHAOS-OUTPUT (1 references)
+    pkts      bytes target     prot opt in     out     source               destination
+      17     1020 DROP       all  --  *      *       0.0.0.0/0            172.20.0.12
+       0        0 ACCEPT     all  --  *      *       0.0.0.0/0            172.20.0.13
+"""
+
+
+def test_counters_are_read_by_hook_and_peer() -> None:
+    assert parse_counters(LISTING) == {("INPUT", "172.20.0.12"): 3, ("OUTPUT", "172.20.0.12"): 17}
+
+
+class FakeNode:
+    """A node whose iptables prints a listing."""
+
+    def __init__(self, listing: str) -> None:
+        self.name, self.address, self._listing = "broker-1", "172.20.0.11", listing
+
+    def run_inside(self, *command: str) -> str:
+        return self._listing if "-nvxL" in command[-1] else ""
+
+
+def test_a_cut_is_proved_by_packets_that_ran_into_it() -> None:
+    peer = Node("broker-2", 2, "172.20.0.12", None)  # type: ignore[arg-type]
+    fault = Cut((FakeNode(LISTING),), (peer,))  # type: ignore[arg-type]
+    fault.inject()
+    assert fault.verify()["packets_dropped"] == {
+        "broker-1 INPUT 172.20.0.12": 3,
+        "broker-1 OUTPUT 172.20.0.12": 17,
+    }
+
+
+@pytest.mark.parametrize(
+    ("listing", "why"),
+    [
+        ("Chain CHAOS-INPUT (1 references)\nChain CHAOS-OUTPUT (1 references)\n", "no such rule"),
+        (LISTING.replace("       3 ", "       0 ").replace("      17 ", "       0 "), "no packet"),
+    ],
+    ids=["the rules are not there", "nothing ran into them"],
+)
+def test_a_cut_that_cuts_nothing_is_unproved(listing: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.cut.COUNTER_LIMIT_S", 0.0)
+    fault = Cut((FakeNode(listing),), (Node("broker-2", 2, "172.20.0.12", None),))  # type: ignore[arg-type]
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=why):
+        fault.verify()
