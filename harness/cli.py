@@ -1,8 +1,9 @@
 """The command line: `kafka-chaos run | matrix | suite | check | report | list | setup | doctor | clean`.
 
-Every command ends with one of the statuses of harness/errors.py: 0 all as documented, 1 unexpected or not reproduced, 2
-unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when everything started has been
-removed. What a person reads goes to stderr as it happens; results go to stdout, as JSON with `--json`.
+Every command ends with one of the statuses of harness/errors.py: 0 all as documented, 1 unexpected or not
+reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
+everything started has been removed. What a person reads goes to stderr as it happens; results go to stdout,
+as JSON with `--json`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ from typing import Any, Final, NoReturn
 from harness.errors import EXIT_ERROR, EXIT_USAGE, KafkaChaosError, UsageError
 
 RUNS: Final = Path("runs")
-DEFAULT_SCENARIOS: Final = ("baseline", "double-failover", "follower-reboot", "replica-divergence", "leader-epoch-recovery")
+DEFAULT_SCENARIOS: Final = (
+    "baseline",
+    "double-failover",
+    "follower-reboot",
+    "replica-divergence",
+    "leader-epoch-recovery",
+)
 DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
 EXIT_INTERRUPTED: Final = 130
 PR_SET_PDEATHSIG: Final = 1
@@ -92,7 +99,11 @@ def _run(options: argparse.Namespace) -> int:
     from harness.scenario import get_scenario
     from harness.verdict import worst
 
-    chosen, version, overrides = get_scenario(options.scenario), versions.get(options.version), _settings(options.setting)
+    chosen, version, overrides = (
+        get_scenario(options.scenario),
+        versions.get(options.version),
+        _settings(options.setting),
+    )
     chosen.documented_for(version)
     known_settings.validate(version, overrides)
     progress = Progress(quiet=options.quiet)
@@ -102,7 +113,12 @@ def _run(options: argparse.Namespace) -> int:
         for seed in range(options.seed, options.seed + options.repeat):
             progress.line(f"{chosen.name} on {version.id}, seed {seed}")
             request = Request(
-                scenario=chosen, version=version, seed=seed, settings=overrides, root=options.runs_dir, keep=options.keep
+                scenario=chosen,
+                version=version,
+                seed=seed,
+                settings=overrides,
+                root=options.runs_dir,
+                keep=options.keep,
             )
             finished = execute(
                 request,
@@ -206,7 +222,9 @@ def _report(options: argparse.Namespace) -> int:
     runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
     judged = [run_dir for run_dir in runs if run_dir.verdict.exists()]
     if len(judged) < len(runs):
-        _say(f"{len(runs) - len(judged)} of {len(runs)} runs have no verdict and are left out; `kafka-chaos check` judges them")
+        _say(
+            f"{len(runs) - len(judged)} of {len(runs)} runs have no verdict and are left out; `kafka-chaos check` judges them"
+        )
     if not judged:
         raise UsageError("none of these runs has a verdict; `kafka-chaos check` judges them")
     for run_dir in judged:
@@ -232,7 +250,10 @@ def _list(options: argparse.Namespace) -> int:
         for version in versions.ALL:
             if made.applies.holds(version):
                 documented = made.documented_for(version)
-                outcomes[version.id] = {"required": sorted(documented.required), "allowed": sorted(documented.allowed)}
+                outcomes[version.id] = {
+                    "required": sorted(documented.required),
+                    "allowed": sorted(documented.allowed),
+                }
         rows.append({"scenario": made.name, "claim": made.claim, "source": made.source, "documented": outcomes})
     if options.json:
         known = [{"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java} for v in versions.ALL]
@@ -267,7 +288,9 @@ def _doctor(options: argparse.Namespace) -> int:
 
     checks = doctor.diagnose()
     if options.json:
-        print(json.dumps([{"name": c.name, "status": c.status, "detail": c.detail, "remedy": c.remedy} for c in checks]))
+        print(
+            json.dumps([{"name": c.name, "status": c.status, "detail": c.detail, "remedy": c.remedy} for c in checks])
+        )
     else:
         for check in checks:
             print(f"{check.status:8} {check.name}: {check.detail}" + (f" - {check.remedy}" if check.remedy else ""))
@@ -283,7 +306,9 @@ def _clean(options: argparse.Namespace) -> int:
     client = docker.connect()
     leftovers = docker.find_ours(client, only_abandoned=not options.all)
     removed = docker.remove(leftovers)
-    print(f"removed {len(leftovers.containers)} containers, {len(leftovers.networks)} networks, {len(leftovers.volumes)} volumes")
+    print(
+        f"removed {len(leftovers.containers)} containers, {len(leftovers.networks)} networks, {len(leftovers.volumes)} volumes"
+    )
     for path in sorted(options.runs_dir.glob("**/run.json")):
         run_dir = RunDir(path.parent)
         try:
@@ -310,7 +335,13 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     def common(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument("--setting", action="append", default=[], metavar="K=V", help="override a broker setting; again for more")
+        sub.add_argument(
+            "--setting",
+            action="append",
+            default=[],
+            metavar="K=V",
+            help="override a broker setting; again for more",
+        )
         sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
         sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
         sub.add_argument("--json", action="store_true", help="results as JSON on stdout")
@@ -319,8 +350,12 @@ def _parser() -> argparse.ArgumentParser:
     run = command("run", _run, "run one scenario on one version")
     run.add_argument("scenario", metavar="SCENARIO")
     run.add_argument("--version", required=True, metavar="V", help="a version of `kafka-chaos list`")
-    run.add_argument("--runs-dir", type=Path, default=RUNS, metavar="DIR", help="where run directories go (default runs/)")
-    run.add_argument("--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it")
+    run.add_argument(
+        "--runs-dir", type=Path, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
+    )
+    run.add_argument(
+        "--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it"
+    )
     run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
     common(run)
 
@@ -330,7 +365,9 @@ def _parser() -> argparse.ArgumentParser:
     ):
         sub = command(name, _matrix, text)
         needed = scenarios is None
-        sub.add_argument("--scenarios", nargs="+", required=needed, default=scenarios, metavar="S", help="names, or all")
+        sub.add_argument(
+            "--scenarios", nargs="+", required=needed, default=scenarios, metavar="S", help="names, or all"
+        )
         sub.add_argument("--versions", nargs="+", required=needed, default=versions, metavar="V", help="ids, or all")
         default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
         sub.add_argument("--runs-dir", type=Path, default=default, metavar="DIR", help="where the run directories go")

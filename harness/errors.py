@@ -6,8 +6,8 @@
         ├── WaitTimeout     a named condition did not hold within its limit; says what was seen
         └── FaultUnproved   a fault was injected but nothing outside shows that it took effect
 
-A `UsageError`'s message is one line: what is wrong, where, and what to do. Everything else that reaches the top of
-the program is a bug and is shown with its traceback.
+A `UsageError`'s message is one line: what is wrong, where, and what to do. Everything else that reaches the
+top of the program is a bug and is shown with its traceback.
 """
 
 from __future__ import annotations

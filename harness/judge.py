@@ -1,8 +1,9 @@
-"""From a run directory to findings, verdict and report: the analysis as a process of its own, fed one run at a time.
+"""From a run directory to findings, verdict and report: the analysis as a process of its own, fed one run at
+a time.
 
-Spark takes seconds to start and a second to judge one run, so its start overlaps the cluster's: `Analyst` starts
-`python -m analysis.job --serve` in the background and waits for it only when the first run is ready. One application serves
-a whole suite.
+Spark takes seconds to start and a second to judge one run, so its start overlaps the cluster's: `Analyst`
+starts `python -m analysis.job --serve` in the background and waits for it only when the first run is ready.
+One application serves a whole suite.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from harness import verdict
 from harness.cluster.bootstrap import find_java
+
+from harness import verdict
 from harness.errors import HarnessError
 from harness.report import html, junit
 from harness.rundir import RunDir
@@ -29,7 +31,9 @@ CHECK_LIMIT_S: Final = 1800.0
 
 
 class Analyst:
-    """A Spark application that waits for run directories. Safe to use from several threads, one check at a time."""
+    """A Spark application that waits for run directories. Safe to use from several threads, one check at a
+    time.
+    """
 
     def __init__(self, *, master: str = "local[2]", lazy: bool = False) -> None:
         """Start the application; with `lazy`, only when `start` is called or the first run is to be checked."""
@@ -82,7 +86,9 @@ class Analyst:
         try:
             answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
-            raise HarnessError(f"the analysis gave no answer in {limit_s:.0f} s while {what}; it said: {self._said()}") from None
+            raise HarnessError(
+                f"the analysis gave no answer in {limit_s:.0f} s while {what}; it said: {self._said()}"
+            ) from None
         if answer is None:
             self._answers.put(None)
             raise HarnessError(f"the analysis ended while {what}; it said: {self._said()}")
@@ -130,7 +136,9 @@ class Analyst:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

@@ -1,11 +1,13 @@
 """Many runs: scenarios × versions × seeds, resumable, several at a time.
 
-A cell is finished when a run directory under the matrix's folder holds its verdict; a matrix that was killed goes on where
-it stopped, and a run that was cut short is run again. Every run is a process of its own (`kafka-chaos run --no-check`), so
-that one that dies takes nothing with it; the judging is done here, by one Spark application for all.
+A cell is finished when a run directory under the matrix's folder holds its verdict; a matrix that was killed
+goes on where it stopped, and a run that was cut short is run again. Every run is a process of its own
+(`kafka-chaos run --no-check`), so that one that dies takes nothing with it; the judging is done here, by one
+Spark application for all.
 
-A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how many
-is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
+A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has
+cores; how many is `jobs`. Runs share nothing but the machine: each has its own network, containers and
+directory.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from harness.rundir import RunDir
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
+
     from harness.scenario import Scenario
     from harness.verdict import Verdict
 
@@ -48,7 +51,8 @@ class Cell:
 
 
 def cells(scenarios: Iterable[Scenario], versions: Sequence[Version], *, seed: int, repeat: int) -> list[Cell]:
-    """Every cell whose scenario applies to its version: all of one seed before the next, so that a cut-short matrix is even.
+    """Every cell whose scenario applies to its version: all of one seed before the next, so that a cut-short
+    matrix is even.
 
     Raises UsageError if no scenario applies to any of the versions.
     """
@@ -95,10 +99,12 @@ class Matrix:
     def run(self, wanted: Sequence[Cell], on_verdict: Callable[[Cell, Verdict], None]) -> dict[Cell, RunDir]:
         """Run every cell that is not finished and return the run directories of all, in order.
 
-        Raises HarnessError if a run left no run directory at all. KeyboardInterrupt ends the runs under way, each of which
-        removes its containers, and is passed on.
+        Raises HarnessError if a run left no run directory at all. KeyboardInterrupt ends the runs under way,
+        each of which removes its containers, and is passed on.
         """
-        done = {cell: run_dir for cell, run_dir in finished_cells(self.root, self.settings).items() if cell in set(wanted)}
+        done = {
+            cell: run_dir for cell, run_dir in finished_cells(self.root, self.settings).items() if cell in set(wanted)
+        }
         if done:
             self.echo(f"{len(done)} of {len(wanted)} runs are finished already and not run again")
         missing = [cell for cell in wanted if cell not in done]
@@ -157,4 +163,6 @@ class Matrix:
             return RunDir(Path(json.loads(answer)["run_dir"]))
         except (json.JSONDecodeError, KeyError, TypeError):
             last = " | ".join(said[-5:])
-            raise HarnessError(f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}") from None
+            raise HarnessError(
+                f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}"
+            ) from None

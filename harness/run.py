@@ -1,11 +1,13 @@
 """One run as its scenario sees it: who is who, what to do to whom, what to wait for.
 
-Steps name roles ("the leader of t-0"), never brokers; a role is resolved when the step runs and both are recorded. Each
-method here is one sentence of a scenario: it writes a step to the timeline, does one thing, and either proves it
-(faults), waits for its condition with a limit (waits), or records what came of it (sends).
+Steps name roles ("the leader of t-0"), never brokers; a role is resolved when the step runs and both are
+recorded. Each method here is one sentence of a scenario: it writes a step to the timeline, does one thing,
+and either proves it (faults), waits for its condition with a limit (waits), or records what came of it
+(sends).
 
-A sequence also has preconditions, such as "the second leader died before anyone could fetch from it". `require` records
-whether one held. Where it did not, the run says nothing about Kafka and its verdict is unknown.
+A sequence also has preconditions, such as "the second leader died before anyone could fetch from it".
+`require` records whether one held. Where it did not, the run says nothing about Kafka and its verdict is
+unknown.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from harness.observers.replicas import copy_replicas, leo_and_hw
+from harness.workloads.client import LoadGenerator, Pending, ScriptedProducer, Sent
+
 from harness.cluster.cluster import KAFKA_PORT, Cluster
 from harness.cluster.docker import Node
 from harness.errors import HarnessError, WaitTimeout
@@ -26,14 +31,13 @@ from harness.faults.base import Faults
 from harness.faults.cut import Cut
 from harness.faults.process import Freeze, Kill, Start, Stop
 from harness.formats.checkpoints import read_leader_epochs
-from harness.observers.replicas import copy_replicas, leo_and_hw
-from harness.workloads.client import LoadGenerator, Pending, ScriptedProducer, Sent
 
 if TYPE_CHECKING:
-    from harness.cluster.admin import Admin
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.observers.state import ClusterObserver, ClusterState, PartitionState
+
+    from harness.cluster.admin import Admin
     from harness.rundir import RunDir
     from harness.scenario import Scenario
     from harness.timeline import Timeline
@@ -46,7 +50,8 @@ FILE_LIMIT_S: Final = 30.0
 SEND_LIMIT_S: Final = 30.0
 
 CLIENT_SETTINGS: Final[Mapping[str, str]] = {
-    # A client must find the new leader soon after the election, or it would be the slowest part of every sequence.
+    # A client must find the new leader soon after the election, or it would be the slowest part of every
+    # sequence.
     "topic.metadata.refresh.interval.ms": "1000",
     "topic.metadata.refresh.fast.interval.ms": "100",
     "socket.connection.setup.timeout.ms": "1500",
@@ -196,12 +201,24 @@ class Run:
         number = 1 + sum(1 for process in self.processes if process["kind"] == kind)
         name = f"{kind}-{number}"
         self.processes.append(
-            {"name": name, "kind": kind, "file": f"history/{name}.arrows", "final": final, "settings": dict(settings)}
+            {
+                "name": name,
+                "kind": kind,
+                "file": f"history/{name}.arrows",
+                "final": final,
+                "settings": dict(settings),
+            }
         )
         return name
 
     def send(
-        self, t: Partition, count: int = 1, *, acks: str = "all", only: Target | None = None, limit_s: float = SEND_LIMIT_S
+        self,
+        t: Partition,
+        count: int = 1,
+        *,
+        acks: str = "all",
+        only: Target | None = None,
+        limit_s: float = SEND_LIMIT_S,
     ) -> list[Sent]:
         """Send records one after the other, each acknowledged before the next.
 
@@ -214,7 +231,13 @@ class Run:
         return sent
 
     def try_send(
-        self, t: Partition, count: int = 1, *, acks: str = "all", only: Target | None = None, limit_s: float = SEND_LIMIT_S
+        self,
+        t: Partition,
+        count: int = 1,
+        *,
+        acks: str = "all",
+        only: Target | None = None,
+        limit_s: float = SEND_LIMIT_S,
     ) -> list[Sent]:
         """Send records and return what came of each: acknowledged, refused or unknown."""
         producer = self.producer(acks=acks, only=only)
@@ -222,7 +245,9 @@ class Run:
             return producer.send(t.topic, t.number, count=count, timeout_s=limit_s)
 
     def send_async(self, t: Partition, *, acks: str = "all") -> Pending:
-        """Send one record once, without retries, and do not wait: for records that are not to be acknowledged."""
+        """Send one record once, without retries, and do not wait: for records that are not to be
+        acknowledged.
+        """
         producer = self.producer(acks=acks, **{"message.send.max.retries": "0"})
         with self.step("send without waiting", partition=str(t), acks=acks):
             return producer.send_async(t.topic, t.number)
@@ -239,7 +264,9 @@ class Run:
         **settings: str,
     ) -> LoadGenerator:
         """A load generator on all partitions of the topic, not started yet."""
-        options = dict(CLIENT_SETTINGS) | dict(self.version.client_settings) | {"acks": acks, "linger.ms": "5"} | settings
+        options = (
+            dict(CLIENT_SETTINGS) | dict(self.version.client_settings) | {"acks": acks, "linger.ms": "5"} | settings
+        )
         name = self._register("producer", options | {"bootstrap.servers": self.cluster.bootstrap})
         return LoadGenerator(
             self.run_dir,
@@ -258,7 +285,7 @@ class Run:
     # Faults
 
     def kill(self, *targets: Target) -> None:
-        """kill -9, proved by exit code 137."""
+        """Kill -9, proved by exit code 137."""
         for target in targets:
             self._killed_ns[target.node.name] = time.monotonic_ns()
             self.faults.carry_out(Kill(target.node, self.events), role=target.role)
@@ -287,9 +314,11 @@ class Run:
         self.faults.heal("cut")
 
     def start(self, *targets: Target) -> None:
-        """Start nodes that are down, each once its old registration is gone, and wait until all are registered.
+        """Start nodes that are down, each once its old registration is gone, and wait until all are
+        registered.
 
-        From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only add noise.
+        From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only
+        add noise.
         """
         for target in targets:
             self.wait_unregistered(target)
@@ -300,7 +329,10 @@ class Run:
                     fault.apply(target.node)
         wanted = {target.id for target in targets}
         self.wait_state(
-            f"brokers {sorted(wanted)} registered", lambda state: wanted <= state.brokers, START_LIMIT_S, alive=targets
+            f"brokers {sorted(wanted)} registered",
+            lambda state: wanted <= state.brokers,
+            START_LIMIT_S,
+            alive=targets,
         )
 
     # Waits
@@ -313,7 +345,9 @@ class Run:
         *,
         alive: Sequence[Target] = (),
     ) -> ClusterState:
-        """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended."""
+        """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has
+        ended.
+        """
         deadline = time.monotonic() + limit_s
         with self.step(f"wait until {what}"):
             while True:
@@ -343,7 +377,9 @@ class Run:
         return self.leader_of(t)
 
     def wait_no_leader(self, t: Partition, dead: Target) -> None:
-        """Wait until the cluster knows that the partition's leader is gone: it has none, or the dead one unregistered."""
+        """Wait until the cluster knows that the partition's leader is gone: it has none, or the dead one
+        unregistered.
+        """
         self.wait_state(
             f"{t} is without a live leader",
             lambda state: dead.id not in state.brokers and state.partitions[t].leader in (-1, dead.id),
@@ -367,7 +403,9 @@ class Run:
         )
 
     def move_controller_away_from(self, *targets: Target) -> None:
-        """ZooKeeper: see to it that none of these brokers is the controller, now that they may have become it."""
+        """ZooKeeper: see to it that none of these brokers is the controller, now that they may have become
+        it.
+        """
         if self.version.mode != "zookeeper":
             return
         avoid = {target.id for target in targets}
@@ -380,10 +418,10 @@ class Run:
     def wait_share_of_session(self, target: Target, share: float) -> None:
         """Wait until `share` of the session has passed since this broker was killed.
 
-        One of the few waits that is a time, because the sequence is one: what counts is which of two dead brokers' sessions
-        ends first. A broker renews its session at least every third of it, so its session ends between two thirds and
-        the whole of it after the kill; a second broker killed half a session later is dead before the first one's session
-        can end, and its own ends later.
+        One of the few waits that is a time, because the sequence is one: what counts is which of two dead
+        brokers' sessions ends first. A broker renews its session at least every third of it, so its session
+        ends between two thirds and the whole of it after the kill; a second broker killed half a session
+        later is dead before the first one's session can end, and its own ends later.
         """
         until_ns = self._killed_ns[target.node.name] + int(share * self.scenario.cluster.session_timeout_ms * 1e6)
         with self.step(f"wait until {share:.0%} of the session has passed since {target.node.name} died"):
@@ -450,7 +488,9 @@ class Run:
                         self.note(f"{target.node.name} logged: {line}")
                         return str(line)
                 if time.monotonic() > deadline:
-                    raise WaitTimeout(f"{target.node.name} did not log {what} in {limit_s:.0f} s; its last lines:\n{text[-2000:]}")
+                    raise WaitTimeout(
+                        f"{target.node.name} did not log {what} in {limit_s:.0f} s; its last lines:\n{text[-2000:]}"
+                    )
                 time.sleep(POLL_S)
 
     def _describe_files(self, t: Partition, targets: Sequence[Target]) -> str:
@@ -460,7 +500,9 @@ class Run:
     # Witnesses
 
     def copy_replicas(self, name: str) -> Mapping[str, Any]:
-        """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and HW."""
+        """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and
+        HW.
+        """
         moment = f"{len(self.moments):02d}-{name}"
         nodes = [node.name for node in self.cluster.brokers.values()]
         seen = copy_replicas(self.cluster.data, nodes, self.run_dir.moment(moment), [self.scenario.topic.name])

@@ -1,8 +1,9 @@
 """The run directory: the only place that knows which file lies where.
 
-A run directory holds facts first (what was run, what was seen) and judgement after (findings, verdict, report), so that
-judgement can be made again from the files alone. It must stay readable whatever killed the run: `run.json` is replaced
-atomically, streams are appended a whole line or a whole Arrow batch at a time, everything sealed is renamed into place.
+A run directory holds facts first (what was run, what was seen) and judgement after (findings, verdict,
+report), so that judgement can be made again from the files alone. It must stay readable whatever killed the
+run: `run.json` is replaced atomically, streams are appended a whole line or a whole Arrow batch at a time,
+everything sealed is renamed into place.
 
     run.json                    what was run: scenario, version, seed, settings, processes, state
     timeline.jsonl              what happened, one event a line (harness/timeline.py)
@@ -125,7 +126,9 @@ class RunDir:
         """The names of the moments at which replicas were copied, in order."""
         if not self.replicas.is_dir():
             return []
-        return sorted(entry.name for entry in self.replicas.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+        return sorted(
+            entry.name for entry in self.replicas.iterdir() if entry.is_dir() and not entry.name.startswith(".")
+        )
 
     def log(self, node: str) -> Path:
         """What `node` printed, each line behind Docker's timestamp."""

@@ -1,12 +1,14 @@
 """One scenario, one version, one seed: from nothing to a complete run directory.
 
-    create containers → start the coordinator and the controller's broker → the rest → topic → the scenario's steps
-      → heal, restart whoever is down, wait for full ISRs → final read → copies of all replicas → sealed, state "complete"
+    create containers → start the coordinator and the controller's broker → the rest → topic → the scenario's
+    steps
+      → heal, restart whoever is down, wait for full ISRs → final read → copies of all replicas → sealed,
+      state "complete"
 
-A run directory is opened before anything else and `run.json` says "running" until the very end, so a run that was killed
-is known for what it is. The final part is done whatever became of the steps, as far as it can be: a sequence that went
-astray may still have lost something. Containers are removed in the background while the analysis runs; on Ctrl-C, SIGTERM
-or any error they are removed before the error is passed on.
+A run directory is opened before anything else and `run.json` says "running" until the very end, so a run that
+was killed is known for what it is. The final part is done whatever became of the steps, as far as it can be:
+a sequence that went astray may still have lost something. Containers are removed in the background while the
+analysis runs; on Ctrl-C, SIGTERM or any error they are removed before the error is passed on.
 """
 
 from __future__ import annotations
@@ -25,27 +27,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.cluster import cluster as clusters
-from harness.cluster.admin import open_admin
-from harness.cluster.docker import connect, find_ours, process_identity, remove
 from harness.cluster.images import ensure_image
-from harness.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
-from harness.faults.base import Faults
 from harness.history.seal import seal_run
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.zookeeper import ZooKeeperObserver
+from harness.workloads.client import final_read
+
+from harness.cluster import cluster as clusters
+from harness.cluster.admin import open_admin
+from harness.cluster.docker import connect, find_ours, process_identity, remove
+from harness.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
+from harness.faults.base import Faults
 from harness.run import START_LIMIT_S, PreconditionNotHeld, Run
 from harness.rundir import RunDir
 from harness.timeline import Timeline
-from harness.workloads.client import final_read
 
 if TYPE_CHECKING:
     from docker import DockerClient
-
     from harness.cluster.versions import Version
     from harness.observers.state import ClusterObserver
+
     from harness.scenario import Scenario
 
 FINAL_ISR_LIMIT_S: Final = 60.0
@@ -99,8 +102,12 @@ def git_commit() -> str | None:
     """The commit of the harness, with "+" if the tree has changes; None outside a checkout."""
     here = Path(__file__).parent
     try:
-        sha = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
-        dirty = subprocess.run(["git", "status", "--porcelain"], cwd=here, capture_output=True, text=True, check=True).stdout
+        sha = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        dirty = subprocess.run(
+            ["git", "status", "--porcelain"], cwd=here, capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
     return sha + ("+" if dirty.strip() else "")
@@ -130,7 +137,9 @@ def check_disk(path: Path) -> None:
     """
     free = shutil.disk_usage(path).free
     if free < LOW_DISK_BYTES:
-        raise HarnessError(f"{path.resolve()}: only {free / 1024**2:.0f} MiB free, a run needs 2 GiB; free some or use --runs-dir")
+        raise HarnessError(
+            f"{path.resolve()}: only {free / 1024**2:.0f} MiB free, a run needs 2 GiB; free some or use --runs-dir"
+        )
 
 
 @dataclass(slots=True)
@@ -260,7 +269,9 @@ def _settle(run: Run) -> None:
 
 
 def _wait_quiet(run: Run) -> None:
-    """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with it."""
+    """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with
+    it.
+    """
     for number in range(len(run.scenario.topic.replicas)):
         t = run.partition(number)
         replicas = run.in_isr(t)
@@ -271,7 +282,12 @@ def _wait_quiet(run: Run) -> None:
 
         names = ", ".join(target.node.name for target in replicas)
         try:
-            run.wait_files(f"{t} is quiet on {names}", equal, lambda t=t, r=replicas: run._describe_files(t, r), QUIET_LIMIT_S)  # type: ignore[misc]
+            run.wait_files(
+                f"{t} is quiet on {names}",
+                equal,
+                lambda t=t, r=replicas: run._describe_files(t, r),
+                QUIET_LIMIT_S,
+            )  # type: ignore[misc]
         except WaitTimeout as error:
             run.note(str(error))
 
@@ -281,7 +297,13 @@ def _final_read(run: Run) -> None:
     name = "final-read-1"
     settings = dict(run.version.client_settings)
     run.processes.append(
-        {"name": name, "kind": "final-read", "file": f"history/{name}.arrows", "final": True, "settings": settings}
+        {
+            "name": name,
+            "kind": "final-read",
+            "file": f"history/{name}.arrows",
+            "final": True,
+            "settings": settings,
+        }
     )
     with run.step("final read"):
         result = final_read(
@@ -331,9 +353,9 @@ def execute(
 ) -> Finished:
     """Run one scenario to a complete run directory.
 
-    `listen` sees every event of the timeline as it is written; `on_up` is called once the cluster is up, when the machine
-    has cores to spare again. Raises UsageError before anything is started if the request
-    cannot be met. Once started, a failure is recorded in `run.json` (state "failed", one line) and the directory is
+    `listen` sees every event of the timeline as it is written; `on_up` is called once the cluster is up, when
+    the machine has cores to spare again. Raises UsageError before anything is started if the request cannot
+    be met. Once started, a failure is recorded in `run.json` (state "failed", one line) and the directory is
     returned all the same; KeyboardInterrupt is passed on after everything of the run has been removed.
     """
     request.scenario.documented_for(request.version)
@@ -404,7 +426,9 @@ def _carry_out(
             rendered=run_dir.compose_file,
         )
         recording.save(images=clusters.images_of(cluster))
-    cleanup.callback(lambda: broker_logs.collect(client, {n: node.container for n, node in cluster.nodes.items()}, run_dir))
+    cleanup.callback(
+        lambda: broker_logs.collect(client, {n: node.container for n, node in cluster.nodes.items()}, run_dir)
+    )
     observer = _observer(cluster, timeline)
     cleanup.callback(observer.close)
     run = Run(

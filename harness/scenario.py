@@ -1,11 +1,12 @@
 """What a scenario is made of, and the registry of them all.
 
-A scenario is a frozen value: the claim it shows and where that is documented, the cluster and topic it needs, what must
-follow on which versions, and one function of steps. It declares; `harness.run.Run` carries out. Judgement is not part
-of it either: `documented_for` only states what the sources say, and `harness.verdict` holds the findings against it.
+A scenario is a frozen value: the claim it shows and where that is documented, the cluster and topic it needs,
+what must follow on which versions, and one function of steps. It declares; `harness.run.Run` carries out.
+Judgement is not part of it either: `documented_for` only states what the sources say, and `harness.verdict`
+holds the findings against it.
 
-A scenario lives in one file of `scenarios/`, is registered by the decorator `scenario`, and reads like the paragraph it
-implements (docs/writing-a-scenario.md).
+A scenario lives in one file of `scenarios/`, is registered by the decorator `scenario`, and reads like the
+paragraph it implements (docs/writing-a-scenario.md).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from harness.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
+
     from harness.run import Run
 
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -71,9 +73,9 @@ class Documented:
 class ClusterPlan:
     """The cluster a scenario needs.
 
-    `brokers` are the ids that hold replicas. `controller` is the broker that must be the controller: with ZooKeeper it
-    is started first and so creates /controller; with KRaft the controller is a node of its own (id 100) and a
-    `controller` that holds no replica is left out.
+    `brokers` are the ids that hold replicas. `controller` is the broker that must be the controller: with
+    ZooKeeper it is started first and so creates /controller; with KRaft the controller is a node of its own
+    (id 100) and a `controller` that holds no replica is left out.
     """
 
     brokers: tuple[int, ...] = (1, 2, 3)
@@ -95,7 +97,9 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPlan:
-    """A topic with its replicas placed by hand: `replicas[p]` are partition p's brokers, the preferred leader first."""
+    """A topic with its replicas placed by hand: `replicas[p]` are partition p's brokers, the preferred leader
+    first.
+    """
 
     name: str = "t"
     replicas: tuple[tuple[int, ...], ...] = ((1, 2, 3),)
@@ -122,7 +126,9 @@ class Scenario:
         Raises UsageError if the scenario says nothing about it.
         """
         if not self.applies.holds(version):
-            raise UsageError(f"scenario {self.name} does not apply to {version.id}; it applies to: {self.applies.label}")
+            raise UsageError(
+                f"scenario {self.name} does not apply to {version.id}; it applies to: {self.applies.label}"
+            )
         for outcome in self.documented:
             if outcome.on.holds(version):
                 return outcome

@@ -1,9 +1,10 @@
 """The timeline: one line of JSON for each thing that happened, from every source, in the order it was noted.
 
-Several threads and sources write it (the runner's steps and faults, scripted clients, ZooKeeper or the metadata log,
-Docker, brokers' logs), so an append is one `write` of a whole line, flushed at once: a run killed at any moment leaves
-whole lines and at most one torn last one. Every event carries the machine's monotonic clock (for order and distance) and
-the wall clock (to find it in a broker's log), both in nanoseconds.
+Several threads and sources write it (the runner's steps and faults, scripted clients, ZooKeeper or the
+metadata log, Docker, brokers' logs), so an append is one `write` of a whole line, flushed at once: a run
+killed at any moment leaves whole lines and at most one torn last one. Every event carries the machine's
+monotonic clock (for order and distance) and the wall clock (to find it in a broker's log), both in
+nanoseconds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Event = dict[str, Any]
 
 
 class Timeline:
-    """Appends events to `path`; safe to use from several threads; listeners see each event after it is written."""
+    """Appends events to `path`; safe to use from several threads; listeners see each event after it is
+    written.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +37,13 @@ class Timeline:
         self._listeners.append(listener)
 
     def append(
-        self, source: str, kind: str, *, monotonic_ns: int | None = None, wall_ns: int | None = None, **fields: Any
+        self,
+        source: str,
+        kind: str,
+        *,
+        monotonic_ns: int | None = None,
+        wall_ns: int | None = None,
+        **fields: Any,
     ) -> Event:
         """Write one event and return it; times default to now."""
         event: Event = {
@@ -59,7 +68,9 @@ class Timeline:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 
@@ -77,7 +88,9 @@ class Reading:
 
 
 def read(path: Path) -> Reading:
-    """Read a timeline; a damaged line is reported, never fatal; a missing file is an empty timeline with one complaint."""
+    """Read a timeline; a damaged line is reported, never fatal; a missing file is an empty timeline with one
+    complaint.
+    """
     if not path.exists():
         return Reading(events=(), damaged=(f"{path.name}: missing",))
     events: list[Event] = []

@@ -1,1 +1,3 @@
-"""The documented sequences, one file each. A file declares; harness/ carries out. See docs/writing-a-scenario.md."""
+"""The documented sequences, one file each. A file declares; harness/ carries out. See
+docs/writing-a-scenario.md.
+"""

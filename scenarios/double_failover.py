@@ -1,11 +1,12 @@
 """An acknowledged record lost by two clean elections (KIP-101, scenario 1; KAFKA-1211).
 
-Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but have not yet heard of
-the high watermark that covers it. The first of them is elected, yet dies before anyone can fetch from it; the last one,
-told to follow it, has truncated to its own high watermark. It is then elected, cleanly, from the ISR.
+Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but have not
+yet heard of the high watermark that covers it. The first of them is elected, yet dies before anyone can fetch
+from it; the last one, told to follow it, has truncated to its own high watermark. It is then elected,
+cleanly, from the ISR.
 
-The window is a follower's parked fetch: on an idle partition it learns the new high watermark with the answer to its next
-fetch, up to replica.fetch.wait.max.ms later, so that setting is raised to hold the window open.
+The window is a follower's parked fetch: on an idle partition it learns the new high watermark with the answer
+to its next fetch, up to replica.fetch.wait.max.ms later, so that setting is raised to hold the window open.
 """
 
 from __future__ import annotations
@@ -43,14 +44,23 @@ def double_failover(run: Run) -> None:
     run.kill(leader)
     for follower in (heir, last):
         leo, hw = run.log_end_and_high_watermark(follower, t)
-        run.require(f"{follower.node.name} holds the record above its high watermark", (leo, hw) == (4, 3), leo=leo, hw=hw)
+        run.require(
+            f"{follower.node.name} holds the record above its high watermark",
+            (leo, hw) == (4, 3),
+            leo=leo,
+            hw=hw,
+        )
     run.copy_replicas("armed")
 
     run.wait_share_of_session(leader, 0.5)
     run.kill(heir)
     run.wait_leader(t, last)
     elected = [state.leader for state in run.observer.history_of(*t)]
-    run.require("the second leader was elected after its death, then the last replica", heir.id in elected, leaders=elected)
+    run.require(
+        "the second leader was elected after its death, then the last replica",
+        heir.id in elected,
+        leaders=elected,
+    )
 
     run.send(t)
     run.start(leader, heir)

@@ -1,12 +1,13 @@
 """A follower that restarts truncates a record it had acknowledged, and is then elected (KIP-101; KAFKA-3143).
 
-Two replicas. The follower holds m1 but has not heard of the high watermark that covers it when it dies. It comes back,
-truncates to its checkpointed high watermark, and before it has fetched m1 again the leader dies. If it is still in the
-ISR it is elected, and m1 is gone; the old leader drops it too when it returns, or keeps it beside another record.
+Two replicas. The follower holds m1 but has not heard of the high watermark that covers it when it dies. It
+comes back, truncates to its checkpointed high watermark, and before it has fetched m1 again the leader dies.
+If it is still in the ISR it is elected, and m1 is gone; the old leader drops it too when it returns, or keeps
+it beside another record.
 
-A dead follower stays in the ISR when it was the controller itself: until 2.3 a new controller looked only after the
-partitions whose leader had died (KAFKA-3143). From then on it leaves the ISR and the trap does not close: the partition
-waits for its leader. With leader epochs it would truncate nothing anyway.
+A dead follower stays in the ISR when it was the controller itself: until 2.3 a new controller looked only
+after the partitions whose leader had died (KAFKA-3143). From then on it leaves the ISR and the trap does not
+close: the partition waits for its leader. With leader epochs it would truncate nothing anyway.
 """
 
 from __future__ import annotations
@@ -66,7 +67,11 @@ def follower_reboot(run: Run) -> None:
     run.move_controller_away_from(leader, follower)
 
     if DEAD_CONTROLLER_STAYS.holds(run.version):
-        run.require("the dead follower is still in the ISR", follower.id in run.state_of(t).isr, isr=run.state_of(t).isr)
+        run.require(
+            "the dead follower is still in the ISR",
+            follower.id in run.state_of(t).isr,
+            isr=run.state_of(t).isr,
+        )
         run.kill(leader)
         run.start(follower)
         run.require("the follower is back before the leader's session ends", leader.id in run.observer.state.brokers)
@@ -76,7 +81,9 @@ def follower_reboot(run: Run) -> None:
         run.send(t)
     else:
         run.wait_isr(t, [leader])
-        run.note("the controller took the dead follower out of the ISR (KAFKA-3143, KRaft's fencing): it cannot be elected")
+        run.note(
+            "the controller took the dead follower out of the ISR (KAFKA-3143, KRaft's fencing): it cannot be elected"
+        )
         run.kill(leader)
         run.start(follower)
         run.wait_no_leader(t, leader)

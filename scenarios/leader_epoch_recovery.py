@@ -1,9 +1,11 @@
-"""Replicas that missed an epoch find the point where their logs part, one after the other (KIP-101's worked example).
+"""Replicas that missed an epoch find the point where their logs part, one after the other (KIP-101's worked
+example).
 
-Three replicas A (leader), B and C. C stops hearing from A, so A and B alone hold m2, which is never acknowledged. B dies,
-then A; C, still in sync, leads in a new epoch and takes a record where m2 was. B returns, asks C where the old epoch
-ended, and truncates m2 away. C dies; B leads in the next epoch and takes two records. A returns, asks B, truncates to the
-same point and fetches the rest. The epoch files of all replicas are copied at each step.
+Three replicas A (leader), B and C. C stops hearing from A, so A and B alone hold m2, which is never
+acknowledged. B dies, then A; C, still in sync, leads in a new epoch and takes a record where m2 was. B
+returns, asks C where the old epoch ended, and truncates m2 away. C dies; B leads in the next epoch and takes
+two records. A returns, asks B, truncates to the same point and fetches the rest. The epoch files of all
+replicas are copied at each step.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Administration of a cluster, old and new, behind one interface.
 
-Brokers before 0.10.1 have no request to create a topic: there the tool of the time wrote the topic's assignment into
-ZooKeeper and the controller acted on it, and so do we. Later brokers are asked by the admin protocol. Where the
-controller sits can be chosen with ZooKeeper only (whoever creates /controller first holds it); with KRaft it is a node
-of its own or the elected voter.
+Brokers before 0.10.1 have no request to create a topic: there the tool of the time wrote the topic's
+assignment into ZooKeeper and the controller acted on it, and so do we. Later brokers are asked by the admin
+protocol. Where the controller sits can be chosen with ZooKeeper only (whoever creates /controller first holds
+it); with KRaft it is a node of its own or the elected voter.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from harness.errors import HarnessError, UsageError, WaitTimeout
 
 if TYPE_CHECKING:
-    from kazoo.client import KazooClient
-
     from harness.cluster.versions import Version
     from harness.observers.state import ClusterObserver, PartitionState
+    from kazoo.client import KazooClient
 
 REQUEST_TIMEOUT_S: Final = 10.0
 TOPIC_LIMIT_S: Final = 30.0
@@ -60,7 +59,8 @@ class _Described:
 class ZnodeAdmin(_Described):
     """Administration through ZooKeeper's nodes, for every broker that has ZooKeeper.
 
-    Layout of the nodes: KAFKA_FACTS of the Kafka sources, `kafka.utils.ZkUtils` (0.8-0.11), `kafka.zk.ZkData` (1.1+).
+    Layout of the nodes: KAFKA_FACTS of the Kafka sources, `kafka.utils.ZkUtils` (0.8-0.11), `kafka.zk.ZkData`
+    (1.1+).
     """
 
     def __init__(self, client: KazooClient, observer: ClusterObserver) -> None:
@@ -82,7 +82,9 @@ class ZnodeAdmin(_Described):
         moves = 0
         while (holder := self._observer.state.controller) != broker:
             if time.monotonic() > deadline:
-                raise WaitTimeout(f"broker {broker} did not become the controller in {PLACE_LIMIT_S:.0f} s, {moves} moves; it is {holder}")
+                raise WaitTimeout(
+                    f"broker {broker} did not become the controller in {PLACE_LIMIT_S:.0f} s, {moves} moves; it is {holder}"
+                )
             if holder is not None:
                 epoch = self._observer.state.controller_epoch
                 self._client.delete("/controller")
@@ -93,7 +95,9 @@ class ZnodeAdmin(_Described):
                     timeout_s=PLACE_LIMIT_S,
                 )
             else:
-                self._observer.wait(lambda state: state.controller is not None, what="a controller", timeout_s=PLACE_LIMIT_S)
+                self._observer.wait(
+                    lambda state: state.controller is not None, what="a controller", timeout_s=PLACE_LIMIT_S
+                )
 
 
 class ProtocolAdmin(_Described):
@@ -110,16 +114,24 @@ class ProtocolAdmin(_Described):
             replica_assignment=[list(brokers) for brokers in replicas],
             config=dict(settings),
         )
-        self._until_done(f"create topic {name}", lambda: self._client.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[name])
+        self._until_done(
+            f"create topic {name}",
+            lambda: self._client.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[name],
+        )
 
     def delete_topic(self, name: str) -> None:
-        self._until_done(f"delete topic {name}", lambda: self._client.delete_topics([name], request_timeout=REQUEST_TIMEOUT_S)[name])
+        self._until_done(
+            f"delete topic {name}",
+            lambda: self._client.delete_topics([name], request_timeout=REQUEST_TIMEOUT_S)[name],
+        )
 
     def place_controller(self, broker: int) -> None:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")
 
     def _until_done(self, what: str, ask: Any) -> None:
-        """Ask again while the answer is a passing one: a young cluster has too few brokers, or drops the connection."""
+        """Ask again while the answer is a passing one: a young cluster has too few brokers, or drops the
+        connection.
+        """
         deadline = time.monotonic() + TOPIC_LIMIT_S
         while True:
             future: Future[Any] = ask()
@@ -151,7 +163,9 @@ class ZooKeeperAdmin(ZnodeAdmin):
 
 
 def open_admin(version: Version, bootstrap: str, observer: ClusterObserver, zookeeper: KazooClient | None) -> Admin:
-    """The administration that fits the version; `zookeeper` is the observer's client where there is ZooKeeper."""
+    """The administration that fits the version; `zookeeper` is the observer's client where there is
+    ZooKeeper.
+    """
     protocol = ProtocolAdmin(bootstrap, version.client_settings, observer) if version.has_create_topics else None
     if zookeeper is None:
         if protocol is None:

@@ -1,10 +1,12 @@
 """One run's cluster: its containers created from compose/, started one by one, removed at the end.
 
-Docker Compose creates network and containers from the same files that a person uses by hand; from then on the engine's
-API starts and stops single nodes, because a scenario cares about their order and compose does not offer that at the
-speed of one call. The rendered compose file goes into the run directory: it brings the same cluster up again.
+Docker Compose creates network and containers from the same files that a person uses by hand; from then on the
+engine's API starts and stops single nodes, because a scenario cares about their order and compose does not
+offer that at the speed of one call. The rendered compose file goes into the run directory: it brings the same
+cluster up again.
 
-Nothing here waits for Kafka to be ready: that is asked of the observers, which see what the cluster says of itself.
+Nothing here waits for Kafka to be ready: that is asked of the observers, which see what the cluster says of
+itself.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from harness.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from docker import DockerClient
-
     from harness.cluster.versions import Version
+
     from harness.scenario import ClusterPlan
 
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
@@ -40,7 +42,8 @@ STEADY: Final[Mapping[str, str]] = {
     # Nothing moves unless the scenario moves it.
     "auto.leader.rebalance.enable": "false",
     "auto.create.topics.enable": "false",
-    # A follower's high watermark shows in its checkpoint soon after it knows it, so that steps can wait for it.
+    # A follower's high watermark shows in its checkpoint soon after it knows it, so that steps can wait for
+    # it.
     "replica.high.watermark.checkpoint.interval.ms": "200",
     # A broker that talks to a dead one must give up sooner than the sequence takes.
     "controller.socket.timeout.ms": "1500",
@@ -63,12 +66,17 @@ def services(version: Version, plan: ClusterPlan) -> tuple[str, ...]:
 
 
 def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str, str]) -> dict[str, str]:
-    """The broker properties of a run: ours, the session, the version's pins, the scenario's, the user's; later ones win."""
+    """The broker properties of a run: ours, the session, the version's pins, the scenario's, the user's;
+    later ones win.
+    """
     session = plan.session_timeout_ms
     sessions = (
         {"zookeeper.session.timeout.ms": str(session), "zookeeper.connection.timeout.ms": "20000"}
         if version.mode == "zookeeper"
-        else {"broker.session.timeout.ms": str(session), "broker.heartbeat.interval.ms": str(max(session // 8, 100))}
+        else {
+            "broker.session.timeout.ms": str(session),
+            "broker.heartbeat.interval.ms": str(max(session // 8, 100)),
+        }
     )
     return dict(STEADY) | sessions | dict(version.settings) | dict(plan.settings) | dict(overrides)
 
@@ -85,7 +93,8 @@ def environment(
         "CHAOS_OWNER": engine.owner(),
         "CHAOS_DATA": str(data),
         "CHAOS_SESSION_TIMEOUT_MS": str(plan.session_timeout_ms),
-        # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps them exact.
+        # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps
+        # them exact.
         "CHAOS_TICK_MS": str(max(plan.session_timeout_ms // 20, 100)),
         "CHAOS_UID": str(os.getuid()),
         "CHAOS_GID": str(os.getgid()),
@@ -109,7 +118,9 @@ def _compose(arguments: Sequence[str], variables: Mapping[str, str]) -> subproce
     except FileNotFoundError:
         raise UsageError("no `docker` command on the PATH; run `make setup` or install Docker") from None
     except subprocess.TimeoutExpired as error:
-        raise HarnessError(f"docker compose {arguments[0]} took longer than {COMPOSE_TIMEOUT_S} s: {error.stderr!r}") from None
+        raise HarnessError(
+            f"docker compose {arguments[0]} took longer than {COMPOSE_TIMEOUT_S} s: {error.stderr!r}"
+        ) from None
 
 
 def _is_clash(message: str) -> bool:
@@ -144,7 +155,9 @@ class Cluster:
         for node in self.nodes.values():
             if node.id == broker_id:
                 return node
-        raise HarnessError(f"the cluster has no node with id {broker_id}; it has {sorted(n.id for n in self.nodes.values())}")
+        raise HarnessError(
+            f"the cluster has no node with id {broker_id}; it has {sorted(n.id for n in self.nodes.values())}"
+        )
 
     @property
     def bootstrap(self) -> str:
@@ -187,8 +200,9 @@ def create(
 ) -> Cluster:
     """Create (not start) the containers of a cluster in a network of its own.
 
-    `data` is the host directory under which every node keeps its files, `rendered` where the resolved compose file goes.
-    Raises HarnessError with Docker's own words if they cannot be created, UsageError if no address range is free.
+    `data` is the host directory under which every node keeps its files, `rendered` where the resolved compose
+    file goes. Raises HarnessError with Docker's own words if they cannot be created, UsageError if no address
+    range is free.
     """
     file, wanted = compose_file(version, plan), services(version, plan)
     # The containers write as this user, so the directories must exist before Docker makes them as root.
@@ -206,7 +220,9 @@ def create(
         if not _is_clash(result.stderr):
             raise HarnessError(f"docker compose could not create the cluster: {result.stderr.strip()[-600:]}")
         if len(refusals) >= NETWORK_ATTEMPTS:
-            raise UsageError(f"no address range for the cluster's network: {'; '.join(refusals)}; remove unused networks")
+            raise UsageError(
+                f"no address range for the cluster's network: {'; '.join(refusals)}; remove unused networks"
+            )
     else:
         raise UsageError("every range of 172.20.0.0-172.30.255.0 is taken; remove unused Docker networks")
 

@@ -1,8 +1,10 @@
-"""Docker as this project uses it: finding the engine, our label, nodes, and removing what is ours and nothing else.
+"""Docker as this project uses it: finding the engine, our label, nodes, and removing what is ours and nothing
+else.
 
-Everything the project creates carries `kafka-chaos=1`, the run it belongs to (`kafka-chaos.run`) and the process that
-owns it (`kafka-chaos.owner`: boot, process id and that process's start time). So what a killed harness left behind can be
-told from what another harness on the same machine is using at this moment: an owner that no longer runs owns nothing.
+Everything the project creates carries `kafka-chaos=1`, the run it belongs to (`kafka-chaos.run`) and the
+process that owns it (`kafka-chaos.owner`: boot, process id and that process's start time). So what a killed
+harness left behind can be told from what another harness on the same machine is using at this moment: an
+owner that no longer runs owns nothing.
 """
 
 from __future__ import annotations
@@ -100,7 +102,9 @@ class Node:
         result = self.container.exec_run(list(command), user="0")
         output = result.output.decode(errors="replace")
         if result.exit_code != 0:
-            raise HarnessError(f"{self.name}: {' '.join(command)} ended with {result.exit_code}: {output.strip()[:300]}")
+            raise HarnessError(
+                f"{self.name}: {' '.join(command)} ended with {result.exit_code}: {output.strip()[:300]}"
+            )
         return output
 
     def last_lines(self, count: int = 15) -> str:
@@ -126,7 +130,8 @@ def _labels(thing: Any) -> dict[str, str]:
 
 
 def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: bool = False) -> Leftovers:
-    """Containers, networks and volumes that carry our label: of one run, or only those whose owner no longer runs.
+    """Containers, networks and volumes that carry our label: of one run, or only those whose owner no longer
+    runs.
 
     Things without an owner label were started by hand from compose/ and are never "abandoned".
     """

@@ -1,8 +1,9 @@
 """Choosing an address range for a run's own network.
 
-Parallel runs and whatever else uses Docker must not collide, and addresses must be fixed because a broker tells clients
-the address it was given. So each run takes a /24 that overlaps no Docker network and no route of the host. Two harnesses
-may still choose the same range at the same moment: the engine then refuses the second, which takes another.
+Parallel runs and whatever else uses Docker must not collide, and addresses must be fixed because a broker
+tells clients the address it was given. So each run takes a /24 that overlaps no Docker network and no route
+of the host. Two harnesses may still choose the same range at the same moment: the engine then refuses the
+second, which takes another.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which broker settings each version knows, so that a misspelt one is refused instead of silently ignored.
 
-A Kafka broker only logs a warning about a setting it does not know and goes on without it, and a run with a setting that
-was never in force says something false. The lists in compose/settings/ were printed by the brokers' own code
-(`python -m harness.cluster.settings VERSION` writes one again).
+A Kafka broker only logs a warning about a setting it does not know and goes on without it, and a run with a
+setting that was never in force says something false. The lists in compose/settings/ were printed by the
+brokers' own code (`python -m harness.cluster.settings VERSION` writes one again).
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def known(version: Version) -> frozenset[str]:
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
-        raise HarnessError(f"compose/settings/{path.name} is missing: write it with python -m harness.cluster.settings") from None
+        raise HarnessError(
+            f"compose/settings/{path.name} is missing: write it with python -m harness.cluster.settings"
+        ) from None
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
@@ -41,9 +43,13 @@ def validate(version: Version, settings: Mapping[str, str]) -> None:
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Setting names in what a broker's code printed: HTML of its ConfigDef, or the strings of its class file before 0.9."""
+    """Setting names in what a broker's code printed: HTML of its ConfigDef, or the strings of its class file
+    before 0.9.
+    """
     if source == "html":
-        found = set(re.findall(r"<td>([a-z0-9._]+)</td>|id=\"brokerconfigs_([a-z0-9._]+)\"|<a id=\"([a-z0-9._]+)\"", text))
+        found = set(
+            re.findall(r"<td>([a-z0-9._]+)</td>|id=\"brokerconfigs_([a-z0-9._]+)\"|<a id=\"([a-z0-9._]+)\"", text)
+        )
         names = {name for group in found for name in group if name}
     else:
         names = set(re.findall(r"^[a-z][a-z0-9.]+$", text, re.MULTILINE))
@@ -61,8 +67,13 @@ def print_from_image(version: Version) -> list[str]:
             "cd /tmp && for c in 'kafka/server/KafkaConfig.class' 'kafka/utils/ZKConfig.class' 'kafka/message/CompressionCodec.class'; do "
             "python3 -c 1 2>/dev/null; unzip -p /opt/kafka/libs/kafka_*.jar $c; done | tr -c '[:print:]' '\\n'"
         )
-        return names_in(client.containers.run(version.image, ["-c", script], entrypoint="sh", remove=True).decode(), "class")
-    output = client.containers.run(version.image, ["-cp", classpath, classes], entrypoint="java", remove=True, stderr=False)
+        return names_in(
+            client.containers.run(version.image, ["-c", script], entrypoint="sh", remove=True).decode(),
+            "class",
+        )
+    output = client.containers.run(
+        version.image, ["-cp", classpath, classes], entrypoint="java", remove=True, stderr=False
+    )
     return names_in(output.decode(), "html")
 
 

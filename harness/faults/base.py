@@ -1,8 +1,9 @@
 """What a fault is, and the one way to carry one out.
 
-The proof is the point: a fault that silently did nothing makes an old broker look safe. `verify` must look from outside
-(Docker's events and states, the kernel's counters), never trust the call that injected, and raise `FaultUnproved` with
-what it saw. `carry_out` writes every phase to the timeline, with the proof, so that the verdict can demand it.
+The proof is the point: a fault that silently did nothing makes an old broker look safe. `verify` must look
+from outside (Docker's events and states, the kernel's counters), never trust the call that injected, and
+raise `FaultUnproved` with what it saw. `carry_out` writes every phase to the timeline, with the proof, so
+that the verdict can demand it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from harness.errors import FaultUnproved
 
 if TYPE_CHECKING:
-    from harness.cluster.docker import Node
     from harness.observers.docker_events import DockerEvents
+
+    from harness.cluster.docker import Node
     from harness.timeline import Timeline
 
 Proof = Mapping[str, Any]

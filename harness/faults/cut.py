@@ -1,11 +1,12 @@
 """A network cut: packets between chosen nodes are dropped, silently, one way or both.
 
-Rules live in the nodes' own network namespaces, in chains of our own (`CHAOS-INPUT`, `CHAOS-OUTPUT`); healing takes this
-cut's rules out and touches nobody else's, so cuts compose. A cut drops packets (iptables DROP): peers see silence, not a refusal, as with a broken
-switch; established connections stay and may resume after the heal. Clients on the host are not cut unless asked for.
+Rules live in the nodes' own network namespaces, in chains of our own (`CHAOS-INPUT`, `CHAOS-OUTPUT`); healing
+takes this cut's rules out and touches nobody else's, so cuts compose. A cut drops packets (iptables DROP):
+peers see silence, not a refusal, as with a broken switch; established connections stay and may resume after
+the heal. Clients on the host are not cut unless asked for.
 
-The proof is the kernel's counters: every rule is there and at least one packet ran into the cut. A restarted node has
-a new namespace without rules, so `apply` is called again for it and the proof with it.
+The proof is the kernel's counters: every rule is there and at least one packet ran into the cut. A restarted
+node has a new namespace without rules, so `apply` is called again for it and the proof with it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Rule:
     peer: str
 
     def match(self) -> tuple[str, ...]:
-        """iptables' arguments for the packets of this rule."""
+        """Iptables' arguments for the packets of this rule."""
         return ("-d" if self.hook == "OUTPUT" else "-s", self.peer, "-j", "DROP")
 
 
@@ -56,7 +57,9 @@ def rules_between(senders: Sequence[Node], receivers: Sequence[Node], *, one_way
 
 
 def parse_counters(listing: str) -> dict[tuple[str, str], int]:
-    """Packets per (hook, peer) from `iptables -L CHAOS-… -n -v -x` of both chains, each headed by its hook's name."""
+    """Packets per (hook, peer) from `iptables -L CHAOS-… -n -v -x` of both chains, each headed by its hook's
+    name.
+    """
     counters: dict[tuple[str, str], int] = {}
     hook = ""
     for line in listing.splitlines():
@@ -99,7 +102,9 @@ class Cut:
         script = ["set -e"]
         for hook in ("INPUT", "OUTPUT"):
             chain = f"{CHAIN}-{hook}"
-            script.append(f"iptables -w -n -L {chain} >/dev/null 2>&1 || {{ iptables -w -N {chain}; iptables -w -I {hook} -j {chain}; }}")
+            script.append(
+                f"iptables -w -n -L {chain} >/dev/null 2>&1 || {{ iptables -w -N {chain}; iptables -w -I {hook} -j {chain}; }}"
+            )
         for at, rule in self._rules:
             if at.name == node.name:
                 match = " ".join(rule.match())
@@ -119,16 +124,22 @@ class Cut:
             if missing:
                 raise FaultUnproved(f"{self.description}: no such rule in the kernel: {missing[0]}")
             dropped = {
-                f"{name} {hook} {peer}": count for name, counters in seen.items() for (hook, peer), count in counters.items()
+                f"{name} {hook} {peer}": count
+                for name, counters in seen.items()
+                for (hook, peer), count in counters.items()
             }
             if all(any(counters.values()) for counters in seen.values()):
                 return {"packets_dropped": dropped, "chain": CHAIN}
             if time.monotonic() > deadline:
-                raise FaultUnproved(f"{self.description}: rules are there but no packet ran into them in {COUNTER_LIMIT_S:.0f} s: {dropped}")
+                raise FaultUnproved(
+                    f"{self.description}: rules are there but no packet ran into them in {COUNTER_LIMIT_S:.0f} s: {dropped}"
+                )
             time.sleep(POLL_S)
 
     def heal(self) -> None:
-        """Take this cut's own rules out of every node that runs; a node that is down lost them with its namespace."""
+        """Take this cut's own rules out of every node that runs; a node that is down lost them with its
+        namespace.
+        """
         for node in self.senders:
             state = node.state()
             if not state["Running"]:
@@ -136,8 +147,12 @@ class Cut:
             if state["Paused"]:
                 raise HarnessError(f"{node.name} is frozen: thaw it before healing its network")
             mine = [rule for at, rule in self._rules if at.name == node.name]
-            script = [f"iptables -w -D {CHAIN}-{rule.hook} {' '.join(rule.match())} 2>/dev/null || true" for rule in mine]
+            script = [
+                f"iptables -w -D {CHAIN}-{rule.hook} {' '.join(rule.match())} 2>/dev/null || true" for rule in mine
+            ]
             node.run_inside("sh", "-c", "\n".join(script))
             left = set(self._counters(node)) & {(rule.hook, rule.peer) for rule in mine}
             if left:
-                raise HarnessError(f"{node.name}: {self.description} is healed, yet the kernel still drops {sorted(left)}")
+                raise HarnessError(
+                    f"{node.name}: {self.description} is healed, yet the kernel still drops {sorted(left)}"
+                )

@@ -1,10 +1,10 @@
 """Faults of a broker's process: killed, stopped cleanly, started again, frozen.
 
-Proofs. Killed: Docker's own `die` event with exit code 137 after the injection, and the container no longer running.
-Stopped: the same with 143 (Kafka's shutdown hook ran and the JVM ended by SIGTERM) or 0. Started: a `start` event and a
-running process. Frozen: Docker's `pause` event, its state, and the process's CPU clock standing still while wall time
-goes on; a frozen node's kernel still acknowledges TCP segments, which is why this is the grey failure that a garbage
-collection pause or a stuck disk looks like.
+Proofs. Killed: Docker's own `die` event with exit code 137 after the injection, and the container no longer
+running. Stopped: the same with 143 (Kafka's shutdown hook ran and the JVM ended by SIGTERM) or 0. Started: a
+`start` event and a running process. Frozen: Docker's `pause` event, its state, and the process's CPU clock
+standing still while wall time goes on; a frozen node's kernel still acknowledges TCP segments, which is why
+this is the grey failure that a garbage collection pause or a stuck disk looks like.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from docker.errors import APIError
 from harness.errors import FaultUnproved, HarnessError, WaitTimeout
 
 if TYPE_CHECKING:
+    from harness.observers.docker_events import DockerEvents
+
     from harness.cluster.docker import Node
     from harness.faults.base import Proof
-    from harness.observers.docker_events import DockerEvents
 
 KILLED: Final = 137
 TERMINATED: Final = (0, 143)
@@ -62,8 +63,15 @@ class Kill:
         died = _event(self.events, self.node, "die", self._since_ns)
         state = self.node.state()
         if state["Running"] or state["ExitCode"] != KILLED:
-            raise FaultUnproved(f"{self.node.name}: running={state['Running']}, exit code {state['ExitCode']} instead of 137")
-        return {"exit_code": state["ExitCode"], "event": "die", "time_nano": died.get("time_nano"), "oom": state["OOMKilled"]}
+            raise FaultUnproved(
+                f"{self.node.name}: running={state['Running']}, exit code {state['ExitCode']} instead of 137"
+            )
+        return {
+            "exit_code": state["ExitCode"],
+            "event": "die",
+            "time_nano": died.get("time_nano"),
+            "oom": state["OOMKilled"],
+        }
 
     def heal(self) -> None:
         """A crash is not undone; the broker is started again by a `Start`."""
@@ -128,7 +136,9 @@ class Start:
         started = _event(self.events, self.node, "start", self._since_ns)
         state = self.node.state()
         if not state["Running"]:
-            raise FaultUnproved(f"{self.node.name}: ended at once with {state['ExitCode']}; it said:\n{self.node.last_lines()}")
+            raise FaultUnproved(
+                f"{self.node.name}: ended at once with {state['ExitCode']}; it said:\n{self.node.last_lines()}"
+            )
         return {"pid": state["Pid"], "event": "start", "time_nano": started.get("time_nano")}
 
     def heal(self) -> None:
@@ -172,7 +182,12 @@ class Freeze:
         after = cpu_ticks(state["Pid"])
         if after != before:
             raise FaultUnproved(f"{self.node.name}: paused, yet its CPU clock went from {before} to {after} ticks")
-        return {"status": state["Status"], "event": "pause", "cpu_ticks": [before, after], "watched_ms": int(STILL_S * 1000)}
+        return {
+            "status": state["Status"],
+            "event": "pause",
+            "cpu_ticks": [before, after],
+            "watched_ms": int(STILL_S * 1000),
+        }
 
     def heal(self) -> None:
         """Thaw; a node that is not frozen, or no longer runs, is left as it is."""

@@ -166,7 +166,10 @@ def test_a_sabotaged_fault_is_recorded_as_unproved_and_ends_the_sequence(tmp_pat
     node, events = made(FakeEngine(sabotaged=True))
     with Timeline(tmp_path / "timeline.jsonl") as timeline, pytest.raises(FaultUnproved):
         Faults(timeline, events, []).carry_out(Kill(node, events))
-    assert [event["phase"] for event in read(tmp_path / "timeline.jsonl").of("fault")] == ["inject", "unproved"]
+    assert [event["phase"] for event in read(tmp_path / "timeline.jsonl").of("fault")] == [
+        "inject",
+        "unproved",
+    ]
 
 
 def test_rules_of_a_cut_one_way_and_both() -> None:

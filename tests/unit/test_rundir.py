@@ -1,4 +1,6 @@
-"""Run directories and timelines stay readable whatever cut them short, and say in one line what is wrong with them."""
+"""Run directories and timelines stay readable whatever cut them short, and say in one line what is wrong with
+them.
+"""
 
 from __future__ import annotations
 

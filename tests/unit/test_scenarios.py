@@ -1,4 +1,6 @@
-"""The scenarios as declared: every one documents every version it applies to, as the catalogue of claims has it."""
+"""The scenarios as declared: every one documents every version it applies to, as the catalogue of claims has
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,13 @@ def test_old_truncation_loses(version: str) -> None:
 
 @pytest.mark.parametrize("version", [*EPOCH, *KRAFT])
 def test_epochs_do_not(version: str) -> None:
-    for name in ("double-failover", "follower-reboot", "follower-reboot-epoch", "leader-epoch-recovery", "baseline"):
+    for name in (
+        "double-failover",
+        "follower-reboot",
+        "follower-reboot-epoch",
+        "leader-epoch-recovery",
+        "baseline",
+    ):
         assert outcome(name, version) == (frozenset(), frozenset())
     assert outcome("replica-divergence", version) == (LOST, frozenset())
 
