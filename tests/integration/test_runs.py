@@ -1,0 +1,149 @@
+"""Whole runs on real brokers: documented losses are seen, clean versions are clean, and broken runs say so."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cluster import docker, versions
+from harness.faults.process import Kill
+from harness.judge import Analyst, judge
+from harness.rundir import RunDir
+from harness.runner import Request, execute
+from harness.scenario import get_scenario
+from harness.timeline import read
+from harness.verdict import Verdict
+
+pytestmark = [pytest.mark.docker, pytest.mark.spark]
+INTERRUPT_LIMIT_S = 90.0
+
+
+@pytest.fixture(scope="module")
+def analyst() -> Iterator[Analyst]:
+    with Analyst() as started:
+        yield started
+
+
+def run(scenario: str, version: str, root: Path, analyst: Analyst) -> tuple[RunDir, Verdict]:
+    request = Request(scenario=get_scenario(scenario), version=versions.get(version), root=root)
+    finished = execute(request, echo=lambda _: None)
+    judged = judge(finished.run_dir, analyst)
+    finished.wait_removed()
+    return finished.run_dir, judged
+
+
+def findings(run_dir: RunDir) -> dict[str, dict[str, Any]]:
+    return {finding["anomaly"]: finding for finding in json.loads(run_dir.findings.read_text())["findings"]}
+
+
+def test_an_acknowledged_record_is_lost_on_0_10(tmp_path: Path, analyst: Analyst) -> None:
+    run_dir, judged = run("double-failover", "0.10.2.2", tmp_path, analyst)
+    assert judged.verdict == "as-documented", judged.reasons
+    lost = findings(run_dir)["lost-write"]
+    assert lost["count"] == 1
+    (evidence,) = lost["evidence"]
+    assert evidence["offset"] == 3
+    armed = evidence["replicas"]["00-armed"]
+    assert sorted(node for node, offset in armed.items() if offset == 3) == ["broker-1", "broker-2", "broker-3"]
+    truncated = [e for e in read(run_dir.timeline).of("log") if e["event"] == "truncate" and e["topic"] == "t"]
+    assert truncated, "no broker logged a truncation"
+    assert "lost" in run_dir.report.read_text()
+    assert not run_dir.data.exists()
+
+
+def test_the_same_sequence_loses_nothing_on_4_3(tmp_path: Path, analyst: Analyst) -> None:
+    run_dir, judged = run("double-failover", "4.3.1", tmp_path, analyst)
+    assert judged.verdict == "as-documented", judged.reasons
+    assert findings(run_dir) == {}
+
+
+def test_replicas_diverge_for_ever_on_0_10(tmp_path: Path, analyst: Analyst) -> None:
+    run_dir, judged = run("replica-divergence", "0.10.2.2", tmp_path, analyst)
+    assert judged.verdict == "as-documented", judged.reasons
+    assert set(findings(run_dir)) == {"lost-write", "replica-divergence"}
+    (evidence,) = findings(run_dir)["replica-divergence"]["evidence"]
+    assert evidence["offset"] == 2
+
+
+def test_a_sabotaged_fault_makes_the_run_unknown(
+    tmp_path: Path, analyst: Analyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kill, "inject", lambda self: None)
+    monkeypatch.setattr("harness.faults.process.EVENT_LIMIT_S", 3.0)
+    run_dir, judged = run("double-failover", "0.10.2.2", tmp_path, analyst)
+    assert judged.verdict == "unknown"
+    assert any("kill" in reason for reason in judged.reasons)
+    assert [e["phase"] for e in read(run_dir.timeline).of("fault")] == ["inject", "unproved"]
+
+
+def ours(run_id: str) -> int:
+    return len(docker.find_ours(docker.connect(), run=run_id))
+
+
+def start_run(root: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness.cli", "run", "double-failover", "--version", "4.3.1", "--runs-dir", str(root)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """What the process printed up to a line with `text`."""
+    assert process.stdout is not None
+    said = ""
+    deadline = time.monotonic() + INTERRUPT_LIMIT_S
+    for line in process.stdout:
+        said += line
+        if text in line or time.monotonic() > deadline:
+            break
+    assert text in said, said
+    return said
+
+
+@pytest.mark.parametrize("moment", ["registered", "kill -9"], ids=["while the cluster starts", "in the sequence"])
+def test_ctrl_c_leaves_a_readable_run_and_no_container(tmp_path: Path, moment: str) -> None:
+    process = start_run(tmp_path)
+    read_until(process, moment)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=INTERRUPT_LIMIT_S) == 130
+    (path,) = tmp_path.iterdir()
+    facts = RunDir(path).read_run()
+    assert facts["state"] == "interrupted"
+    assert read(RunDir(path).timeline).damaged == ()
+    assert ours(facts["run"]) == 0
+
+
+def test_what_a_killed_harness_left_is_cleaned_and_nothing_else(tmp_path: Path) -> None:
+    client = docker.connect()
+    stranger = client.networks.create("not-of-this-project", labels={"com.example": "1"})
+    try:
+        process = start_run(tmp_path)
+        read_until(process, "registered")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=10)
+        (path,) = tmp_path.iterdir()
+        facts = RunDir(path).read_run()
+        assert facts["state"] == "running"
+        assert ours(facts["run"]) > 0
+        clean = [sys.executable, "-m", "harness.cli", "clean", "--runs-dir", str(tmp_path)]
+        subprocess.run(clean, check=True, timeout=INTERRUPT_LIMIT_S)
+        assert ours(facts["run"]) == 0
+        assert not RunDir(path).data.exists()
+        assert RunDir(path).run_json.exists()
+        assert client.networks.list(names=["not-of-this-project"])
+    finally:
+        stranger.remove()
+
+

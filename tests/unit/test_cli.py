@@ -1,0 +1,48 @@
+"""Bad input gets one line on stderr and status 254; nothing is started."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.cli import main
+from harness.errors import EXIT_USAGE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["run", "double-failovr", "--version", "4.3.1"], "did you mean double-failover"),
+        (["run", "double-failover", "--version", "4.3.9"], "did you mean"),
+        (["run", "double-failover", "--version", "3.9.2"], "3.9.2-zk"),
+        (["run", "leader-epoch-recovery", "--version", "0.10.2.2"], "does not apply to 0.10.2.2"),
+        (["run", "baseline", "--version", "4.3.1", "--setting", "min.insync.replica=2"], "min.insync.replicas"),
+        (["run", "baseline", "--version", "4.3.1", "--setting", "nonsense"], "name=value"),
+        (["matrix", "--scenarios", "all", "--versions", "9.9"], "there is no version"),
+        (["check", "/nowhere/at/all"], "no run directory"),
+    ],
+)
+def test_bad_input(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == EXIT_USAGE
+    error = capsys.readouterr().err
+    assert why in error
+    assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["run"], ["run", "x", "--version", "y", "--repeat", "0"], ["frobnicate"]])
+def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == EXIT_USAGE
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    listing = json.loads(capsys.readouterr().out)
+    documented = {row["scenario"]: row["documented"] for row in listing["scenarios"]}
+    assert documented["double-failover"]["0.10.2.2"] == {"required": ["lost-write"], "allowed": []}
+    assert documented["double-failover"]["4.3.1"] == {"required": [], "allowed": []}
+    assert "0.10.2.2" not in documented["leader-epoch-recovery"]
+    assert len(listing["versions"]) == 15
