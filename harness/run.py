@@ -30,7 +30,7 @@ from harness.errors import HarnessError, WaitTimeout
 from harness.faults.base import Faults
 from harness.faults.cut import Cut
 from harness.faults.process import Freeze, Kill, Start, Stop
-from harness.formats.checkpoints import read_leader_epochs
+from harness.formats.checkpoints import read_leader_epoch_checkpoint
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -461,7 +461,7 @@ class Run:
     def epochs_of(self, target: Target, t: Partition) -> list[tuple[int, int]]:
         """(leader epoch, start offset) of a replica, from its leader-epoch-checkpoint."""
         path = self.cluster.data / target.node.name / "kafka" / str(t) / "leader-epoch-checkpoint"
-        return [(entry.epoch, entry.start_offset) for entry in read_leader_epochs(path)]
+        return [(entry.epoch, entry.start_offset) for entry in read_leader_epoch_checkpoint(path).entries]
 
     def require_next_epoch_starts_at(self, target: Target, t: Partition, *, epoch: int, offset: int) -> None:
         """Require that the first epoch after `epoch` begins at `offset` in this replica's epoch file."""
