@@ -11,8 +11,8 @@
 | quorum-state | `__cluster_metadata-0` | 2.8 | `parse_quorum_state` |
 | .kafka_cleanshutdown (empty; from 3.7 on JSON) | log dir | 0.8 | `parse_clean_shutdown` |
 
-Brokers replace these files by rename, so a copy is whole or missing; a file that is neither right nor missing is an error
-and raises `ParseError` with the file, the line and what was expected, as the broker itself would refuse it.
+Brokers replace these files by rename, so a copy is whole or missing; a file that is neither right nor missing is an
+error and raises `ParseError` with the file, the line and what was expected, as the broker itself would refuse it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class LeaderEpochCheckpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
-    """A broker's identity as its log directory has it. `node_id` is `broker.id` up to version 0, `node.id` in 1 (KRaft)."""
+    """A broker's identity as its log directory has it. `node_id` is `broker.id` up to version 0, `node.id` in 1
+    (KRaft).
+    """
 
     version: int
     node_id: int | None
@@ -95,7 +97,9 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumState:
-    """A KRaft node's vote and leader. `leader_id` and `voted_id` are None when the file has -1; voters are in version 0 only."""
+    """A KRaft node's vote and leader. `leader_id` and `voted_id` are None when the file has -1; voters are in version
+    0 only.
+    """
 
     version: int
     leader_id: int | None
@@ -113,7 +117,7 @@ class CleanShutdown:
 
 
 def parse_offset_checkpoint(data: bytes, source: str = "offset checkpoint") -> OffsetCheckpoint:
-    """`0\\n<count>\\n<topic> <partition> <offset>\\n…`"""
+    """Lines `0`, `<count>`, then `<topic> <partition> <offset>`."""
     version, rows = _counted(data, source, 3, "<topic> <partition> <offset>")
     offsets: dict[tuple[str, int], int] = {}
     for number, (topic, partition, offset) in rows:
@@ -125,18 +129,19 @@ def parse_offset_checkpoint(data: bytes, source: str = "offset checkpoint") -> O
 
 
 def parse_leader_epoch_checkpoint(data: bytes, source: str = LEADER_EPOCHS) -> LeaderEpochCheckpoint:
-    """`0\\n<count>\\n<epoch> <start offset>\\n…` (KIP-101). The order is kept as it is: a regression is a finding."""
+    """Lines `0`, `<count>`, then `<epoch> <start offset>` (KIP-101). The order is kept as it is: a regression is a
+    finding.
+    """
     version, rows = _counted(data, source, 2, "<epoch> <start offset>")
     entries = tuple(
-        EpochStart(
-            epoch=_int(epoch, source, number, "epoch"), start_offset=_int(start, source, number, "start offset")
-        )
+        EpochStart(epoch=_int(epoch, source, number, "epoch"), start_offset=_int(start, source, number, "start offset"))
         for number, (epoch, start) in rows
     )
     return LeaderEpochCheckpoint(version=version, entries=entries)
 
 
 def parse_meta_properties(data: bytes, source: str = META_PROPERTIES) -> MetaProperties:
+    """A Java properties file; what it must hold differs by version, so nothing but numbers is insisted on."""
     properties = _properties(data, source, "=")
     version = _int(properties.get("version", "0"), source, None, "version")
     node = properties.get("node.id", properties.get("broker.id"))
@@ -150,6 +155,7 @@ def parse_meta_properties(data: bytes, source: str = META_PROPERTIES) -> MetaPro
 
 
 def parse_partition_metadata(data: bytes, source: str = PARTITION_METADATA) -> PartitionMetadata:
+    """Lines `version: 0`, `topic_id: <base64 UUID>` (KIP-516)."""
     properties = _properties(data, source, ":")
     missing = [name for name in ("version", "topic_id") if name not in properties]
     if missing:
@@ -188,26 +194,32 @@ def parse_clean_shutdown(data: bytes, source: str = CLEAN_SHUTDOWN) -> CleanShut
 
 
 def read_offset_checkpoint(path: Path) -> OffsetCheckpoint:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
     return _read(path, parse_offset_checkpoint)
 
 
 def read_leader_epoch_checkpoint(path: Path) -> LeaderEpochCheckpoint:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
     return _read(path, parse_leader_epoch_checkpoint)
 
 
 def read_meta_properties(path: Path) -> MetaProperties:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
     return _read(path, parse_meta_properties)
 
 
 def read_partition_metadata(path: Path) -> PartitionMetadata:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
     return _read(path, parse_partition_metadata)
 
 
 def read_quorum_state(path: Path) -> QuorumState:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
     return _read(path, parse_quorum_state)
 
 
 def read_clean_shutdown(path: Path) -> CleanShutdown:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
     return _read(path, parse_clean_shutdown)
 
 

@@ -3,7 +3,8 @@
 Two ways, kept apart because callers treat them apart:
 
 - `ParseError`: a small file that is either right or useless (a checkpoint, `meta.properties`). Raised.
-- `Corrupt` (in `harness.formats.batches`): a place in a log where the bytes are not what Kafka would have written. It is
+- `Corrupt` (in `harness.formats.batches`): a place in a log where the bytes are not what Kafka would have written. It
+is
   a *finding*, so it is returned beside the records that could be read, never raised.
 
 `Malformed` is how the decoders in this package say it to each other; it never leaves the package.

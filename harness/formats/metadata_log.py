@@ -1,21 +1,21 @@
 """KRaft's metadata log as events, and the cluster state they add up to.
 
 `__cluster_metadata-0` is an ordinary log of format 2 batches. The value of a data record is a frame: unsigned varint
-frame version (1), unsigned varint type, unsigned varint version, then the record in Kafka's "flexible" encoding (compact
-strings and arrays, tagged fields at the end). Control records carry the quorum's own news: leader changes, snapshot
-borders, voters. The types are declared below as data, in the order of the bytes; a type or version that is not known yet
-becomes `Unknown` and never an error, and unknown tagged fields are skipped, as Kafka itself does.
+frame version (1), unsigned varint type, unsigned varint version, then the record in Kafka's "flexible" encoding
+(compact strings and arrays, tagged fields at the end). Control records carry the quorum's own news: leader changes,
+snapshot borders, voters. The types are declared below as data, in the order of the bytes; a type or version that is
+not known yet becomes `Unknown` and never an error, and unknown tagged fields are skipped, as Kafka itself does.
 
 Incremental use, for an observer that follows the file while the broker appends to it:
 
     events, position = decode_from(read from `position`, position)
 
-which stops before an entry that is not there in full yet. `MetadataImage.apply` folds events into partitions (leader, leader
-epoch, ISR, ELR), brokers (fenced or not) and the active controller with its epoch.
+which stops before an entry that is not there in full yet. `MetadataImage.apply` folds events into partitions (leader,
+leader epoch, ISR, ELR), brokers (fenced or not) and the active controller with its epoch.
 
 Two facts the image rests on, both checked on real brokers: the leader epoch is in a PartitionRecord but not in a
-PartitionChangeRecord, where it grows by one whenever the record sets a leader; and the controller's epoch is the leader epoch
-of the batch, the quorum's leader being the active controller.
+PartitionChangeRecord, where it grows by one whenever the record sets a leader; and the controller's epoch is the
+leader epoch of the batch, the quorum's leader being the active controller.
 
 Records above the quorum's high watermark may not be committed; a reader that follows one node's file cannot tell.
 """
@@ -42,10 +42,10 @@ _FRAME_VERSION: Final = 1
 class MetadataEvent:
     """One record of the metadata log.
 
-    `kind` is the record's name as DumpLogSegments prints it (`PARTITION_CHANGE_RECORD`, …), `LEADER_CHANGE` and the like for control
-    records, `UNKNOWN` for a type this does not know and `CORRUPT` for one that cannot be decoded. `fields` are named in
-    snake_case; a tagged field that is absent has its default. `timestamp_ms` is the controller's clock; `epoch` the quorum
-    epoch, which is the controller's.
+    `kind` is the record's name as DumpLogSegments prints it (`PARTITION_CHANGE_RECORD`, …), `LEADER_CHANGE` and the
+    like for control records, `UNKNOWN` for a type this does not know and `CORRUPT` for one that cannot be decoded.
+    `fields` are named in snake_case; a tagged field that is absent has its default. `timestamp_ms` is the
+    controller's clock; `epoch` the quorum epoch, which is the controller's.
     """
 
     offset: int
@@ -114,7 +114,12 @@ _TYPES: Final[dict[int, _Type]] = {
     4: _Type(
         name="CONFIG_RECORD",
         version_max=0,
-        plain=(("resource_type", "int8", 0), ("resource_name", "string", 0), ("name", "string", 0), ("value", "string", 0)),
+        plain=(
+            ("resource_type", "int8", 0),
+            ("resource_name", "string", 0),
+            ("name", "string", 0),
+            ("value", "string", 0),
+        ),
     ),
     5: _Type(
         name="PARTITION_CHANGE_RECORD",
@@ -259,7 +264,8 @@ _CONTROL: Final[dict[int, _Type]] = {
 }
 
 
-# --- reading -----------------------------------------------------------------------------------------------------------
+# --- reading
+# -----------------------------------------------------------------------------------------------------------
 
 
 class _Reader:
@@ -398,16 +404,18 @@ def _read(kind: _Type, reader: _Reader) -> dict[str, Any]:
     return fields
 
 
-# --- events ------------------------------------------------------------------------------------------------------------
+# --- events
+# ------------------------------------------------------------------------------------------------------------
 
 
 def decode_from(buffer: log.Buffer, position: int = 0, *, start: int = 0) -> tuple[list[MetadataEvent], int]:
     """The events of every whole batch in `buffer`, and the file position to go on from.
 
-    `buffer` holds the file from `position` on (so a follower reads only what is new); `start` skips bytes of the buffer.
-    An entry that is cut by the buffer's end, or preallocated zeros, end the reading and are met again next time. A batch
-    that is corrupt gives one event of kind `CORRUPT` whose fields have `position` and `reason`; a header that makes no sense does
-    the same and ends the reading for good: the returned position is then that of the end of the buffer.
+    `buffer` holds the file from `position` on (so a follower reads only what is new); `start` skips bytes of the
+    buffer. An entry that is cut by the buffer's end, or preallocated zeros, end the reading and are met again next
+    time. A batch that is corrupt gives one event of kind `CORRUPT` whose fields have `position` and `reason`; a
+    header that makes no sense does the same and ends the reading for good: the returned position is then that of the
+    end of the buffer.
     """
     events: list[MetadataEvent] = []
     reached = start
@@ -444,9 +452,7 @@ def _corrupt(found: log.Corrupt, position: int, *, offset: int, timestamp_ms: in
 
 def _events(batch: log.Batch) -> Iterable[MetadataEvent]:
     epoch = batch.header.leader_epoch
-    rows = zip(
-        batch.offsets, batch.timestamps_ms, batch.keys, batch.values, batch.control_types(), strict=True
-    )
+    rows = zip(batch.offsets, batch.timestamps_ms, batch.keys, batch.values, batch.control_types(), strict=True)
     for offset, timestamp, key, value, control in rows:
         if control is None:
             kind, version, fields = decode_record(value)
@@ -493,12 +499,15 @@ def _decoded(kind: _Type | None, key: int, reader: _Reader) -> tuple[str, int, F
     return kind.name, reader.version, fields
 
 
-# --- image -------------------------------------------------------------------------------------------------------------
+# --- image
+# -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionImage:
-    """A partition as the controller has it. `leader` is -1 without one. `offset` is that of the record that made it so."""
+    """A partition as the controller has it. `leader` is -1 without one. `offset` is that of the record that made it
+    so.
+    """
 
     topic: str
     partition: int
@@ -530,7 +539,8 @@ class BrokerImage:
 class MetadataImage:
     """The cluster as the metadata log up to `offset` has it. Immutable: `apply` returns the next one.
 
-    `controller` is the node that leads the quorum (None before the first leader change), `controller_epoch` its epoch.
+    `controller` is the node that leads the quorum (None before the first leader change), `controller_epoch` its
+    epoch.
     """
 
     offset: int = -1

@@ -1,0 +1,244 @@
+"""The files beside a segment: offset and time indexes, aborted transactions, producer state.
+
+`.index` and `.timeindex` are sparse and made by the broker that has the replica, so replicas' indexes differ
+legitimately; the only wrong index is one whose entry is not what the `.log` beside it holds (`check_index`,
+`check_time_index`). Both are memory-mapped at their largest size while the segment is active and cut when it rolls or
+the broker stops, so a live broker's file ends in zeros.
+
+| file | entry | bytes |
+|---|---|---|
+| .index | relative offset int32, position int32 | 8 |
+| .timeindex (0.10.1) | timestamp int64, relative offset int32 | 12 |
+| .txnindex (0.11) | version int16, producer id, first offset, last offset, last stable offset int64 | 34 |
+| .snapshot (0.11) | version int16, CRC-32C uint32, count int32, producers | 10 + … |
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from harness.formats.batches import BatchHeader, Buffer, Corrupt, scan_batches
+from harness.formats.crc import crc32c
+from harness.formats.errors import ParseError
+
+_INDEX: Final = struct.Struct(">Ii")
+_TIME_INDEX: Final = struct.Struct(">qI")
+_ABORTED: Final = struct.Struct(">hqqqq")
+_SNAPSHOT: Final = struct.Struct(">hIi")
+_PRODUCER: Final = struct.Struct(">qhiqiqiq")
+_SNAPSHOT_CRC_FROM: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexEntry:
+    """The batch at or before `offset` begins at `position` of the .log (bytes)."""
+
+    offset: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeIndexEntry:
+    """No record up to `offset` has a timestamp above `timestamp_ms`."""
+
+    timestamp_ms: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbortedTransaction:
+    """A transaction that was aborted: its producer, the offsets it spans, the last stable offset at its end."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerState:
+    """What a broker remembers of one producer. `current_transaction_first_offset` is None outside a transaction."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp_ms: int
+    coordinator_epoch: int
+    current_transaction_first_offset: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSnapshot:
+    """All producers a broker remembered for one partition at the offset in the file's name."""
+
+    version: int
+    producers: tuple[ProducerState, ...]
+
+
+def base_offset_of(path: Path) -> int:
+    """The offset in the name of a segment or of a file beside it (20 digits). Raises ParseError."""
+    stem = path.name.split(".", 1)[0]
+    if len(stem) == 20 and stem.isascii() and stem.isdigit():
+        return int(stem)
+    raise ParseError(f"{path}: not named after an offset of 20 digits")
+
+
+def parse_index(data: bytes, base_offset: int, source: str = ".index") -> list[IndexEntry]:
+    """Entries up to the zero padding. Raises ParseError if they do not ascend or the size is not a multiple of 8."""
+    entries = [
+        IndexEntry(offset=base_offset + relative, position=position)
+        for relative, position in _entries(data, _INDEX, source)
+    ]
+    for before, entry in pairwise(entries):
+        if entry.offset <= before.offset or entry.position <= before.position:
+            raise ParseError(
+                f"{source}: offset {entry.offset} at {entry.position} after {before.offset} at {before.position}"
+            )
+    if entries and entries[0].position < 0:
+        raise ParseError(f"{source}: position {entries[0].position}")
+    return entries
+
+
+def parse_time_index(data: bytes, base_offset: int, source: str = ".timeindex") -> list[TimeIndexEntry]:
+    """Entries up to the zero padding. Raises ParseError if they go back."""
+    entries = [
+        TimeIndexEntry(timestamp_ms=timestamp, offset=base_offset + relative)
+        for timestamp, relative in _entries(data, _TIME_INDEX, source)
+    ]
+    for before, entry in pairwise(entries):
+        if entry.offset < before.offset or entry.timestamp_ms < before.timestamp_ms:
+            raise ParseError(
+                f"{source}: {entry.timestamp_ms} ms at offset {entry.offset} "
+                f"after {before.timestamp_ms} ms at {before.offset}"
+            )
+    return entries
+
+
+def _entries(data: bytes, form: struct.Struct, source: str) -> list[tuple[int, int]]:
+    """Fixed-size entries without the zeros that pad a live file; the first entry may be all zeros in earnest only if
+    alone.
+    """
+    whole = len(data) - len(data) % form.size
+    used = len(data.rstrip(b"\x00"))
+    if used > whole:
+        raise ParseError(f"{source}: {len(data)} bytes, not a multiple of {form.size}")
+    count = -(-used // form.size)
+    return [form.unpack_from(data, index * form.size) for index in range(count)]
+
+
+def parse_transaction_index(data: bytes, source: str = ".txnindex") -> list[AbortedTransaction]:
+    """Aborted transactions in the order in which they ended (KIP-98)."""
+    if len(data) % _ABORTED.size:
+        raise ParseError(f"{source}: {len(data)} bytes, not a multiple of {_ABORTED.size}")
+    found = []
+    for version, producer, first, last, stable in _ABORTED.iter_unpack(data):
+        if version != 0:
+            raise ParseError(f"{source}: version {version}; known is 0")
+        found.append(
+            AbortedTransaction(producer_id=producer, first_offset=first, last_offset=last, last_stable_offset=stable)
+        )
+    return found
+
+
+def parse_snapshot(data: bytes, source: str = ".snapshot") -> ProducerSnapshot:
+    """Producer state as a broker saved it (KIP-98). Raises ParseError on a wrong version, size or checksum."""
+    if len(data) < _SNAPSHOT.size:
+        raise ParseError(f"{source}: {len(data)} bytes, less than the header's {_SNAPSHOT.size}")
+    version, crc, count = _SNAPSHOT.unpack_from(data)
+    if version != 1:
+        raise ParseError(f"{source}: version {version}; known is 1")
+    computed = crc32c(data[_SNAPSHOT_CRC_FROM:])
+    if computed != crc:
+        raise ParseError(f"{source}: checksum {crc:#010x}, computed {computed:#010x}")
+    if count < 0 or _SNAPSHOT.size + count * _PRODUCER.size != len(data):
+        raise ParseError(f"{source}: {count} producers announced in {len(data)} bytes")
+    producers = []
+    for row in _PRODUCER.iter_unpack(data[_SNAPSHOT.size :]):
+        producer, epoch, sequence, offset, delta, timestamp, coordinator, first = row
+        producers.append(
+            ProducerState(
+                producer_id=producer,
+                producer_epoch=epoch,
+                last_sequence=sequence,
+                last_offset=offset,
+                offset_delta=delta,
+                timestamp_ms=timestamp,
+                coordinator_epoch=coordinator,
+                current_transaction_first_offset=None if first < 0 else first,
+            )
+        )
+    return ProducerSnapshot(version=version, producers=tuple(producers))
+
+
+def check_index(entries: Sequence[IndexEntry], log: Buffer) -> list[str]:
+    """What is wrong with an offset index; empty if it is right.
+
+    An entry says where to begin looking for an offset, so its position must be where a batch begins, with nothing
+    before it that is at or above the offset. Which offset of an append is entered differs by version (its first up to
+    0.10.2, then its last), and an append on a follower has several batches: no more can be asked of an entry.
+    """
+    headers = _headers(log)
+    before = {header.position: previous.last_offset for previous, header in pairwise(headers)}
+    if headers:
+        before[headers[0].position] = -1
+    end = headers[-1].last_offset if headers else -1
+    wrong = []
+    for entry in entries:
+        if entry.position not in before:
+            wrong.append(f"offset {entry.offset}: no batch begins at byte {entry.position}")
+        elif before[entry.position] >= entry.offset:
+            wrong.append(f"offset {entry.offset} is before byte {entry.position}, where a later batch begins")
+        elif entry.offset > end:
+            wrong.append(f"offset {entry.offset}: the log ends at offset {end}")
+    return wrong
+
+
+def check_time_index(entries: Sequence[TimeIndexEntry], log: Buffer) -> list[str]:
+    """What is wrong with a time index: a timestamp that an earlier record passes, or that no batch has. Empty if it
+    is right.
+    """
+    headers = _headers(log)
+    known = {header.max_timestamp_ms for header in headers}
+    wrong = []
+    latest = -1
+    at = 0
+    for entry in entries:
+        while at < len(headers) and headers[at].last_offset <= entry.offset:
+            latest = max(latest, headers[at].max_timestamp_ms)
+            at += 1
+        if entry.timestamp_ms < latest:
+            wrong.append(f"offset {entry.offset}: {entry.timestamp_ms} ms, but a record up to there has {latest} ms")
+        elif entry.timestamp_ms not in known:
+            wrong.append(f"offset {entry.offset}: no batch has the timestamp {entry.timestamp_ms} ms")
+    return wrong
+
+
+def _headers(log: Buffer) -> list[BatchHeader]:
+    return [found for found in scan_batches(log) if not isinstance(found, Corrupt)]
+
+
+def read_index(path: Path) -> list[IndexEntry]:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
+    return parse_index(path.read_bytes(), base_offset_of(path), str(path))
+
+
+def read_time_index(path: Path) -> list[TimeIndexEntry]:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
+    return parse_time_index(path.read_bytes(), base_offset_of(path), str(path))
+
+
+def read_transaction_index(path: Path) -> list[AbortedTransaction]:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
+    return parse_transaction_index(path.read_bytes(), str(path))
+
+
+def read_snapshot(path: Path) -> ProducerSnapshot:
+    """Raises ParseError, and FileNotFoundError where there is no such file."""
+    return parse_snapshot(path.read_bytes(), str(path))
