@@ -1,9 +1,7 @@
 """One scenario, one version, one seed: from nothing to a complete run directory.
 
-    create containers → start the coordinator and the controller's broker → the rest → topic → the scenario's
-    steps
-      → heal, restart whoever is down, wait for full ISRs → final read → copies of all replicas → sealed,
-      state "complete"
+    create containers → start the coordinator and the controller's broker → the rest → topic → the steps
+      → heal, restart whoever is down, wait for full ISRs → final read → copies of replicas → seal: "complete"
 
 A run directory is opened before anything else and `run.json` says "running" until the very end, so a run that
 was killed is known for what it is. The final part is done whatever became of the steps, as far as it can be:
@@ -251,6 +249,13 @@ def _create_topic(run: Run) -> None:
         run.wait_isr(t, run.replicas_of(t))
 
 
+def _collect_logs(cluster: clusters.Cluster, recording: Recording) -> None:
+    """Keep what every node printed, and put the telling lines among everything else that happened."""
+    broker_logs.collect({name: node.container for name, node in cluster.nodes.items()}, recording.run_dir)
+    offset_ns = time.monotonic_ns() - time.time_ns()
+    broker_logs.append_to(recording.timeline, recording.run_dir, wall_to_monotonic_ns=offset_ns)
+
+
 def _settle(run: Run) -> None:
     """Heal everything, start whoever is down, and wait until every replica is in sync again.
 
@@ -426,9 +431,7 @@ def _carry_out(
             rendered=run_dir.compose_file,
         )
         recording.save(images=clusters.images_of(cluster))
-    cleanup.callback(
-        lambda: broker_logs.collect(client, {n: node.container for n, node in cluster.nodes.items()}, run_dir)
-    )
+    cleanup.callback(_collect_logs, cluster, recording)
     observer = _observer(cluster, timeline)
     cleanup.callback(observer.close)
     run = Run(

@@ -23,7 +23,7 @@ from harness.scenario import (
     scenario,
 )
 
-DEAD_CONTROLLER_STAYS = Line("before 2.3", lambda version: tuple(map(int, version.kafka.split("."))) < (2, 3))
+DEAD_CONTROLLER_STAYS = Line("before 2.3", lambda version: version.release < (2, 3))
 TRAP = Line(
     f"{HIGH_WATERMARK_TRUNCATION.label}, {DEAD_CONTROLLER_STAYS.label}",
     lambda version: HIGH_WATERMARK_TRUNCATION.holds(version) and DEAD_CONTROLLER_STAYS.holds(version),

@@ -109,7 +109,7 @@ class Node:
 
     def last_lines(self, count: int = 15) -> str:
         """The end of what the node printed, for a message that explains a failure."""
-        return str(self.container.logs(tail=count).decode(errors="replace"))
+        return bytes(self.container.logs(tail=count)).decode(errors="replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: b
             if not only_abandoned or (identity and not owner_lives(identity)):
                 yield thing
 
-    filters = {"label": label}
+    filters: dict[str, str | list[str] | bool] = {"label": label}
     return Leftovers(
         containers=tuple(chosen(client.containers.list(all=True, filters=filters, ignore_removed=True))),
         networks=tuple(chosen(client.networks.list(filters=filters))),

@@ -64,35 +64,35 @@ class Faults:
         """
         self.count += 1
         fault_id = f"f{self.count}"
-        about = {
-            "fault": fault.name,
-            "id": fault_id,
-            "target": {"role": role, "node": ", ".join(node.name for node in fault.nodes)},
-            "description": fault.description,
-        }
-        self.timeline.append("runner", "fault", phase="inject", **about)
+        self._record(fault_id, fault, "inject", role)
         if lasting:
             self.active.append((fault_id, fault))
         fault.inject()
         try:
             proof = fault.verify()
         except FaultUnproved as error:
-            self.timeline.append("runner", "fault", phase="unproved", proof={"seen": str(error)}, **about)
+            self._record(fault_id, fault, "unproved", role, proof={"seen": str(error)})
             raise
-        self.timeline.append("runner", "fault", phase="verified", proof=dict(proof), **about)
+        self._record(fault_id, fault, "verified", role, proof=dict(proof))
         return proof
 
     def heal(self, *kinds: str) -> None:
         """Heal the lasting faults of these kinds, or all, the last one first; nothing to heal is fine."""
         for entry in [e for e in reversed(self.active) if not kinds or e[1].name in kinds]:
             fault_id, fault = entry
-            about = {
-                "fault": fault.name,
-                "id": fault_id,
-                "target": {"role": "", "node": ", ".join(node.name for node in fault.nodes)},
-                "description": fault.description,
-            }
-            self.timeline.append("runner", "fault", phase="heal", **about)
+            self._record(fault_id, fault, "heal")
             fault.heal()
             self.active.remove(entry)
-            self.timeline.append("runner", "fault", phase="healed", **about)
+            self._record(fault_id, fault, "healed")
+
+    def _record(self, fault_id: str, fault: Fault, phase: str, role: str = "", **fields: Any) -> None:
+        self.timeline.append(
+            "runner",
+            "fault",
+            fault=fault.name,
+            id=fault_id,
+            phase=phase,
+            target={"role": role, "node": ", ".join(node.name for node in fault.nodes)},
+            description=fault.description,
+            **fields,
+        )
