@@ -264,17 +264,11 @@ def foreign_deaths(events: Sequence[Facts]) -> list[str]:
     reasons, killed, died = [], Counter[str](), Counter[str]()
     out_of_memory = set[str]()
     for event in events:
-        if (
-            event["kind"] == "fault"
-            and event.get("fault") in ("kill", "stop")
-            and event.get("phase") == "inject"
-        ):
+        if event["kind"] == "fault" and event.get("fault") in ("kill", "stop") and event.get("phase") == "inject":
             killed[str((event.get("target") or {}).get("node"))] += 1
         elif event["kind"] == "container" and event.get("action") == "oom":
             out_of_memory.add(str(event.get("node")))
-        elif (
-            event["kind"] == "container" and event.get("action") == "die" and event.get("exit_code") == KILLED
-        ):
+        elif event["kind"] == "container" and event.get("action") == "die" and event.get("exit_code") == KILLED:
             died[str(event.get("node"))] += 1
     reasons += [f"{node} ran out of memory" for node in sorted(out_of_memory)]
     reasons += [
@@ -300,11 +294,7 @@ def incomplete_state(run: Facts) -> list[str]:
 def analysis_doubts(findings: Facts | None, required: Iterable[str], failure: str | None = None) -> list[str]:
     """What the analysis could not do: it failed, a check crashed or was left out, a file was unreadable."""
     if findings is None:
-        return [
-            f"the analysis failed: {failure}"
-            if failure
-            else "the run has not been analysed: it has no findings"
-        ]
+        return [f"the analysis failed: {failure}" if failure else "the run has not been analysed: it has no findings"]
     reasons = [f"the analysis failed: {failure}"] if failure else []
     checks = {check.get("name"): check for check in findings.get("checks") or ()}
     reasons += [
@@ -358,28 +348,20 @@ def permitted(run: Facts, finding: Facts) -> str | None:
     if name not in ("duplicate", "nonmonotonic-send", "internal-nonmonotonic-send"):
         return None
     producers = {
-        str(p.get("name")): p.get("settings") or {}
-        for p in run.get("processes") or ()
-        if p.get("kind") == "producer"
+        str(p.get("name")): p.get("settings") or {} for p in run.get("processes") or () if p.get("kind") == "producer"
     }
     named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
     concerned = [producers[process] for process in named if process in producers] or list(producers.values())
     if not concerned:
         return None
     if name == "duplicate":
-        return (
-            "retries without idempotence may write a record twice" if all(map(_retries, concerned)) else None
-        )
+        return "retries without idempotence may write a record twice" if all(map(_retries, concerned)) else None
     reorders = all(_retries(settings) and _in_flight(settings) > 1 for settings in concerned)
-    return (
-        "retries with several requests in flight and no idempotence may reorder records" if reorders else None
-    )
+    return "retries with several requests in flight and no idempotence may reorder records" if reorders else None
 
 
 def _retries(settings: Facts) -> bool:
-    idempotent = (
-        str(settings.get("enable.idempotence", "false")).lower() == "true" or "transactional.id" in settings
-    )
+    idempotent = str(settings.get("enable.idempotence", "false")).lower() == "true" or "transactional.id" in settings
     return not idempotent and _number(settings, 2**31 - 1, "message.send.max.retries", "retries") > 0
 
 
@@ -412,9 +394,7 @@ def judge(
     required, allowed = tuple(documented.get("required") or ()), tuple(documented.get("allowed") or ())
     found = list((findings or {}).get("findings") or ())
     seen = tuple(sorted({str(finding.get("anomaly")) for finding in found}))
-    open_questions = [
-        f for f in found if f.get("anomaly") not in required and f.get("anomaly") not in allowed
-    ]
+    open_questions = [f for f in found if f.get("anomaly") not in required and f.get("anomaly") not in allowed]
     excuses = [(finding, permitted(run, finding)) for finding in open_questions]
     unexpected = tuple(sorted({str(finding.get("anomaly")) for finding, excuse in excuses if excuse is None}))
     missing = tuple(name for name in required if name not in seen)
@@ -446,9 +426,7 @@ def judge(
         seen=seen,
         unexpected=unexpected,
         missing=missing,
-        permitted=tuple(
-            sorted({f"{finding.get('anomaly')}: {excuse}" for finding, excuse in excuses if excuse})
-        ),
+        permitted=tuple(sorted({f"{finding.get('anomaly')}: {excuse}" for finding, excuse in excuses if excuse})),
         reasons=(*contradictions, *failure, *reasons),
         scenario=run.get("scenario", ""),
         version=version,
@@ -462,7 +440,7 @@ def _seconds(run: Facts, findings: Facts | None) -> float | None:
     started, ended = run.get("started_wall_ns"), run.get("ended_wall_ns")
     if started is None or ended is None:
         return None
-    return round((ended - started) / 1e9 + float((findings or {}).get("seconds") or 0.0), 1)
+    return round((int(ended) - int(started)) / 1e9 + float((findings or {}).get("seconds") or 0.0), 1)
 
 
 def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
@@ -490,8 +468,6 @@ def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> Verdic
     run = run_dir.read_run()
     reading = timeline.read(run_dir.timeline)
     findings, unreadable = read_findings(run_dir)
-    verdict = judge(
-        run, reading.events, findings, reading.damaged, analysis_failure=analysis_failure or unreadable
-    )
+    verdict = judge(run, reading.events, findings, reading.damaged, analysis_failure=analysis_failure or unreadable)
     write_json(run_dir.verdict, verdict.to_json())
     return verdict

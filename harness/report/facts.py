@@ -11,6 +11,7 @@ nanoseconds as recorded; `RunFacts.at` turns one into seconds since the run bega
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -502,8 +503,6 @@ def load(run_dir: RunDir) -> RunFacts:
 
 def read_verdict(run_dir: RunDir) -> Verdict | None:
     """The verdict given before, or None if there is none that can be read."""
-    import json
-
     try:
         return Verdict.from_json(json.loads(run_dir.verdict.read_text()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -87,7 +87,9 @@ def _lost(facts: RunFacts) -> Iterator[Story]:
 
 def groups(evidence: Iterable[Row]) -> list[list[Row]]:
     """Evidence rows of records at neighbouring offsets by one process with one acks setting, which share a fate."""
-    rows = sorted(evidence, key=lambda row: (row.get("offset") is None, row.get("offset") or 0, row.get("sequence") or 0))
+    rows = sorted(
+        evidence, key=lambda row: (row.get("offset") is None, row.get("offset") or 0, row.get("sequence") or 0)
+    )
     result: list[list[Row]] = []
     for row in rows:
         last = result[-1][-1] if result else None
@@ -149,7 +151,7 @@ def _lost_story(facts: RunFacts, topic: str, partition: int, rows: Sequence[Row]
     since_ns = int(invoked_ns or 0)
     steps += _faults(facts, topic, partition, since_ns)
     steps += _elections(facts, topic, partition, since_ns)
-    if high is not None:
+    if low is not None and high is not None:
         steps += _truncations(facts, topic, partition, since_ns, low, high, name, rows)
         steps += _replacements(facts, topic, partition, since_ns, low, high, name, rows)
     steps += _reads(facts, name, rows)
@@ -223,7 +225,9 @@ def proof_text(fault: FaultFact) -> str:
         total = sum(dropped.values()) if isinstance(dropped, Mapping) else dropped
         return f"proved: the kernel dropped {total} packets" if total is not None else "proved"
     if fault.kind == "freeze" and "cpu_ticks" in proof:
-        return f"proved: its CPU clock stood still at {proof['cpu_ticks'][0]} ticks for {proof.get('watched_ms', '?')} ms"
+        return (
+            f"proved: its CPU clock stood still at {proof['cpu_ticks'][0]} ticks for {proof.get('watched_ms', '?')} ms"
+        )
     if "exit_code" in proof:
         return f"proved: exit code {proof['exit_code']}, Docker's event “{proof.get('event', 'die')}”"
     if "pid" in proof:
@@ -255,7 +259,13 @@ def election_text(facts: RunFacts, where: str, before: PartitionInterval, after:
         return f"broker-{after.leader} stays leader of {where}, in epoch {after.leader_epoch}, ISR {ids(after.isr)}."
     in_isr = after.leader in before.isr
     in_elr = after.leader in (before.elr or ())
-    kind = "a clean election, from the ISR" if in_isr else "from the eligible leader replicas" if in_elr else "an unclean election: it was not in the ISR"
+    kind = (
+        "a clean election, from the ISR"
+        if in_isr
+        else "from the eligible leader replicas"
+        if in_elr
+        else "an unclean election: it was not in the ISR"
+    )
     text = f"broker-{after.leader} is elected leader of {where} in epoch {after.leader_epoch}: {kind} {ids(before.isr)}"
     node = f"broker-{after.leader}"
     if facts.process_at(node, after.begin_ns) == DOWN:
@@ -282,17 +292,25 @@ def _elections(facts: RunFacts, topic: str, partition: int, since_ns: int) -> It
             if not changes:
                 continue
             text, kind = f"{join(changes)} the ISR of {where}: now {ids(after.isr)}.", "isr"
-        yield StoryStep(at_ns=after.begin_ns, kind=kind, actor="controller" if election else "leader", text=text, source=witness)
+        yield StoryStep(
+            at_ns=after.begin_ns, kind=kind, actor="controller" if election else "leader", text=text, source=witness
+        )
 
 
-def merged_truncations(facts: RunFacts, topic: str, partition: int, since_ns: int) -> list[tuple[LogLine, tuple[str, ...]]]:
+def merged_truncations(
+    facts: RunFacts, topic: str, partition: int, since_ns: int
+) -> list[tuple[LogLine, tuple[str, ...]]]:
     """Each truncation of a partition with all lines its broker logged about it."""
     acts: list[tuple[LogLine, list[str]]] = []
     for line in facts.log:
         if line.event != "truncate" or (line.topic, line.partition) != (topic, partition) or line.at_ns < since_ns:
             continue
         same = next(
-            (a for a in acts if (a[0].node, a[0].offset) == (line.node, line.offset) and line.at_ns - a[0].at_ns < SAME_ACT_NS),
+            (
+                a
+                for a in acts
+                if (a[0].node, a[0].offset) == (line.node, line.offset) and line.at_ns - a[0].at_ns < SAME_ACT_NS
+            ),
             None,
         )
         if same:
@@ -306,17 +324,16 @@ def _truncations(
     facts: RunFacts, topic: str, partition: int, since_ns: int, low: int, high: int, name: str, rows: Sequence[Row]
 ) -> Iterator[StoryStep]:
     where = f"{topic}-{partition}"
-    gone: set[str] = set()
-    for line, quotes in merged_truncations(facts, topic, partition, since_ns):
+    acts = merged_truncations(facts, topic, partition, since_ns)
+    for line, quotes in acts:
         if line.offset is None or line.offset > high:
             continue
-        held = _held_before(facts, rows[-1], line)
-        # Gone already: its log was cut below the record before, and nobody has given it the record again.
-        if held and line.node not in gone:
-            effect = f", and {name} with it" if line.offset <= low else f", and with it {name} from offset {line.offset} on"
-        else:
-            effect = f"; {name} is not in its log any more" if line.node in gone else ""
-        gone.add(line.node)
+        held = _held_before(facts, rows[-1], line, [earlier for earlier, _ in acts if earlier.offset is not None])
+        effect = ""
+        if held:
+            effect = (
+                f", and {name} with it" if line.offset <= low else f", and with it {name} from offset {line.offset} on"
+            )
         yield StoryStep(
             at_ns=line.at_ns,
             kind="truncate",
@@ -327,15 +344,22 @@ def _truncations(
         )
 
 
-def _held_before(facts: RunFacts, row: Row, line: LogLine) -> bool:
-    """Whether the last copy of this replica taken before the line holds the record."""
+def _held_before(facts: RunFacts, row: Row, line: LogLine, truncations: Iterable[LogLine]) -> bool:
+    """Whether the last copy of this replica taken before the line holds the record, and nothing cut it in between."""
     times = {moment.name: moment.at_ns for moment in facts.moments}
-    before = [
+    copies = [
         (times[moment], held[line.node])
         for moment, held in _replicas(row).items()
         if moment in times and times[moment] <= line.at_ns and line.node in held
     ]
-    return bool(before) and max(before, key=lambda pair: pair[0])[1] is not None
+    if not copies:
+        return False
+    copied_ns, offset = max(copies, key=lambda copy: copy[0])
+    cut = any(
+        other.node == line.node and copied_ns < other.at_ns < line.at_ns and (other.offset or 0) <= int(row["offset"])
+        for other in truncations
+    )
+    return offset is not None and not cut
 
 
 def _replacements(
@@ -409,7 +433,11 @@ def _divergence_story(facts: RunFacts, topic: str, partition: int, offset: int, 
         )
         if send.done_ns is not None and send.offset is not None:
             state = facts.state_at(topic, partition, send.done_ns)
-            by = f" by broker-{state.leader}, leader in epoch {state.leader_epoch}, ISR {ids(state.isr)}" if state else ""
+            by = (
+                f" by broker-{state.leader}, leader in epoch {state.leader_epoch}, ISR {ids(state.isr)}"
+                if state
+                else ""
+            )
             steps.append(
                 StoryStep(
                     at_ns=send.done_ns,
@@ -426,7 +454,9 @@ def _divergence_story(facts: RunFacts, topic: str, partition: int, offset: int, 
         if line.offset is None:
             continue
         kept = line.offset > offset
-        effect = f" and so keeps what it has at offset {offset}" if kept else f": what it had at offset {offset} is gone"
+        effect = (
+            f" and so keeps what it has at offset {offset}" if kept else f": what it had at offset {offset} is gone"
+        )
         steps.append(
             StoryStep(
                 at_ns=line.at_ns,
@@ -476,7 +506,9 @@ def names_of_lost(facts: RunFacts) -> list[tuple[str, str, int | None, str, int]
     for finding in facts.found("lost-write"):
         where = f"{finding.get('topic')}-{finding.get('partition')}"
         for rows in groups(finding.get("evidence") or ()):
-            result.append((_names(facts, rows), where, rows[0].get("offset"), acks_text(rows[0].get("acks")), len(rows)))
+            result.append(
+                (_names(facts, rows), where, rows[0].get("offset"), acks_text(rows[0].get("acks")), len(rows))
+            )
     return result
 
 
@@ -492,12 +524,16 @@ def _what_was_seen(facts: RunFacts) -> str:
     for finding in facts.found("replica-divergence"):
         rows = finding.get("evidence") or ()
         offsets = sorted({int(row["offset"]) for row in rows if row.get("offset") is not None})
-        brokers = sorted({f"broker-{b}" if str(b).isdigit() else str(b) for row in rows for b in row.get("brokers") or {}})
+        brokers = sorted(
+            {f"broker-{b}" if str(b).isdigit() else str(b) for row in rows for b in row.get("brokers") or {}}
+        )
         where = f"{finding.get('topic')}-{finding.get('partition')}"
         if len(offsets) == 1:
             parts.append(f"{join(brokers)} hold different records at offset {offsets[0]} of {where}")
         else:
-            parts.append(f"{join(brokers) or 'replicas'} hold different records at {finding.get('count')} offsets of {where}")
+            parts.append(
+                f"{join(brokers) or 'replicas'} hold different records at {finding.get('count')} offsets of {where}"
+            )
     named = ("lost-write", "replica-divergence")
     for name in facts.verdict.seen:
         if name not in named and not any(p.startswith(f"{name}: ") for p in facts.verdict.permitted):
@@ -518,7 +554,9 @@ def headline(facts: RunFacts) -> str:
         also = f" {_capital(seen)}." if seen else ""
         return f"{_capital(join(verdict.missing))} is documented for {version} ({source}) and was not seen.{also}"
     if verdict.verdict == "error":
-        return f"The harness failed, so nothing is known about Kafka: {facts.run.get('failure') or join(verdict.reasons)}"
+        return (
+            f"The harness failed, so nothing is known about Kafka: {facts.run.get('failure') or join(verdict.reasons)}"
+        )
     seen_anyway = f" What was seen: {seen}." if seen else ""
     reason = verdict.reasons[0] if verdict.reasons else "no reason recorded"
     return f"Nothing is shown: {reason.rstrip('.')}.{seen_anyway}"
@@ -538,17 +576,27 @@ def _all_is_well(facts: RunFacts) -> str:
     statistics = findings.get("statistics") or {}
     acknowledged = statistics.get("sends_ok")
     checks = {check.get("name"): check.get("status") for check in findings.get("checks") or ()}
-    records = f"all {acknowledged:,} acknowledged records".replace(",", " ") if isinstance(acknowledged, int) else "every acknowledged record"
-    parts = [f"{_capital(records)} were read back" if isinstance(acknowledged, int) else f"{_capital(records)} was read back"]
+    records = (
+        f"all {acknowledged:,} acknowledged records".replace(",", " ")
+        if isinstance(acknowledged, int)
+        else "every acknowledged record"
+    )
+    parts = [
+        f"{_capital(records)} were read back" if isinstance(acknowledged, int) else f"{_capital(records)} was read back"
+    ]
     if checks.get("replica-divergence") == "ok":
         parts.append("the replicas agree")
-    permitted = f" Permitted by the clients' settings: {join([p.partition(':')[0] for p in facts.verdict.permitted])}." if facts.verdict.permitted else ""
+    permitted = (
+        f" Permitted by the clients' settings: {join([p.partition(':')[0] for p in facts.verdict.permitted])}."
+        if facts.verdict.permitted
+        else ""
+    )
     return f"{' and '.join(parts)}, {_as_documented(facts)}.{permitted}"
 
 
 def _capital(text: str) -> str:
     # "m3" and "broker-1" are names and stay as they are.
-    keeps = text[:1] == "m" and text[1:2].isdigit() or text.startswith("broker-")
+    keeps = (text[:1] == "m" and text[1:2].isdigit()) or text.startswith("broker-")
     return text if keeps else text[:1].upper() + text[1:]
 
 

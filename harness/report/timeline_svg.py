@@ -21,9 +21,21 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Final
+from typing import Any, Final
 
-from harness.report.facts import DOWN, FROZEN, UP, FaultFact, Moment, RunFacts, Send, TopicPartition, broker_id
+from harness.report.facts import (
+    DOWN,
+    FROZEN,
+    UP,
+    FaultFact,
+    Interval,
+    LogLine,
+    Moment,
+    RunFacts,
+    Send,
+    TopicPartition,
+    broker_id,
+)
 from harness.report.story import headline, merged_truncations, proof_text
 
 WIDTH: Final = 1200
@@ -33,7 +45,7 @@ MAX_PARTITIONS: Final = 3
 MAX_CELLS: Final = 8
 CELL: Final = 9
 ROW: Final = 17
-CHAR: Final = 0.58
+CHAR: Final = 0.615
 """Width of a character as a share of its font size: generous, so that text never runs out of its box."""
 
 STYLE: Final = """
@@ -165,16 +177,19 @@ def window_of(facts: RunFacts) -> tuple[float, float]:
     begin_s = facts.at(min(first)) if first else 0.0
     end_s = facts.at(facts.end_ns)
     begin_s = max(0.0, math.floor((begin_s - 0.2) * 2) / 2)
-    return begin_s, max(end_s + 0.02 * (end_s - begin_s), begin_s + 1.0)
+    return begin_s, max(end_s + 0.03 * (end_s - begin_s), begin_s + 1.0)
 
 
-def render(facts: RunFacts, *, standalone: bool = False, window_s: tuple[float, float] | None = None, prefix: str = "kc") -> str:
+def render(
+    facts: RunFacts, *, standalone: bool = False, window_s: tuple[float, float] | None = None, prefix: str = "kc"
+) -> str:
     """The picture as an <svg> element. `standalone` adds a headline, a background and a namespace, for a file of its own."""
     drawing = Drawing(Scale(*(window_s or window_of(facts))), prefix)
     y = 12.0
     if standalone:
         y = _headline(drawing, facts, y)
-    y = _faults_lane(drawing, facts, y)
+    icons: dict[str, float] = {}
+    y = _faults_lane(drawing, facts, y, icons)
     lanes_top = y
     y = _controller_lane(drawing, facts, y + 6)
     tops: dict[str, tuple[float, float]] = {}
@@ -185,11 +200,10 @@ def render(facts: RunFacts, *, standalone: bool = False, window_s: tuple[float, 
         tops[node] = (top, y)
     y = _client_lane(drawing, facts, partitions, y + 6)
     bottom = y
-    _stems(drawing, facts, tops)
+    _stems(drawing, facts, tops, icons)
     _elections(drawing, facts, partitions, tops, lanes_top)
-    _moments(drawing, facts, lanes_top, bottom)
     _blind(drawing, facts, lanes_top, bottom)
-    y = _axis(drawing, lanes_top, bottom)
+    y = _axis(drawing, lanes_top, _moments(drawing, facts, lanes_top, bottom))
     y = _legend(drawing, facts, y + 8, partitions)
     return _assemble(drawing, facts, y + 6, standalone)
 
@@ -197,7 +211,9 @@ def render(facts: RunFacts, *, standalone: bool = False, window_s: tuple[float, 
 def _assemble(drawing: Drawing, facts: RunFacts, height: float, standalone: bool) -> str:
     prefix = drawing.prefix
     name = f"{facts.name}: {facts.verdict.verdict}"
-    description = f"{headline(facts)} Lanes over time for the faults, the controller, {', '.join(facts.brokers)} and the clients."
+    description = (
+        f"{headline(facts)} Lanes over time for the faults, the controller, {', '.join(facts.brokers)} and the clients."
+    )
     parts = [
         f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}" '
         f'role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
@@ -215,7 +231,13 @@ def _patterns(prefix: str) -> str:
     def pattern(name: str, size: int, content: str, rotate: int = 0) -> str:
         turn = f"rotate({rotate})" if rotate else None
         return tag(
-            "pattern", content, id=f"{prefix}-{name}", width=size, height=size, patternUnits="userSpaceOnUse", patternTransform=turn
+            "pattern",
+            content,
+            id=f"{prefix}-{name}",
+            width=size,
+            height=size,
+            patternUnits="userSpaceOnUse",
+            patternTransform=turn,
         )
 
     line = '<line x1="0" y1="0" x2="0" y2="{0}" stroke="var(--{1})" stroke-width="{2}"/>'
@@ -223,7 +245,11 @@ def _patterns(prefix: str) -> str:
         "defs",
         pattern("down", 6, line.format(6, "down", 2.2), 45)
         + pattern("dead", 7, line.format(7, "surface", 3.4), 45)
-        + pattern("frozen", 8, '<rect width="8" height="8" fill="var(--frozen)"/><path d="M4 1V7M1 4H7" stroke="var(--surface)" stroke-width="1.2"/>')
+        + pattern(
+            "frozen",
+            8,
+            '<rect width="8" height="8" fill="var(--frozen)"/><path d="M4 1V7M1 4H7" stroke="var(--surface)" stroke-width="1.2"/>',
+        )
         + pattern("cut", 8, '<path d="M0 6L2 2L4 6L6 2L8 6" fill="none" stroke="var(--cut)" stroke-width="1.6"/>')
         + pattern("blind", 10, line.format(10, "muted", 1), 20),
     )
@@ -234,7 +260,9 @@ def _headline(drawing: Drawing, facts: RunFacts, y: float) -> float:
     drawing.front.append(text(16, y + 12, words, class_="headline"))
     lines = _wrapped(headline(facts), int((WIDTH - 40) / (12 * CHAR)))[:2]
     for number, line in enumerate(lines):
-        drawing.front.append(tag("text", escape(line), x=16, y=y + 31 + 16 * number, class_="muted", style="font-size:12px"))
+        drawing.front.append(
+            tag("text", escape(line), x=16, y=y + 31 + 16 * number, class_="muted", style="font-size:12px")
+        )
     return y + 44 + 16 * (len(lines) - 1)
 
 
@@ -272,7 +300,16 @@ def _fault_title(facts: RunFacts, fault: FaultFact) -> str:
 
 def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
     colour = "var(--start)" if kind == "start" else "var(--cut)" if kind == "cut" else "var(--fault)"
-    disc = tag("circle", cx=x, cy=y, r=7, fill="var(--surface)" if not proved else colour, stroke=colour, stroke_width=1.6, stroke_dasharray=None if proved else "2 2")
+    disc = tag(
+        "circle",
+        cx=x,
+        cy=y,
+        r=7,
+        fill="var(--surface)" if not proved else colour,
+        stroke=colour,
+        stroke_width=1.6,
+        stroke_dasharray=None if proved else "2 2",
+    )
     ink = "var(--surface)" if proved else colour
     shape = {
         "kill": f"M{x - 2.6:.1f} {y - 2.6:.1f}l5.2 5.2m0 -5.2l-5.2 5.2",
@@ -282,10 +319,18 @@ def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
         "cut": f"M{x - 4:.1f} {y:.1f}h2.4m3.2 0h2.4m-4.6 -3l1.2 6",
     }.get(kind, f"M{x:.1f} {y - 3:.1f}v4m0 1.6v.4")
     filled = kind in ("stop", "start")
-    return disc + tag("path", d=shape, fill=ink if filled else "none", stroke=ink, stroke_width=0.8 if filled else 1.6, stroke_linecap="round")
+    return disc + tag(
+        "path",
+        d=shape,
+        fill=ink if filled else "none",
+        stroke=ink,
+        stroke_width=0.8 if filled else 1.6,
+        stroke_linecap="round",
+    )
 
 
-def _faults_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
+def _faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, float]) -> float:
+    """Draws the faults' marks and words; `icons` gets the height of each fault's mark."""
     rows, scale = Rows(), drawing.scale
     items: list[tuple[float, str]] = []
     for fault in facts.faults:
@@ -299,12 +344,13 @@ def _faults_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
         leftward = x + 12 + width > RIGHT + 8
         begin = x - 12 - width if leftward else x - 8
         row = rows.place(begin, begin + width + 20)
-        cy = y + 8 + row * ROW
+        cy = icons[fault.id] = y + 8 + row * ROW
         colour = "start-text" if fault.kind == "start" else "fault-text"
         anchor_x = x - 11 - width if leftward else x + 11
         words = tag(
             "text",
-            escape(name + unproved) + (tag("tspan", escape(role), dx=6, class_="muted tiny", style="font-weight:400") if role else ""),
+            escape(name + unproved)
+            + (tag("tspan", escape(role), dx=6, class_="muted tiny", style="font-weight:400") if role else ""),
             x=anchor_x,
             y=cy + 4,
             class_=f"{colour} halo",
@@ -319,31 +365,55 @@ def _faults_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
         words = words if len(words) <= 60 else words[:59] + "…"
         begin = min(x, RIGHT - text_width(words))
         cy = y + 8 + rows.place(begin, begin + text_width(words)) * ROW
-        items.append((cy, tag("g", title(f"precondition that did not hold: {precondition.get('name')}") + text(begin, cy + 4, words, class_="fault-text halo"))))
+        items.append(
+            (
+                cy,
+                tag(
+                    "g",
+                    title(f"precondition that did not hold: {precondition.get('name')}")
+                    + text(begin, cy + 4, words, class_="fault-text halo"),
+                ),
+            )
+        )
     drawing.front += [item for _, item in items]
     if items:
         drawing.front.append(text(16, y + 12, "faults", class_="lane-name"))
     return y + max(1, rows.count) * ROW + 4 if items else y
 
 
-def _stems(drawing: Drawing, facts: RunFacts, tops: dict[str, tuple[float, float]]) -> None:
-    if not tops:
-        return
-    ceiling = min(top for top, _ in tops.values()) - 30
+def _stems(drawing: Drawing, facts: RunFacts, tops: dict[str, tuple[float, float]], icons: dict[str, float]) -> None:
     for fault in facts.faults:
-        at_s = facts.at(fault.inject_ns)
         struck = [node.strip() for node in fault.node.split(",") if node.strip() in tops]
-        if not drawing.scale.holds(at_s) or not struck:
+        if fault.id not in icons or not struck:
             continue
-        x = drawing.scale.x(at_s)
+        x = drawing.scale.x(facts.at(fault.inject_ns))
         colour = "var(--start)" if fault.kind == "start" else "var(--cut)" if fault.kind == "cut" else "var(--fault)"
         lowest = max(tops[node][0] for node in struck) + 13
         drawing.middle.append(
-            tag("line", x1=x, x2=x, y1=ceiling, y2=lowest, stroke=colour, stroke_width=1.1, stroke_dasharray="1 3", stroke_linecap="round")
+            tag(
+                "line",
+                x1=x,
+                x2=x,
+                y1=icons[fault.id] + 8,
+                y2=lowest,
+                stroke=colour,
+                stroke_width=1.1,
+                stroke_dasharray="1 3",
+                stroke_linecap="round",
+            )
         )
         for node in struck:
             drawing.front.append(
-                tag("circle", title(_fault_title(facts, fault)), cx=x, cy=tops[node][0] + 13, r=3.4, fill=colour, stroke="var(--surface)", stroke_width=1)
+                tag(
+                    "circle",
+                    title(_fault_title(facts, fault)),
+                    cx=x,
+                    cy=tops[node][0] + 13,
+                    r=3.4,
+                    fill=colour,
+                    stroke="var(--surface)",
+                    stroke_width=1,
+                )
             )
 
 
@@ -371,10 +441,34 @@ def _controller_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
             continue
         at = f"{facts.at(interval.begin_ns):.2f} s"
         if not interval.value:
-            drawing.middle.append(tag("rect", title(f"{at}: no controller"), x=begin, y=y + 5, width=end - begin, height=16, fill=drawing.fill("down"), rx=3))
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(f"{at}: no controller"),
+                    x=begin,
+                    y=y + 5,
+                    width=end - begin,
+                    height=16,
+                    fill=drawing.fill("down"),
+                    rx=3,
+                )
+            )
             continue
         words = f"{interval.value}, {interval.detail}" if interval.detail else interval.value
-        drawing.middle.append(tag("rect", title(f"{at}: {words}"), x=begin, y=y + 5, width=end - begin - 1, height=16, fill="none", stroke="var(--controller)", stroke_width=1.4, rx=3))
+        drawing.middle.append(
+            tag(
+                "rect",
+                title(f"{at}: {words}"),
+                x=begin,
+                y=y + 5,
+                width=end - begin - 1,
+                height=16,
+                fill="none",
+                stroke="var(--controller)",
+                stroke_width=1.4,
+                rx=3,
+            )
+        )
         shown = _fitting(end - begin, words, interval.value)
         if shown:
             drawing.front.append(text(begin + 6, y + 17, shown))
@@ -394,7 +488,7 @@ def _broker_lane(drawing: Drawing, facts: RunFacts, node: str, partitions: Seque
         _role_band(drawing, facts, node, partition, bottom, named=len(partitions) > 1)
         bottom += 22
         bottom += _disk_strip(drawing, facts, node, partition, bottom)
-    bottom += 5
+    bottom = max(bottom + 5, y + (26 if mine else 38))
     detail = "" if mine else "no replica"
     _lane(drawing, y, bottom - y, node, detail)
     return bottom
@@ -411,23 +505,61 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
             continue
         from_to = f"{node} {interval.value} from {facts.at(interval.begin_ns):.2f} s to {facts.at(interval.end_ns):.2f} s ({interval.detail})"
         if interval.value == UP:
-            drawing.middle.append(tag("rect", title(from_to), x=begin, y=y, width=end - begin, height=14, fill="var(--up)", rx=2))
+            drawing.middle.append(
+                tag("rect", title(from_to), x=begin, y=y, width=end - begin, height=14, fill="var(--up)", rx=2)
+            )
         else:
             fill = drawing.fill(PROCESS_FILL[interval.value])
             outline = "var(--frozen)" if interval.value == FROZEN else "var(--down)"
-            drawing.middle.append(tag("rect", title(from_to), x=begin, y=y, width=end - begin, height=14, fill=fill, stroke=outline, stroke_width=1, rx=2))
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(from_to),
+                    x=begin,
+                    y=y,
+                    width=end - begin,
+                    height=14,
+                    fill=fill,
+                    stroke=outline,
+                    stroke_width=1,
+                    rx=2,
+                )
+            )
         words = interval.value if interval.value == UP else f"{interval.value}: {interval.detail}"
         shown = _fitting(end - begin, words, interval.value, size=10)
         if shown and interval.value == UP:
             drawing.front.append(text(begin + 5, y + 10.5, shown, class_="on-up tiny"))
         elif shown:
             # A plate under the words, or the hatching would run through them.
-            drawing.front.append(tag("rect", x=begin + 3, y=y + 1.5, width=text_width(shown, 10) + 5, height=11, fill="var(--surface)", rx=2))
+            drawing.front.append(
+                tag(
+                    "rect",
+                    x=begin + 3,
+                    y=y + 1.5,
+                    width=text_width(shown, 10) + 5,
+                    height=11,
+                    fill="var(--surface)",
+                    rx=2,
+                )
+            )
             drawing.front.append(text(begin + 6, y + 10.5, shown, class_="tiny"))
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
-            drawing.front.append(tag("rect", title(f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s"), x=begin, y=y - 2, width=end - begin, height=18, fill=drawing.fill("cut"), stroke="var(--cut)", stroke_width=1, rx=2))
+            drawing.front.append(
+                tag(
+                    "rect",
+                    title(f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s"),
+                    x=begin,
+                    y=y - 2,
+                    width=end - begin,
+                    height=18,
+                    fill=drawing.fill("cut"),
+                    stroke="var(--cut)",
+                    stroke_width=1,
+                    rx=2,
+                )
+            )
             drawing.front.append(tag("rect", x=begin + 3, y=y + 1.5, width=22, height=11, fill="var(--surface)", rx=2))
             drawing.front.append(text(begin + 5, y + 10.5, "cut", class_="tiny"))
 
@@ -448,7 +580,9 @@ def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tu
         yield run[0].begin_ns, run[-1].end_ns, name, epoch
 
 
-def _role_band(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float, *, named: bool) -> None:
+def _role_band(
+    drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float, *, named: bool
+) -> None:
     scale, where = drawing.scale, f"{partition[0]}-{partition[1]}"
     if named:
         drawing.front.append(text(LEFT - 6, y + 14, where, class_="muted tiny", anchor="end"))
@@ -456,30 +590,70 @@ def _role_band(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPar
         begin, end = scale.x(facts.at(begin_ns)), scale.x(facts.at(end_ns))
         if end - begin < 0.5:
             continue
-        about = f"{facts.at(begin_ns):.2f} s to {facts.at(end_ns):.2f} s: the cluster states that {node} is {role} of {where}" if role == "leader" else f"{facts.at(begin_ns):.2f} s to {facts.at(end_ns):.2f} s: the cluster states that {node} is {role} for {where}"
-        box = {"x": begin, "y": y, "width": max(1.0, end - begin - 1), "height": 19, "rx": 3}
+        from_to = f"{facts.at(begin_ns):.2f} s to {facts.at(end_ns):.2f} s"
+        about = f"{from_to}: the cluster states that {node} is {role} {'of' if role == 'leader' else 'for'} {where}"
+        box: dict[str, Any] = {"x": begin, "y": y, "width": max(1.0, end - begin - 1), "height": 19, "rx": 3}
+        dead = [
+            i for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns < end_ns and i.end_ns > begin_ns
+        ]
         if role == "leader":
-            drawing.middle.append(tag("rect", title(f"{about}, leader epoch {epoch}"), fill="var(--leader)", **box))
-            dead = [i for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns < end_ns and i.end_ns > begin_ns]
-            for interval in dead:
-                left, right = max(begin, scale.x(facts.at(interval.begin_ns))), min(end, scale.x(facts.at(interval.end_ns)))
-                drawing.middle.append(tag("rect", title(f"{about}, leader epoch {epoch}; its process is down"), x=left, y=y, width=max(1.0, right - left - 1), height=19, fill=drawing.fill("dead"), opacity=0.55))
-            all_dead = any(i.begin_ns <= begin_ns for i in dead)
-            adjective = "elected while dead" if all_dead else ""
-            shown = _fitting(end - begin, *([f"leader, epoch {epoch} — {adjective}", f"leader {epoch}, {adjective}"] if adjective else []), f"leader, epoch {epoch}", f"leader {epoch}", f"L{epoch}")
+            about += f", leader epoch {epoch}"
+            drawing.middle.append(tag("rect", title(about), fill="var(--leader)", **box))
+            _hatch(drawing, facts, dead, begin, end, y, about)
+            elected_dead = any(i.begin_ns <= begin_ns for i in dead)
+            words = [f"leader, epoch {epoch}", f"leader {epoch}", f"L{epoch}"]
+            if elected_dead:
+                words = [f"leader, epoch {epoch}: elected while dead", f"leader {epoch}, elected dead", *words]
+            shown = _fitting(end - begin, *words)
             if shown:
-                drawing.front.append(tag("rect", x=begin + 2, y=y + 3, width=text_width(shown) + 4, height=13, fill="var(--leader)", rx=2) if dead else "")
+                if dead:
+                    plate = text_width(shown) * 0.94 + 4
+                    drawing.front.append(
+                        tag("rect", x=begin + 2, y=y + 3, width=plate, height=13, fill="var(--leader)", rx=2)
+                    )
                 drawing.front.append(text(begin + 5, y + 13.5, shown, class_="on-leader"))
         elif role == "in sync":
             drawing.middle.append(tag("rect", title(about), fill="var(--isr)", **box))
+            _hatch(drawing, facts, dead, begin, end, y, about)
             shown = _fitting(end - begin, "in ISR", "ISR")
             if shown:
                 drawing.front.append(text(begin + 5, y + 13.5, shown, class_="on-isr"))
         else:
-            drawing.middle.append(tag("rect", title(about), fill="none", stroke="var(--out)", stroke_width=1, stroke_dasharray="3 3", **box))
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(about),
+                    fill="none",
+                    stroke="var(--out)",
+                    stroke_width=1,
+                    stroke_dasharray="3 3",
+                    **box,
+                )
+            )
             shown = _fitting(end - begin, "not in ISR", "out")
             if shown:
                 drawing.front.append(text(begin + 5, y + 13.5, shown, class_="muted"))
+
+
+def _hatch(
+    drawing: Drawing, facts: RunFacts, dead: Iterable[Interval], begin: float, end: float, y: float, about: str
+) -> None:
+    """Hatching where a stated role belongs to a process that is down."""
+    for interval in dead:
+        left = max(begin, drawing.scale.x(facts.at(interval.begin_ns)))
+        right = min(end, drawing.scale.x(facts.at(interval.end_ns)))
+        drawing.middle.append(
+            tag(
+                "rect",
+                title(f"{about}; its process is down"),
+                x=left,
+                y=y,
+                width=max(1.0, right - left - 1),
+                height=19,
+                fill=drawing.fill("dead"),
+                opacity=0.55,
+            )
+        )
 
 
 def _lost_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment, node: str) -> set[int]:
@@ -503,7 +677,9 @@ def _diverged_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment
     }
 
 
-def _cells(facts: RunFacts, partition: TopicPartition, moment: Moment, node: str, x: float, y: float, leo: int, hw: int | None) -> str:
+def _cells(
+    facts: RunFacts, partition: TopicPartition, moment: Moment, node: str, x: float, y: float, leo: int, hw: int | None
+) -> str:
     lost, diverged = _lost_offsets(facts, partition, moment, node), _diverged_offsets(facts, partition, moment)
     parts = []
     for offset in range(leo):
@@ -511,13 +687,48 @@ def _cells(facts: RunFacts, partition: TopicPartition, moment: Moment, node: str
         committed = hw is not None and offset < hw
         bad = offset in lost or offset in diverged
         colour = "var(--lost)" if bad else "var(--cell)"
-        parts.append(tag("rect", x=left + 0.6, y=y, width=CELL - 1.2, height=11, rx=1.5, fill=colour if committed else "var(--surface)", stroke=colour, stroke_width=1.3))
+        parts.append(
+            tag(
+                "rect",
+                x=left + 0.6,
+                y=y,
+                width=CELL - 1.2,
+                height=11,
+                rx=1.5,
+                fill=colour if committed else "var(--surface)",
+                stroke=colour,
+                stroke_width=1.3,
+            )
+        )
         if offset in diverged:
-            parts.append(tag("path", d=f"M{left + 2.2:.1f} {y + 3.6:.1f}h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4", stroke="var(--surface)" if committed else colour, stroke_width=1, fill="none"))
+            parts.append(
+                tag(
+                    "path",
+                    d=f"M{left + 2.2:.1f} {y + 3.6:.1f}h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4",
+                    stroke="var(--surface)" if committed else colour,
+                    stroke_width=1,
+                    fill="none",
+                )
+            )
     if hw is not None:
         mark = x + hw * (CELL + 1) - 0.5
         parts.append(tag("line", x1=mark, x2=mark, y1=y - 2, y2=y + 13, stroke="var(--ink)", stroke_width=1.6))
     return "".join(parts)
+
+
+def cut_nothing(facts: RunFacts, node: str, where: str, line: LogLine) -> bool:
+    """Whether a truncation is known to have removed nothing: the log ended there already.
+
+    Known only if a copy was taken while the node was down, before the start at which it truncated.
+    """
+    if line.offset is None:
+        return False
+    before = [m for m in facts.moments if m.at_ns <= line.at_ns and where in (m.nodes.get(node) or {})]
+    if not before or facts.process_at(node, before[-1].at_ns) != DOWN:
+        return False
+    starts = [i for i in facts.processes.get(node, ()) if i.value == UP and before[-1].at_ns < i.begin_ns <= line.at_ns]
+    leo = before[-1].nodes[node][where].get("leo")
+    return len(starts) == 1 and leo is not None and leo <= line.offset
 
 
 def _disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
@@ -527,14 +738,24 @@ def _disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPa
         at_s = facts.at(line.at_ns)
         if line.node != node or not scale.holds(at_s):
             continue
-        x, words = scale.x(at_s), f"truncated to {line.offset}"
+        x, nothing = scale.x(at_s), cut_nothing(facts, node, where, line)
+        words = f"truncated to {line.offset}" + (": nothing cut" if nothing else "")
         width = text_width(words) + 16
         leftward = x + width > RIGHT
         begin = x - width if leftward else x - 4
         row_y = y + 1 + rows.place(begin, begin + width + 4) * ROW
-        cut = tag("path", d=f"M{x:.1f} {row_y:.1f}v14M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8", stroke="var(--lost)", stroke_width=1.6, fill="none", stroke_linecap="round")
-        said = "\n".join(quotes)
-        drawing.front.append(tag("g", title(f"{at_s:.2f} s: {node} truncated {where} to offset {line.offset}. Its log says:\n{said}") + cut + text(begin if leftward else x + 8, row_y + 11, words, class_="lost-text halo")))
+        colour, class_ = ("var(--muted)", "muted") if nothing else ("var(--lost)", "lost-text")
+        mark = tag(
+            "path",
+            d=f"M{x:.1f} {row_y:.1f}v14" + ("" if nothing else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
+            stroke=colour,
+            stroke_width=1.6,
+            fill="none",
+            stroke_linecap="round",
+        )
+        said = f"{at_s:.2f} s: {node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(quotes)
+        label = text(begin if leftward else x + 8, row_y + 11, words, class_=f"{class_} halo")
+        drawing.front.append(tag("g", title(said) + mark + label))
     for moment in facts.moments:
         at_s, ends = facts.at(moment.at_ns), (moment.nodes.get(node) or {}).get(where)
         if not ends or "leo" not in ends or not scale.holds(at_s):
@@ -544,12 +765,21 @@ def _disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPa
         drawn = leo if leo <= MAX_CELLS else 0
         width = drawn * (CELL + 1) + 4 + text_width(words, 10)
         x = scale.x(at_s)
-        begin = min(x + 3, RIGHT - width)
+        begin = x + 3 if x + 3 + width <= RIGHT else x - 5 - width
         row_y = y + 2 + rows.place(begin, begin + width) * ROW
-        says = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}" + (f", its checkpointed high watermark is {hw}" if hw is not None else "")
+        says = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}" + (
+            f", its checkpointed high watermark is {hw}" if hw is not None else ""
+        )
         lost = _lost_offsets(facts, partition, moment, node)
         says += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
-        drawing.front.append(tag("g", title(says) + _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None) + text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo")))
+        drawing.front.append(
+            tag(
+                "g",
+                title(says)
+                + _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None)
+                + text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo"),
+            )
+        )
     return rows.count * ROW + (2 if rows.count else 0)
 
 
@@ -586,12 +816,20 @@ def _burst_label(facts: RunFacts, burst: Sequence[Send], is_lost: bool, several:
     if first.outcome == "open":
         return f"{name} no answer"
     at = "" if first.offset is None else f" @{first.offset}" if len(burst) == 1 else f" @{first.offset}–{last.offset}"
-    return f"{name}{at}" + (" acked, then lost" if is_lost else "") + (f" acks={first.acks}" if first.acks not in ("all", "?") else "")
+    return (
+        f"{name}{at}"
+        + (" acked, then lost" if is_lost else "")
+        + (f" acks={first.acks}" if first.acks not in ("all", "?") else "")
+    )
 
 
 def _client_lane(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPartition], y: float) -> float:
     scale, rows = drawing.scale, Rows()
-    lost = {(row.get("producer"), row.get("sequence")) for finding in facts.found("lost-write") for row in finding.get("evidence") or ()}
+    lost = {
+        (row.get("producer"), row.get("sequence"))
+        for finding in facts.found("lost-write")
+        for row in finding.get("evidence") or ()
+    }
     sends = [s for s in facts.sends if scale.holds(facts.at(s.sent_ns))]
     several = len({s.producer for s in facts.sends}) > 1
     top = y + 6
@@ -611,17 +849,41 @@ def _client_lane(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPa
             x = scale.x(facts.at(send.sent_ns))
             end = scale.x(facts.at(send.done_ns)) if send.done_ns else x
             said = f"{facts.at(send.sent_ns):.3f} s: {send.process} sends {facts.record_name(send.producer, send.sequence)} to {send.topic}-{send.partition} with acks={send.acks}; "
-            said += {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}.get(send.outcome, "no answer")
+            said += {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}.get(
+                send.outcome, "no answer"
+            )
             said += f" {(send.done_ns - send.sent_ns) / 1e6:.0f} ms later" if send.done_ns else ""
             said += "; lost" if is_lost else ""
-            colour = "var(--lost)" if is_lost or send.outcome == "failed" else "var(--ack)" if send.outcome == "acked" else "var(--muted)"
+            colour = (
+                "var(--lost)"
+                if is_lost or send.outcome == "failed"
+                else "var(--ack)"
+                if send.outcome == "acked"
+                else "var(--muted)"
+            )
             line = tag("line", x1=x, x2=end, y1=row_y, y2=row_y, stroke=colour, stroke_width=2) if end - x > 3 else ""
             if send.outcome == "failed":
-                mark = tag("path", d=f"M{end - 3.5:.1f} {row_y - 3.5:.1f}l7 7m0 -7l-7 7", stroke=colour, stroke_width=2, fill="none")
+                mark = tag(
+                    "path",
+                    d=f"M{end - 3.5:.1f} {row_y - 3.5:.1f}l7 7m0 -7l-7 7",
+                    stroke=colour,
+                    stroke_width=2,
+                    fill="none",
+                )
             elif is_lost:
-                mark = tag("circle", cx=end, cy=row_y, r=5, fill="var(--lost-soft)", stroke=colour, stroke_width=2) + tag("path", d=f"M{end - 3.5:.1f} {row_y + 3.5:.1f}l7 -7", stroke=colour, stroke_width=2)
+                mark = tag(
+                    "circle", cx=end, cy=row_y, r=5, fill="var(--lost-soft)", stroke=colour, stroke_width=2
+                ) + tag("path", d=f"M{end - 3.5:.1f} {row_y + 3.5:.1f}l7 -7", stroke=colour, stroke_width=2)
             else:
-                mark = tag("circle", cx=end, cy=row_y, r=4, fill=colour if send.outcome == "acked" else "var(--surface)", stroke=colour, stroke_width=1.4)
+                mark = tag(
+                    "circle",
+                    cx=end,
+                    cy=row_y,
+                    r=4,
+                    fill=colour if send.outcome == "acked" else "var(--surface)",
+                    stroke=colour,
+                    stroke_width=1.4,
+                )
             marks.append(tag("g", title(said) + line + mark))
         style = "lost-text" if is_lost or burst[0].outcome == "failed" else ""
         label_x = begin if leftward else max(tail, x1) + 8
@@ -637,7 +899,24 @@ def _client_lane(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPa
         leftward = x1 + width > RIGHT
         begin = x0 - width if leftward else x0
         row_y = top + 7 + rows.place(begin, x1 if leftward else x1 + width) * ROW
-        items.append(tag("g", title(f"{step.name}: {begin_s:.2f} s to {end_s:.2f} s") + tag("rect", x=x0, y=row_y - 5, width=x1 - x0, height=10, rx=5, fill="none", stroke="var(--ack)", stroke_width=1.6) + text(begin if leftward else x1 + 5, row_y + 4, step.name, class_="halo")))
+        items.append(
+            tag(
+                "g",
+                title(f"{step.name}: {begin_s:.2f} s to {end_s:.2f} s")
+                + tag(
+                    "rect",
+                    x=x0,
+                    y=row_y - 5,
+                    width=x1 - x0,
+                    height=10,
+                    rx=5,
+                    fill="none",
+                    stroke="var(--ack)",
+                    stroke_width=1.6,
+                )
+                + text(begin if leftward else x1 + 5, row_y + 4, step.name, class_="halo"),
+            )
+        )
     height = max(1, rows.count) * ROW + 10
     _lane(drawing, y, max(height, 26), "clients")
     drawing.front += items
@@ -647,7 +926,13 @@ def _client_lane(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPa
 # Across lanes
 
 
-def _elections(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPartition], tops: dict[str, tuple[float, float]], controller_y: float) -> None:
+def _elections(
+    drawing: Drawing,
+    facts: RunFacts,
+    partitions: Sequence[TopicPartition],
+    tops: dict[str, tuple[float, float]],
+    controller_y: float,
+) -> None:
     for partition in partitions:
         states = facts.partitions.get(partition, ())
         for before, after in itertools.pairwise(states):
@@ -655,35 +940,86 @@ def _elections(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPart
             if after.leader == before.leader or node not in tops or not drawing.scale.holds(at_s):
                 continue
             x = drawing.scale.x(at_s)
-            drawing.middle.append(tag("line", x1=x, x2=x, y1=controller_y + 27, y2=tops[node][0] + 22, stroke="var(--controller)", stroke_width=1.3))
-            drawing.middle.append(tag("path", d=f"M{x - 3:.1f} {tops[node][0] + 17:.1f}l3 5l3 -5z", fill="var(--controller)"))
+            drawing.middle.append(
+                tag(
+                    "line",
+                    x1=x,
+                    x2=x,
+                    y1=controller_y + 27,
+                    y2=tops[node][0] + 22,
+                    stroke="var(--controller)",
+                    stroke_width=1.3,
+                )
+            )
+            drawing.middle.append(
+                tag("path", d=f"M{x - 4:.1f} {tops[node][0] + 15:.1f}l4 7l4 -7z", fill="var(--controller)")
+            )
 
 
-def _moments(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> None:
+def _moments(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> float:
+    """Lines at the moments when files were copied, and their names below; returns where these end."""
+    rows = Rows()
     for moment in facts.moments:
         at_s = facts.at(moment.at_ns)
         if not drawing.scale.holds(at_s):
             continue
         x = drawing.scale.x(at_s)
-        drawing.back.append(tag("line", x1=x, x2=x, y1=top + 4, y2=bottom + 4, stroke="var(--moment)", stroke_width=1, stroke_dasharray="5 3"))
+        drawing.back.append(
+            tag(
+                "line",
+                x1=x,
+                x2=x,
+                y1=top + 4,
+                y2=bottom + 4,
+                stroke="var(--moment)",
+                stroke_width=1,
+                stroke_dasharray="5 3",
+            )
+        )
         words = f"files copied: {moment.label}"
-        leftward = x + text_width(words, 10) > RIGHT
-        drawing.front.append(tag("g", title(f"{at_s:.2f} s: every replica's files were copied, moment “{moment.name}”") + tag("path", d=f"M{x:.1f} {bottom + 3:.1f}l-4 6h8z", fill="var(--moment)") + text(x - 8 if leftward else x + 7, bottom + 12, words, class_="moment-text tiny halo", anchor="end" if leftward else None)))
+        width = text_width(words, 10) + 12
+        leftward = x + width > RIGHT
+        begin = x - width if leftward else x - 4
+        y = bottom + 3 + 13 * rows.place(begin, begin + width)
+        mark = tag("path", d=f"M{x:.1f} {bottom + 3:.1f}l-4 6h8z", fill="var(--moment)")
+        words_at = (x - 8, "end") if leftward else (x + 7, None)
+        label = text(words_at[0], y + 9, words, class_="moment-text tiny halo", anchor=words_at[1])
+        about = title(f"{at_s:.2f} s: every replica's files were copied, moment “{moment.name}”")
+        drawing.front.append(tag("g", about + mark + label))
+    return bottom + 5 + 13 * rows.count
 
 
 def _blind(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> None:
     for begin_ns, end_ns, why in facts.blind:
         begin, end = drawing.scale.x(facts.at(begin_ns)), drawing.scale.x(facts.at(end_ns))
         if end - begin >= 0.5:
-            drawing.middle.append(tag("rect", title(f"an observer saw nothing: {why}"), x=begin, y=top, width=end - begin, height=bottom - top, fill=drawing.fill("blind"), opacity=0.4))
-            drawing.front.append(text(begin + 3, bottom - 4, _fitting(max(end - begin, 60), "observer blind", "blind", size=10), class_="muted tiny halo"))
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(f"an observer saw nothing: {why}"),
+                    x=begin,
+                    y=top,
+                    width=end - begin,
+                    height=bottom - top,
+                    fill=drawing.fill("blind"),
+                    opacity=0.4,
+                )
+            )
+            drawing.front.append(
+                text(
+                    begin + 3,
+                    bottom - 4,
+                    _fitting(max(end - begin, 60), "observer blind", "blind", size=10),
+                    class_="muted tiny halo",
+                )
+            )
 
 
 def _axis(drawing: Drawing, top: float, bottom: float) -> float:
-    y = bottom + (32 if drawing.scale else 18)
+    y = bottom + 18
     for tick in drawing.scale.ticks():
         x = drawing.scale.x(tick)
-        drawing.back.append(tag("line", x1=x, x2=x, y1=top, y2=bottom + 16, stroke="var(--grid)", stroke_width=1))
+        drawing.back.append(tag("line", x1=x, x2=x, y1=top, y2=bottom + 4, stroke="var(--grid)", stroke_width=1))
         label = f"{tick:g} s"
         drawing.front.append(text(x, y - 4, label, class_="muted tiny", anchor="middle"))
     drawing.front.append(text(16, y - 4, "since the start", class_="muted tiny"))
@@ -691,7 +1027,7 @@ def _axis(drawing: Drawing, top: float, bottom: float) -> float:
 
 
 def _legend(drawing: Drawing, facts: RunFacts, y: float, partitions: Sequence[TopicPartition]) -> float:
-    swatch = {"width": 22, "height": 11, "rx": 2}
+    swatch: dict[str, Any] = {"width": 22, "height": 11, "rx": 2}
     entries: list[tuple[str, str]] = [
         ("process up", tag("rect", fill="var(--up)", x=0, y=0, **swatch)),
         ("down", tag("rect", fill=drawing.fill("down"), stroke="var(--down)", x=0, y=0, **swatch)),
@@ -704,15 +1040,54 @@ def _legend(drawing: Drawing, facts: RunFacts, y: float, partitions: Sequence[To
         ("stated leader", tag("rect", fill="var(--leader)", x=0, y=0, **swatch)),
         ("stated in ISR", tag("rect", fill="var(--isr)", x=0, y=0, **swatch)),
         ("not in ISR", tag("rect", fill="none", stroke="var(--out)", stroke_dasharray="3 3", x=0, y=0, **swatch)),
-        ("election", tag("line", x1=11, x2=11, y1=-1, y2=8, stroke="var(--controller)", stroke_width=1.3) + tag("path", d="M8 6l3 5l3 -5z", fill="var(--controller)")),
+        (
+            "election",
+            tag("line", x1=11, x2=11, y1=-1, y2=8, stroke="var(--controller)", stroke_width=1.3)
+            + tag("path", d="M8 6l3 5l3 -5z", fill="var(--controller)"),
+        ),
     ]
     if facts.moments:
-        cells = "".join(tag("rect", x=i * (CELL + 1) + 0.6, y=0, width=CELL - 1.2, height=11, rx=1.5, fill=f, stroke=s, stroke_width=1.3) for i, (f, s) in enumerate((("var(--cell)", "var(--cell)"), ("var(--surface)", "var(--cell)"))))
-        entries.append(("records on disk below | above HW", cells + tag("line", x1=CELL + 0.5, x2=CELL + 0.5, y1=-2, y2=13, stroke="var(--ink)", stroke_width=1.6)))
+        cells = "".join(
+            tag(
+                "rect",
+                x=i * (CELL + 1) + 0.6,
+                y=0,
+                width=CELL - 1.2,
+                height=11,
+                rx=1.5,
+                fill=f,
+                stroke=s,
+                stroke_width=1.3,
+            )
+            for i, (f, s) in enumerate((("var(--cell)", "var(--cell)"), ("var(--surface)", "var(--cell)")))
+        )
+        entries.append(
+            (
+                "records on disk below | above HW",
+                cells + tag("line", x1=CELL + 0.5, x2=CELL + 0.5, y1=-2, y2=13, stroke="var(--ink)", stroke_width=1.6),
+            )
+        )
     if facts.found("lost-write"):
-        entries.append(("lost record", tag("rect", x=6, y=0, width=CELL - 1.2, height=11, rx=1.5, fill="var(--lost)", stroke="var(--lost)")))
+        entries.append(
+            (
+                "lost record",
+                tag("rect", x=6, y=0, width=CELL - 1.2, height=11, rx=1.5, fill="var(--lost)", stroke="var(--lost)"),
+            )
+        )
     if facts.found("replica-divergence"):
-        entries.append(("≠ differs between replicas", tag("rect", x=6, y=0, width=CELL - 1.2, height=11, rx=1.5, fill="var(--lost)", stroke="var(--lost)") + tag("path", d="M8 3.6h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4", stroke="var(--surface)", stroke_width=1, fill="none")))
+        entries.append(
+            (
+                "≠ differs between replicas",
+                tag("rect", x=6, y=0, width=CELL - 1.2, height=11, rx=1.5, fill="var(--lost)", stroke="var(--lost)")
+                + tag(
+                    "path",
+                    d="M8 3.6h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4",
+                    stroke="var(--surface)",
+                    stroke_width=1,
+                    fill="none",
+                ),
+            )
+        )
     if facts.sends:
         entries.append(("acknowledged @offset", tag("circle", cx=11, cy=5.5, r=4, fill="var(--ack)")))
     x, row = 16.0, 0
@@ -720,10 +1095,18 @@ def _legend(drawing: Drawing, facts: RunFacts, y: float, partitions: Sequence[To
         width = 28 + text_width(words, 10) + 14
         if x + width > WIDTH - 8:
             x, row = 16.0, row + 1
-        drawing.front.append(tag("g", icon + text(28, 9.5, words, class_="tiny muted"), transform=f"translate({x:.1f} {y + row * ROW:.1f})"))
+        drawing.front.append(
+            tag(
+                "g",
+                icon + text(28, 9.5, words, class_="tiny muted"),
+                transform=f"translate({x:.1f} {y + row * ROW:.1f})",
+            )
+        )
         x += width
     left_out = len(set(facts.partitions) | set(facts.assignment)) - len(partitions)
     if left_out > 0:
         row += 1
-        drawing.front.append(text(16, y + row * ROW + 9.5, f"{left_out} more partitions are not drawn", class_="tiny muted"))
+        drawing.front.append(
+            text(16, y + row * ROW + 9.5, f"{left_out} more partitions are not drawn", class_="tiny muted")
+        )
     return y + (row + 1) * ROW

@@ -36,8 +36,20 @@ class Synthetic:
             "topics": [{"name": "t", "partitions": {"0": [1, 2, 3]}, "settings": {}}],
             "documented": {"required": [], "allowed": [], "claim": "A claim.", "source": "KIP-101"},
             "processes": [
-                {"name": "producer-1", "kind": "producer", "file": "history/producer-1.arrows", "final": False, "settings": {"acks": "all", "enable.idempotence": "false"}},
-                {"name": "final-read-1", "kind": "final-read", "file": "history/final-read-1.arrows", "final": True, "settings": {}},
+                {
+                    "name": "producer-1",
+                    "kind": "producer",
+                    "file": "history/producer-1.arrows",
+                    "final": False,
+                    "settings": {"acks": "all", "enable.idempotence": "false"},
+                },
+                {
+                    "name": "final-read-1",
+                    "kind": "final-read",
+                    "file": "history/final-read-1.arrows",
+                    "final": True,
+                    "settings": {},
+                },
             ],
             "moments": [],
             "state": "complete",
@@ -53,24 +65,65 @@ class Synthetic:
         }
         self.findings: dict[str, Any] = {
             "schema": 1,
-            "checks": [{"name": n, "status": "ok", "reason": None, "seconds": 0.1} for n in ("lost-write", "replica-divergence", "duplicate", "phantom")],
+            "checks": [
+                {"name": n, "status": "ok", "reason": None, "seconds": 0.1}
+                for n in ("lost-write", "replica-divergence", "duplicate", "phantom")
+            ],
             "findings": [],
             "problems": [],
-            "statistics": {"sends_ok": 5, "sends_fail": 0, "sends_info": 0, "polled": 5, "partitions": 1, "replica_records": 15},
+            "statistics": {
+                "sends_ok": 5,
+                "sends_fail": 0,
+                "sends_info": 0,
+                "polled": 5,
+                "partitions": 1,
+                "replica_records": 15,
+            },
             "unknown_errors": [],
             "seconds": 1.2,
         }
 
     def event(self, at_s: float, source: str, kind: str, **fields: Any) -> None:
         offset_ns = int(at_s * 1e9)
-        self.events.append({"monotonic_ns": START_NS + offset_ns, "wall_ns": WALL_NS + offset_ns, "source": source, "kind": kind, **fields})
+        self.events.append(
+            {
+                "monotonic_ns": START_NS + offset_ns,
+                "wall_ns": WALL_NS + offset_ns,
+                "source": source,
+                "kind": kind,
+                **fields,
+            }
+        )
 
     def container(self, at_s: float, node: str, action: str, exit_code: int | None = None) -> None:
-        self.event(at_s, "docker", "container", node=node, action=action, exit_code=exit_code, time_nano=WALL_NS + int(at_s * 1e9))
+        self.event(
+            at_s,
+            "docker",
+            "container",
+            node=node,
+            action=action,
+            exit_code=exit_code,
+            time_nano=WALL_NS + int(at_s * 1e9),
+        )
 
-    def fault(self, at_s: float, kind: str, node: str, role: str, description: str, *, proof: dict[str, Any] | None, proved_s: float = 0.12) -> str:
+    def fault(
+        self,
+        at_s: float,
+        kind: str,
+        node: str,
+        role: str,
+        description: str,
+        *,
+        proof: dict[str, Any] | None,
+        proved_s: float = 0.12,
+    ) -> str:
         self.faults += 1
-        about = {"fault": kind, "id": f"f{self.faults}", "target": {"role": role, "node": node}, "description": description}
+        about = {
+            "fault": kind,
+            "id": f"f{self.faults}",
+            "target": {"role": role, "node": node},
+            "description": description,
+        }
         self.event(at_s, "runner", "fault", phase="inject", **about)
         if proof is not None:
             self.event(at_s + proved_s, "runner", "fault", phase="verified", proof=proof, **about)
@@ -79,17 +132,46 @@ class Synthetic:
     def kill(self, at_s: float, node: str, role: str) -> None:
         self.container(at_s + 0.05, node, "kill")
         self.container(at_s + 0.09, node, "die", 137)
-        self.fault(at_s, "kill", node, role, f"kill -9 of {node}", proof={"exit_code": 137, "event": "die", "oom": False})
+        self.fault(
+            at_s, "kill", node, role, f"kill -9 of {node}", proof={"exit_code": 137, "event": "die", "oom": False}
+        )
 
     def start(self, at_s: float, node: str, role: str = "replica of t-0") -> None:
         self.container(at_s + 0.1, node, "start")
         self.fault(at_s, "start", node, role, f"start of {node}", proof={"pid": 4711, "event": "start"})
 
-    def partition(self, at_s: float, leader: int, epoch: int, isr: list[int], *, number: int = 0, version: int | None = None) -> None:
+    def partition(
+        self, at_s: float, leader: int, epoch: int, isr: list[int], *, number: int = 0, version: int | None = None
+    ) -> None:
         source = "zookeeper" if self.run["mode"] == "zookeeper" else "kraft"
-        self.event(at_s, source, "partition", topic="t", partition=number, leader=leader, leader_epoch=epoch, isr=isr, controller_epoch=1, replicas=None, version=version, elr=None, source_ns=None)
+        self.event(
+            at_s,
+            source,
+            "partition",
+            topic="t",
+            partition=number,
+            leader=leader,
+            leader_epoch=epoch,
+            isr=isr,
+            controller_epoch=1,
+            replicas=None,
+            version=version,
+            elr=None,
+            source_ns=None,
+        )
 
-    def send(self, at_s: float, sequence: int, offset: int | None, *, acked_s: float | None = 0.02, acks: int = -1, process: str = "producer-1", producer: int = 1, error: str | None = None) -> None:
+    def send(
+        self,
+        at_s: float,
+        sequence: int,
+        offset: int | None,
+        *,
+        acked_s: float | None = 0.02,
+        acks: int = -1,
+        process: str = "producer-1",
+        producer: int = 1,
+        error: str | None = None,
+    ) -> None:
         who = {"process": process, "topic": "t", "partition": 0, "producer": producer, "sequence": sequence}
         self.event(at_s, "client", "send", **who, offset=None, error=None, acks=acks)
         if acked_s is not None:
@@ -107,7 +189,9 @@ class Synthetic:
 
     def truncate(self, at_s: float, node: str, offset: int) -> None:
         line = f"2025-10-09T08:53:{20 + at_s:06.3f}000000Z [2025-10-09 08:53:{20 + at_s:06.3f}] INFO Truncating log t-0 to offset {offset}. (kafka.log.Log)"
-        self.event(at_s, "broker-log", "log", node=node, event="truncate", topic="t", partition=0, offset=offset, line=line)
+        self.event(
+            at_s, "broker-log", "log", node=node, event="truncate", topic="t", partition=0, offset=offset, line=line
+        )
 
     def cluster(self, *, brokers: int = 4, controller: int = 4) -> None:
         """Containers, registrations, a controller and the topic, up at 6.4 s."""
@@ -139,8 +223,22 @@ def _failover_events(run: Synthetic, *, keeps: bool) -> None:
     run.step(6.62, 9.1, "wait until the high watermark of t-0 is 3 on broker-1, broker-2, broker-3")
     run.send(9.12, 3, 3, acked_s=0.015)
     run.kill(9.15, "broker-1", "leader of t-0")
-    run.event(9.3, "runner", "precondition", name="broker-2 holds the record above its high watermark", held=True, detail={"leo": 4, "hw": 3})
-    run.event(9.31, "runner", "precondition", name="broker-3 holds the record above its high watermark", held=True, detail={"leo": 4, "hw": 3})
+    run.event(
+        9.3,
+        "runner",
+        "precondition",
+        name="broker-2 holds the record above its high watermark",
+        held=True,
+        detail={"leo": 4, "hw": 3},
+    )
+    run.event(
+        9.31,
+        "runner",
+        "precondition",
+        name="broker-3 holds the record above its high watermark",
+        held=True,
+        detail={"leo": 4, "hw": 3},
+    )
     run.moment(9.35, "00-armed", broker_1=(4, 4), broker_2=(4, 3), broker_3=(4, 3))
     run.kill(11.15, "broker-2", "follower of t-0")
 
@@ -199,7 +297,10 @@ def double_failover_lost(root: Path, *, seed: int = 1, version: str = "0.10.2.2"
 def double_failover_kept(root: Path, *, seed: int = 1) -> RunDir:
     """The same sequence where followers truncate by leader epoch: nothing is lost."""
     run = Synthetic(root, "double-failover", "4.3.1", seed=seed, mode="kraft")
-    run.run["documented"] |= {"claim": "A record acknowledged with acks=all is lost by two clean elections.", "source": "KIP-101, KAFKA-1211"}
+    run.run["documented"] |= {
+        "claim": "A record acknowledged with acks=all is lost by two clean elections.",
+        "source": "KIP-101, KAFKA-1211",
+    }
     run.cluster(brokers=3, controller=1)
     run.partition(6.2, 1, 0, [1, 2, 3], version=10)
     _failover_events(run, keeps=True)
@@ -223,7 +324,14 @@ def unknown(root: Path, *, seed: int = 1) -> RunDir:
     run.partition(6.2, 1, 0, [1, 2, 3])
     run.send(6.5, 0, 0)
     run.fault(7.0, "kill", "broker-1", "leader of t-0", "kill -9 of broker-1", proof=None)
-    run.event(7.5, "runner", "precondition", name="broker-2 holds the record above its high watermark", held=False, detail={"leo": 4, "hw": 4})
+    run.event(
+        7.5,
+        "runner",
+        "precondition",
+        name="broker-2 holds the record above its high watermark",
+        held=False,
+        detail={"leo": 4, "hw": 4},
+    )
     run.event(8.0, "zookeeper", "blind", phase="begin", reason="session suspended")
     run.event(9.0, "zookeeper", "blind", phase="end", reason="connected")
     run.step(9.5, 10.0, "final read")
@@ -266,7 +374,10 @@ def divergence(root: Path, *, seed: int = 1) -> RunDir:
                 {
                     "moment": "02-final",
                     "offset": 2,
-                    "brokers": {"1": {"producer": 1, "sequence": 3, "leader_epoch": None, "size": 64, "crc": 1}, "2": {"producer": 1, "sequence": 2, "leader_epoch": None, "size": 64, "crc": 2}},
+                    "brokers": {
+                        "1": {"producer": 1, "sequence": 3, "leader_epoch": None, "size": 64, "crc": 1},
+                        "2": {"producer": 1, "sequence": 2, "leader_epoch": None, "size": 64, "crc": 2},
+                    },
                     "isr": [1, 2],
                 }
             ],
@@ -306,17 +417,54 @@ def isolation(root: Path, *, seed: int = 1) -> RunDir:
     run.partition(6.2, 1, 0, [1, 2, 3])
     run.send(6.5, 0, 0)
     run.container(7.05, "broker-2", "pause")
-    frozen = run.fault(7.0, "freeze", "broker-2", "follower of t-0", "freeze (docker pause) of broker-2", proof={"status": "paused", "cpu_ticks": [55, 55], "watched_ms": 100})
-    cut = run.fault(8.0, "cut", "broker-1, broker-3", "leader; follower", "network cut of broker-1 from broker-3", proof={"packets_dropped": {"broker-1 OUTPUT 172.30.200.13": 7}})
+    frozen = run.fault(
+        7.0,
+        "freeze",
+        "broker-2",
+        "follower of t-0",
+        "freeze (docker pause) of broker-2",
+        proof={"status": "paused", "cpu_ticks": [55, 55], "watched_ms": 100},
+    )
+    cut = run.fault(
+        8.0,
+        "cut",
+        "broker-1, broker-3",
+        "leader; follower",
+        "network cut of broker-1 from broker-3",
+        proof={"packets_dropped": {"broker-1 OUTPUT 172.30.200.13": 7}},
+    )
     run.send(8.5, 1, None, error="REQUEST_TIMED_OUT", acked_s=1.5)
     run.partition(11.0, 1, 0, [1])
-    for at_s, fault_id, kind, node, phase in ((12.0, cut, "cut", "broker-1, broker-3", "heal"), (12.2, cut, "cut", "broker-1, broker-3", "healed"), (12.3, frozen, "freeze", "broker-2", "heal"), (12.5, frozen, "freeze", "broker-2", "healed")):
-        run.event(at_s, "runner", "fault", phase=phase, fault=kind, id=fault_id, target={"role": "", "node": node}, description="")
+    for at_s, fault_id, kind, node, phase in (
+        (12.0, cut, "cut", "broker-1, broker-3", "heal"),
+        (12.2, cut, "cut", "broker-1, broker-3", "healed"),
+        (12.3, frozen, "freeze", "broker-2", "heal"),
+        (12.5, frozen, "freeze", "broker-2", "healed"),
+    ):
+        run.event(
+            at_s,
+            "runner",
+            "fault",
+            phase=phase,
+            fault=kind,
+            id=fault_id,
+            target={"role": "", "node": node},
+            description="",
+        )
     run.container(12.45, "broker-2", "unpause")
     run.partition(13.0, 1, 0, [1, 2, 3])
     run.step(13.5, 14.0, "final read")
     run.moment(14.1, "00-final", broker_1=(2, 2), broker_2=(2, 2), broker_3=(2, 2))
-    run.findings["findings"] = [{"anomaly": "phantom", "topic": "t", "partition": 0, "count": 2, "summary": "two records <b>nobody</b> sent", "evidence": [{"offset": 1, "reader": "final-read-1"}]}]
+    run.findings["findings"] = [
+        {
+            "anomaly": "phantom",
+            "topic": "t",
+            "partition": 0,
+            "count": 2,
+            "summary": "two records <b>nobody</b> sent",
+            "evidence": [{"offset": 1, "reader": "final-read-1"}],
+        }
+    ]
     return run.write(ended_s=16.0)
 
 
