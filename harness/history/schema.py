@@ -1,0 +1,62 @@
+"""One row per operation: the schema of histories, as recorded and as sealed.
+
+A row says who did what to which topic-partition, when it was invoked and completed (CLOCK_MONOTONIC, nanoseconds: one
+clock for all processes of a machine), and what came of it: "ok" it happened, "fail" it definitely did not, "info" nobody
+knows. A record's identity is (producer, sequence); it is in the record's own bytes too (harness.history.record).
+
+Rows that are no operation on a record:
+    reserve      sequences [sequence, sequence + count) may be sent to this partition from now on. Written and flushed
+                 before the first of them is sent, so that a record whose sender was killed is never "nobody's"
+    final-read   the final reader reached the broker's end offset of this partition (`offset`)
+    end-offsets  the broker's end offset when it was asked (`offset`)
+    assign       a consumer was given this partition
+    close        the process ended properly; its last row. Without it the recorder died
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+SEND: Final = "send"
+RESERVE: Final = "reserve"
+POLL: Final = "poll"
+ASSIGN: Final = "assign"
+END_OFFSETS: Final = "end-offsets"
+FINAL_READ: Final = "final-read"
+CLOSE: Final = "close"
+
+OK: Final = "ok"
+FAIL: Final = "fail"
+INFO: Final = "info"
+
+_WORD: Final = pa.dictionary(pa.int8(), pa.string())
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("process", pa.dictionary(pa.int16(), pa.string()), nullable=False),
+        pa.field("op", pa.int64(), nullable=False),
+        pa.field("kind", _WORD, nullable=False),
+        pa.field("outcome", _WORD, nullable=False),
+        pa.field("topic", pa.dictionary(pa.int16(), pa.string())),
+        pa.field("partition", pa.int32()),
+        pa.field("offset", pa.int64()),
+        pa.field("producer", pa.int32()),
+        pa.field("sequence", pa.int64()),
+        pa.field("count", pa.int64()),
+        pa.field("invoked_ns", pa.int64()),
+        pa.field("completed_ns", pa.int64()),
+        pa.field("error", pa.int32()),
+        pa.field("error_name", pa.dictionary(pa.int16(), pa.string())),
+        pa.field("acks", pa.int8()),
+        pa.field("valid", pa.bool_()),
+        pa.field("transaction", pa.int64()),
+        pa.field("timestamp_ms", pa.int64()),
+        pa.field("leader_epoch", pa.int32()),
+    ],
+    metadata={b"kafka-chaos-history": b"1"},
+)
+COLUMNS: Final = tuple(SCHEMA.names)
+UNKNOWN_IDENTITY: Final = -1
+"""Producer and sequence of a record that is not ours or whose bytes are damaged."""

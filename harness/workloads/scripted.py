@@ -1,0 +1,135 @@
+"""A producer that sends single records on command and records each one before anybody else hears of it.
+
+    {"id": 1, "topic": "t", "partition": 0, "key": null, "sequence": 4}   →   {"id": 1, "outcome": "ok", "offset": 4, …}
+
+The sequence is reserved in the history before the record goes to librdkafka, the outcome is flushed before the answer goes
+to the harness.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from harness.history import record, schema
+from harness.history.outcomes import outcome_of
+from harness.history.writer import HistoryWriter
+from harness.workloads import child
+
+POLL_S: Final = 0.002
+IDLE_S: Final = 0.1
+LAST_FLUSH_S: Final = 2.0
+ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
+
+
+class ScriptedSender:
+    """Sends records and records what came of them; the process around it only moves lines."""
+
+    def __init__(
+        self, writer: HistoryWriter, producer: int, run: str, settings: Mapping[str, Any], bootstrap: str
+    ) -> None:
+        self._writer, self._producer, self._run = writer, producer, record.run_hash(run)
+        self._acks = ACKS[str(settings.get("acks", "all"))]
+        self._client = Producer({"bootstrap.servers": bootstrap, "log_level": 0} | dict(settings))
+        self.answers: list[dict[str, Any]] = []
+        self.in_flight = 0
+
+    def send(self, command: Mapping[str, Any]) -> None:
+        """Send one record; its answer appears in `answers` when its outcome is known."""
+        topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
+        self._writer.reserve(topic, partition, self._producer, sequence, 1)
+        key = command.get("key")
+        invoked_ns = time.monotonic_ns()
+
+        def done(error: KafkaError | None, message: Message | None) -> None:
+            self.in_flight -= 1
+            offset = message.offset() if error is None and message is not None else None
+            self._finish(command, invoked_ns, error, None if offset is None or offset < 0 else offset)
+
+        self.in_flight += 1
+        try:
+            self._client.produce(
+                topic,
+                value=record.encode(self._run, self._producer, sequence),
+                key=None if key is None else key.encode(),
+                partition=partition,
+                on_delivery=done,
+            )
+        except BufferError:
+            self.in_flight -= 1
+            self._finish(command, invoked_ns, KafkaError(KafkaError._QUEUE_FULL), None)
+        except KafkaException as error:
+            self.in_flight -= 1
+            self._finish(command, invoked_ns, error.args[0], None)
+
+    def _finish(
+        self, command: Mapping[str, Any], invoked_ns: int, error: KafkaError | None, offset: int | None
+    ) -> None:
+        name = None if error is None else error.name()
+        columns = {
+            "topic": command["topic"],
+            "partition": command["partition"],
+            "offset": offset,
+            "producer": self._producer,
+            "sequence": command["sequence"],
+            "invoked_ns": invoked_ns,
+            "completed_ns": time.monotonic_ns(),
+            "error": None if error is None else error.code(),
+            "error_name": name,
+            "acks": self._acks,
+        }
+        self._writer.append(kind=schema.SEND, outcome=outcome_of(name), flush=True, **columns)
+        self.answers.append({"id": command["id"], "outcome": outcome_of(name), **columns})
+
+    def poll(self, timeout_s: float) -> list[dict[str, Any]]:
+        """Serve deliveries for a moment and return the answers that came."""
+        self._client.poll(timeout_s)
+        answers, self.answers = self.answers, []
+        return answers
+
+    def close(self) -> None:
+        """Give what is in flight a last moment, then record it as unknown."""
+        self._client.flush(LAST_FLUSH_S)
+        if self.in_flight:
+            self._client.purge(in_queue=True, in_flight=True, blocking=True)
+            self._client.flush(LAST_FLUSH_S)
+
+
+def main() -> None:
+    arguments = child.read_arguments()
+    stopping = False
+
+    def stop() -> None:
+        nonlocal stopping
+        stopping = True
+
+    child.live_with_parent(stop)
+    commands = child.commands()
+    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+        sender = ScriptedSender(
+            writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"]
+        )
+        child.say(ready=True)
+        while not stopping:
+            try:
+                command = commands.get(timeout=POLL_S if sender.in_flight else IDLE_S)
+            except queue.Empty:
+                command = {}
+            if command is None:
+                break
+            if command:
+                sender.send(command)
+            for answer in sender.poll(POLL_S if sender.in_flight else 0.0):
+                child.say(**answer)
+        sender.close()
+        for answer in sender.answers:
+            child.say(**answer)
+
+
+if __name__ == "__main__":
+    main()
