@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from harness.cluster.bootstrap import find_java
+from harness.cluster.java import find_java
 
 from harness import verdict
 from harness.errors import HarnessError

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from harness.observers.replicas import copy_replicas, leo_and_hw
@@ -61,6 +62,7 @@ CLIENT_SETTINGS: Final[Mapping[str, str]] = {
     "linger.ms": "0",
     "enable.idempotence": "false",
 }
+NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class PreconditionNotHeld(HarnessError):
@@ -182,12 +184,14 @@ class Run:
 
     # Clients
 
-    def producer(self, *, acks: str = "all", only: Target | None = None, **settings: str) -> ScriptedProducer:
+    def producer(
+        self, *, acks: str = "all", only: Target | None = None, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> ScriptedProducer:
         """The producer with these settings (one process each, started at first use).
 
         `only` bootstraps it from that broker alone, as a client that has not heard of the others.
         """
-        options = dict(CLIENT_SETTINGS) | dict(self.version.client_settings) | {"acks": acks} | settings
+        options = dict(CLIENT_SETTINGS) | dict(self.version.client_settings) | {"acks": acks} | dict(settings)
         bootstrap = f"{only.node.address}:{KAFKA_PORT}" if only else self.cluster.bootstrap
         key = tuple(sorted((options | {"bootstrap": bootstrap}).items()))
         if key not in self._producers:
@@ -248,7 +252,7 @@ class Run:
         """Send one record once, without retries, and do not wait: for records that are not to be
         acknowledged.
         """
-        producer = self.producer(acks=acks, **{"message.send.max.retries": "0"})
+        producer = self.producer(acks=acks, settings={"message.send.max.retries": "0"})
         with self.step("send without waiting", partition=str(t), acks=acks):
             return producer.send_async(t.topic, t.number)
 

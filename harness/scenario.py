@@ -15,7 +15,6 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from harness.errors import UsageError, unknown_name
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
 
     from harness.run import Run
-
-NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class ClusterPlan:
     controller: int = 4
     session_timeout_ms: int = 4000
     """How long a silent broker stays registered: ZooKeeper's session, or KRaft's broker session."""
-    settings: Mapping[str, str] = NO_SETTINGS
+    settings: Mapping[str, str] = field(default_factory=dict)
     combined: bool = False
     """KRaft: brokers 1 to 3 are the controllers too, instead of one controller apart."""
     trace: tuple[str, ...] = ()
@@ -103,7 +100,7 @@ class TopicPlan:
 
     name: str = "t"
     replicas: tuple[tuple[int, ...], ...] = ((1, 2, 3),)
-    settings: Mapping[str, str] = NO_SETTINGS
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

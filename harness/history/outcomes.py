@@ -1,8 +1,8 @@
 """Which errors are definite: the operation did not happen and never will. Every other error is indefinite.
 
-A time-out says nothing: the record may be in the log, or still on its way to it. librdkafka gives the same code for a record
-that was never sent and one that may have been written ("message timed out"), so that one is indefinite as well. An
-error that is not in this table is indefinite, and the analysis lists it.
+A time-out says nothing: the record may be in the log, or still on its way to it. librdkafka gives the same code for a
+record that was never sent and one that may have been written ("message timed out"), so that one is indefinite as
+well. An error that is not in this table is indefinite, and the analysis lists it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DEFINITE: Final[frozenset[str]] = frozenset(
 
 
 def outcome_of(error_name: str | None) -> str:
-    """ "ok" without an error, "fail" for a definite one, "info" for any other."""
+    """What an operation came to: "ok" without an error, "fail" with a definite one, "info" with any other."""
     if error_name is None:
         return OK
     return FAIL if error_name in DEFINITE else INFO

@@ -1,8 +1,8 @@
 """Reading histories back, sealed or not, whole or torn, and saying what is wrong with them.
 
-What is wrong never stops the reading: it is a `Problem`, and the verdict of a run with problems is at best unknown. A stream
-whose tail is torn gives every batch before it; a process without its `close` row died; a process that `run.json` names
-and that left no file at all is missing.
+What is wrong never stops the reading: it is a `Problem`, and the verdict of a run with problems is at best unknown. A
+stream whose tail is torn gives every batch before it; a process without its `close` row died; a process that
+`run.json` names and that left no file at all is missing.
 """
 
 from __future__ import annotations

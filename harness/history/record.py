@@ -7,8 +7,8 @@
            16  i64      sequence
            24  …        payload
 
-Big-endian. With this a record found in any replica's segment, or read by any consumer, can be told without the history,
-and a damaged one is known for what it is.
+Big-endian. With this a record found in any replica's segment, or read by any consumer, can be told without the
+history, and a damaged one is known for what it is.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def encode(run: int, producer: int, sequence: int, payload: bytes = b"") -> byte
 class Encoder:
     """Encodes many records of one producer with one payload: the payload's part of the checksum is a constant.
 
-    CRC-32 is linear, so the checksum of header and payload is that of the header continued over the payload; zlib does
-    the payload's bytes at about 1 GB/s, so nothing smarter is needed for records of ordinary size.
+    CRC-32 is linear, so the checksum of header and payload is that of the header continued over the payload; zlib
+    does the payload's bytes at about 1 GB/s, so nothing smarter is needed for records of ordinary size.
     """
 
     def __init__(self, run: int, producer: int, payload: bytes) -> None:

@@ -1,8 +1,9 @@
 """One row per operation: the schema of histories, as recorded and as sealed.
 
 A row says who did what to which topic-partition, when it was invoked and completed (CLOCK_MONOTONIC, nanoseconds: one
-clock for all processes of a machine), and what came of it: "ok" it happened, "fail" it definitely did not, "info" nobody
-knows. A record's identity is (producer, sequence); it is in the record's own bytes too (harness.history.record).
+clock for all processes of a machine), and what came of it: "ok" it happened, "fail" it definitely did not, "info"
+nobody knows. A record's identity is (producer, sequence); it is in the record's own bytes too
+(harness.history.record).
 
 Rows that are no operation on a record:
     reserve      sequences [sequence, sequence + count) may be sent to this partition from now on. Written and flushed

@@ -1,8 +1,9 @@
-"""Sealing: the streams of a run laid out by topic and partition, as Parquet, so that per-partition checks need no shuffle.
+"""Sealing: the streams of a run laid out by topic and partition, as Parquet, so that per-partition checks need no
+shuffle.
 
-One pass over each stream, a batch at a time, so memory does not grow with the history. Files are written under another
-name and renamed when whole; the file of a process's own operations comes last and says that the process is sealed. A torn
-stream is not sealed: it stays as it is, and reading it reports the tear.
+One pass over each stream, a batch at a time, so memory does not grow with the history. Files are written under
+another name and renamed when whole; the file of a process's own operations comes last and says that the process is
+sealed. A torn stream is not sealed: it stays as it is, and reading it reports the tear.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Recording: an Arrow IPC stream, whole batches at a time, readable whatever kills the writer.
 
 Rows are gathered and written as one batch when there are enough of them, when they are old enough, or when `flush` is
-called; each batch is handed to the kernel at once, so kill -9 costs at most the rows since. A scripted producer flushes
-after every operation. `reserve` is flushed before it returns: nothing may be sent whose sending is not on record.
+called; each batch is handed to the kernel at once, so kill -9 costs at most the rows since. A scripted producer
+flushes after every operation. `reserve` is flushed before it returns: nothing may be sent whose sending is not on
+record.
 """
 
 from __future__ import annotations

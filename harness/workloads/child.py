@@ -1,8 +1,8 @@
 """What every workload process has in common: its arguments, its life with the harness, its lines of JSON.
 
-A child gets one JSON argument and speaks JSON lines on stdin and stdout. It must not outlive the harness, nor lose what it
-has recorded when it goes: the kernel sends it SIGTERM when its parent dies, SIGTERM and the end of stdin both mean "stop,
-flush, close properly", and Ctrl-C at the terminal is the harness's affair.
+A child gets one JSON argument and speaks JSON lines on stdin and stdout. It must not outlive the harness, nor lose
+what it has recorded when it goes: the kernel sends it SIGTERM when its parent dies, SIGTERM and the end of stdin both
+mean "stop, flush, close properly", and Ctrl-C at the terminal is the harness's affair.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The harness's handles on workload processes.
 
-A handle starts its process at once, so that interpreter and libraries load while the cluster does, and talks to it in lines
-of JSON. A child that dies is noticed at the next call and named with the end of what it printed; what it had recorded is
-in its history all the same.
+A handle starts its process at once, so that interpreter and libraries load while the cluster does, and talks to it in
+lines of JSON. A child that dies is noticed at the next call and named with the end of what it printed; what it had
+recorded is in its history all the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A load generator: many records, recorded at a cost that stays small beside sending them.
 
-One delivery callback serves all records. It takes the sequence from the record's own header, so it needs no closure per
-record, and the invocation times from a ring of the records in flight. Columns are preallocated arrays that become one
-Arrow batch each time they are full or half a second old. Sequences are reserved in blocks, ahead of use.
+One delivery callback serves all records. It takes the sequence from the record's own header, so it needs no closure
+per record, and the invocation times from a ring of the records in flight. Columns are preallocated arrays that become
+one Arrow batch each time they are full or half a second old. Sequences are reserved in blocks, ahead of use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, Producer
 
 from harness.history import record, schema
 from harness.history.outcomes import outcome_of
@@ -62,7 +62,7 @@ class LoadSender:
             p: (array("q"), array("q"), array("q"), array("q")) for p in self._partitions
         }
 
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+    def _delivered(self, error: KafkaError | None, message: Any) -> None:
         (sequence,) = SEQUENCE.unpack_from(message.value(), SEQUENCE_AT)
         invoked_ns = self._invoked.pop(sequence)
         if error is None:
@@ -155,6 +155,7 @@ class LoadSender:
 
 
 def main() -> None:
+    """Send until enough is acknowledged, or the harness says stop."""
     arguments = child.read_arguments()
     stopping = False
 

@@ -1,8 +1,8 @@
 """The final reader: every partition from its beginning to the brokers' end offset, everything seen recorded.
 
-It is assigned the partitions (no group), refuses to begin elsewhere than told (`auto.offset.reset=error`), checks batch
-checksums, and records for each partition the end offset it was told and that it got there. Errors while leaders move are
-waited out until the limit.
+It is assigned the partitions (no group), refuses to begin elsewhere than told (`auto.offset.reset=error`), checks
+batch checksums, and records for each partition the end offset it was told and that it got there. Errors while leaders
+move are waited out until the limit.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ class FinalReader:
 
         while unfinished() and time.monotonic() < deadline:
             for message in self._client.consume(BATCH, CONSUME_S):
-                key = (message.topic(), message.partition())
+                key, offset = (str(message.topic()), int(message.partition() or 0)), int(message.offset() or 0)
                 error = message.error()
                 if error is None:
                     self._take(key, message)
-                    reached[key] = message.offset() + 1
+                    reached[key] = offset + 1
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    reached[key] = max(reached[key], message.offset())
+                    reached[key] = max(reached[key], offset)
                 else:
                     self.errors.append(f"{key[0]}-{key[1]}: {error.name()}: {error.str()}")
             self.flush()
@@ -144,6 +144,7 @@ class FinalReader:
 
 
 def main() -> None:
+    """Read everything once the harness says go."""
     arguments = child.read_arguments()
     deadline = time.monotonic() + arguments["timeout_s"]
 

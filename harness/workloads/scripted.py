@@ -1,9 +1,10 @@
 """A producer that sends single records on command and records each one before anybody else hears of it.
 
-    {"id": 1, "topic": "t", "partition": 0, "key": null, "sequence": 4}   →   {"id": 1, "outcome": "ok", "offset": 4, …}
+    {"id": 1, "topic": "t", "partition": 0, "key": null, "sequence": 4}   →   {"id": 1, "outcome": "ok", "offset": 4,
+    …}
 
-The sequence is reserved in the history before the record goes to librdkafka, the outcome is flushed before the answer goes
-to the harness.
+The sequence is reserved in the history before the record goes to librdkafka, the outcome is flushed before the answer
+goes to the harness.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ class ScriptedSender:
 
 
 def main() -> None:
+    """Send what the harness commands until its lines end."""
     arguments = child.read_arguments()
     stopping = False
 
