@@ -92,6 +92,8 @@ DEFAULT_ROWS: Final = 65_536
 DEFAULT_WINDOW_BYTES: Final = 32 * 1024 * 1024
 COMPILED_FROM_BYTES: Final = 8 * 1024 * 1024
 """Below this an input is read by plain Python: loading the compiled loops takes longer."""
+_LOOK_BYTES: Final = 64
+"""More than any header: fewer zeros than this, cut by a window, may be the beginning of an entry."""
 _PAYLOAD_MAX: Final = 64 * 1024 * 1024
 """Bytes of records after which a record batch is handed out: an Arrow binary column holds 2 GiB at most."""
 
@@ -185,7 +187,8 @@ def read_windows(path: Path, *, window_bytes: int = DEFAULT_WINDOW_BYTES) -> Ite
                 if not data:
                     return
                 continue
-            if problem.kind == "torn" and not whole:  # cut by the window, not by the file
+            cut_by_window = problem.kind == "torn" or (problem.kind == "zero-padding" and problem.size <= _LOOK_BYTES)
+            if cut_by_window and not whole:
                 if not len(headers):
                     want = _entry_bytes(data, want)
                 continue
