@@ -105,8 +105,8 @@ class Verdict:
     version: str = ""
     seed: int = 0
     run: str = ""
-    seconds: float | None = None
-    """From the start of the run to its end, and the analysis; None if the run has no end."""
+    seconds: float = 0.0
+    """From the start of the run to its end, and the analysis; 0 if the run has no end."""
 
     @property
     def exit_status(self) -> int:
@@ -116,7 +116,7 @@ class Verdict:
     def good(self) -> bool:
         return self.verdict == AS_DOCUMENTED
 
-    def to_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The machine interface, verdict.json."""
         value = {key: list(part) if isinstance(part, tuple) else part for key, part in asdict(self).items()}
         documented = {"required": value.pop("required"), "allowed": value.pop("allowed")}
@@ -129,7 +129,7 @@ class Verdict:
 
     @classmethod
     def from_json(cls, value: Facts) -> Verdict:
-        """Inverse of `to_json`; KeyError or ValueError if it is no verdict."""
+        """Inverse of `as_json`; KeyError or ValueError if it is no verdict."""
         if value["verdict"] not in SEVERITY:
             raise ValueError(f"no such verdict: {value['verdict']!r}")
         names = ("seen", "unexpected", "missing", "permitted", "reasons")
@@ -142,26 +142,18 @@ class Verdict:
             version=value.get("version", ""),
             seed=value.get("seed", 0),
             run=value.get("run", ""),
-            seconds=value.get("seconds"),
+            seconds=float(value.get("seconds") or 0.0),
             **{name: tuple(value.get(name, ())) for name in names},
         )
 
 
-def worst(verdicts: Iterable[Verdict | str]) -> str:
-    """The verdict of a suite: its most severe one.
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of a suite: the first of its most severe ones.
 
     Of no verdicts at all it is `unknown`: nothing was shown.
-
-    >>> worst(["as-documented", "unknown", "not-reproduced"])
-    'not-reproduced'
     """
-    names = [v if isinstance(v, str) else v.verdict for v in verdicts]
-    return max(names, key=lambda name: SEVERITY[name], default=UNKNOWN)
-
-
-def exit_status(verdicts: Iterable[Verdict | str]) -> int:
-    """The exit status of a suite."""
-    return EXIT_STATUS[worst(verdicts)]
+    nothing = Verdict(verdict=UNKNOWN, reasons=("there is no run to judge",))
+    return max(verdicts, key=lambda verdict: SEVERITY[verdict.verdict], default=nothing)
 
 
 # Doubts: each function returns the reasons of one kind for which a run proves nothing
@@ -436,10 +428,10 @@ def judge(
     )
 
 
-def _seconds(run: Facts, findings: Facts | None) -> float | None:
+def _seconds(run: Facts, findings: Facts | None) -> float:
     started, ended = run.get("started_wall_ns"), run.get("ended_wall_ns")
     if started is None or ended is None:
-        return None
+        return 0.0
     return round((int(ended) - int(started)) / 1e9 + float((findings or {}).get("seconds") or 0.0), 1)
 
 
@@ -460,6 +452,20 @@ def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
     return value, None
 
 
+def read_verdict(run_dir: RunDir) -> Verdict:
+    """The verdict given before.
+
+    Raises UsageError, in one line, if there is none or it cannot be read.
+    """
+    advice = f"`kafka-chaos check {run_dir.path}` gives one"
+    try:
+        return Verdict.from_json(json.loads(run_dir.verdict.read_text()))
+    except FileNotFoundError:
+        raise errors.UsageError(f"{run_dir.path}: has no verdict; {advice}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise errors.UsageError(f"{run_dir.verdict}: not readable as a verdict ({error!r}); {advice}") from None
+
+
 def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> Verdict:
     """Judge a run from its files and write verdict.json.
 
@@ -469,5 +475,5 @@ def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> Verdic
     reading = timeline.read(run_dir.timeline)
     findings, unreadable = read_findings(run_dir)
     verdict = judge(run, reading.events, findings, reading.damaged, analysis_failure=analysis_failure or unreadable)
-    write_json(run_dir.verdict, verdict.to_json())
+    write_json(run_dir.verdict, verdict.as_json())
     return verdict

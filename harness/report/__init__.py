@@ -1,1 +1,3 @@
-"""What a run says, to people (console, HTML, Markdown) and to machines (JUnit). Reads run directories, writes no facts."""
+"""What a run says, to people (console, HTML, Markdown) and to machines (JUnit). Reads run directories, writes no
+facts.
+"""

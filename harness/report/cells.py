@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from harness.report.facts import RunFacts
-from harness.verdict import SEVERITY, worst
+from harness.verdict import ERROR, SEVERITY, Verdict, worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Cell:
     @property
     def verdict(self) -> str:
         """The most severe verdict of the runs."""
-        return worst(run.verdict for run in self.runs)
+        return worst(run.verdict for run in self.runs).verdict
 
     @property
     def worst_run(self) -> RunFacts:
@@ -61,7 +61,7 @@ class Cell:
     @property
     def seconds(self) -> float | None:
         """The median time to the verdict, or None if no run has one."""
-        times = [run.verdict.seconds for run in self.runs if run.verdict.seconds is not None]
+        times = [run.verdict.seconds for run in self.runs if run.verdict.seconds]
         return median(times) if times else None
 
 
@@ -93,3 +93,9 @@ def group(facts: Iterable[RunFacts]) -> list[Cell]:
 def failures_first(cells: Sequence[Cell]) -> list[Cell]:
     """The most severe verdict first, else in the order given."""
     return sorted(cells, key=lambda cell: -SEVERITY[cell.verdict])
+
+
+def worst_of(facts: Iterable[RunFacts], unreadable: Sequence[str] = ()) -> str:
+    """The verdict of a suite; a directory that cannot be read counts as a failure of the harness."""
+    verdicts = [run.verdict for run in facts]
+    return worst([*verdicts, Verdict(verdict=ERROR)] if unreadable else verdicts).verdict

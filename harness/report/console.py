@@ -1,7 +1,7 @@
 """What the terminal shows: live lines while a run goes on, and a table of what came of the runs.
 
-On a terminal the table has columns and colours; elsewhere (a file, CI) each row is one plain line that can be searched. Colour
-is never the only carrier of a meaning. NO_COLOR is honoured.
+On a terminal the table has columns and colours; elsewhere (a file, CI) each row is one plain line that can be
+searched. Colour is never the only carrier of a meaning. NO_COLOR is honoured.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from harness.report import cells, story
-from harness.report.facts import RunFacts, faults_of, load_all
+from harness.report.facts import RunFacts, faults_of, load, load_all
 from harness.rundir import RunDir
 
 COLOURS: Final = {"as-documented": "32", "unexpected": "31", "not-reproduced": "31", "unknown": "33", "error": "33"}
@@ -46,9 +46,8 @@ def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: 
         for cell, row in zip(grouped, rows, strict=True):
             _, _, documented, seen, verdict, runs, time = row
             took = f", {time}" if time else ""
-            lines.append(
-                f"{verdict}: {cell.scenario} on {cell.label}: {runs} as documented (documented {documented}; seen {seen}){took}"
-            )
+            outcome = f"{runs} as documented (documented {documented}; seen {seen}){took}"
+            lines.append(f"{verdict}: {cell.scenario} on {cell.label}: {outcome}")
     elif rows:
         widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS))]
 
@@ -105,16 +104,15 @@ def told(facts: RunFacts) -> str:
     return "\n".join(lines)
 
 
-def progress(event: Mapping[str, Any], begin_ns: int) -> str | None:
-    """One line about an event of the timeline as it happens, or None for those that are not worth a line.
-
-    `begin_ns` is the run's started_monotonic_ns.
-    """
-    words = _progress_words(event)
-    return None if words is None else f"{(event['monotonic_ns'] - begin_ns) / 1e9:7.2f} s  {words}"
+def run_summary(run_dir: RunDir) -> str:
+    """What came of one run: verdict, story, where the report is, and how to run it again."""
+    facts = load(run_dir)
+    lines = [told(facts), "", f"report: {run_dir.report}"]
+    return "\n".join([*lines, f"again:  {facts.run['command']}"] if facts.run.get("command") else lines)
 
 
-def _progress_words(event: Mapping[str, Any]) -> str | None:
+def progress_line(event: Mapping[str, Any]) -> str | None:
+    """One line about an event of the timeline as it happens, or None for those that are not worth a line."""
     match event.get("kind"), event.get("phase"):
         case "step", "begin":
             return f"· {event.get('name')}"
@@ -122,7 +120,8 @@ def _progress_words(event: Mapping[str, Any]) -> str | None:
             fault = faults_of([event])
             role = (event.get("target") or {}).get("role")
             about = f" ({role})" if role else ""
-            return f"{'✓' if event.get('phase') == 'verified' else '✗'} {event.get('description')}{about}: {story.proof_text(fault[0]) if fault else ''}"
+            mark = "✓" if event.get("phase") == "verified" else "✗"
+            return f"{mark} {event.get('description')}{about}: {story.proof_text(fault[0]) if fault else 'no proof'}"
         case "fault", "healed":
             return f"✓ healed: {event.get('description')}"
         case "precondition", _:

@@ -1,8 +1,9 @@
 """A run directory as the reports see it: one frozen value, gathered once, with intervals instead of events.
 
-The timeline says what happened at instants; a picture and a story need to know what held in between: which process was up
-from when to when, who led a partition and with which ISR, who was the controller. These are pure functions of the events
-(`process_intervals`, `partition_intervals`, …), so that each can be tested with a handful of events written by hand.
+The timeline says what happened at instants; a picture and a story need to know what held in between: which process
+was up from when to when, who led a partition and with which ISR, who was the controller. These are pure functions of
+the events (`process_intervals`, `partition_intervals`, …), so that each can be tested with a handful of events
+written by hand.
 
 Nothing here judges. An interval that the events leave open ends where the timeline does. Times are CLOCK_MONOTONIC
 nanoseconds as recorded; `RunFacts.at` turns one into seconds since the run began.
@@ -11,7 +12,6 @@ nanoseconds as recorded; `RunFacts.at` turns one into seconds since the run bega
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,7 +19,7 @@ from typing import Any, Final
 from harness import timeline
 from harness.errors import UsageError
 from harness.rundir import RunDir
-from harness.verdict import Verdict, blind_intervals, fault_windows, judge, read_findings
+from harness.verdict import Verdict, blind_intervals, fault_windows, judge, read_findings, read_verdict
 
 Event = Mapping[str, Any]
 TopicPartition = tuple[str, int]
@@ -495,18 +495,11 @@ def load(run_dir: RunDir) -> RunFacts:
     run = run_dir.read_run()
     reading = timeline.read(run_dir.timeline)
     findings, unreadable = read_findings(run_dir)
-    verdict = read_verdict(run_dir)
-    if verdict is None:
+    try:
+        verdict = read_verdict(run_dir)
+    except UsageError:
         verdict = judge(run, reading.events, findings, reading.damaged, analysis_failure=unreadable)
     return gather(run_dir, run, reading.events, findings, verdict, reading.damaged)
-
-
-def read_verdict(run_dir: RunDir) -> Verdict | None:
-    """The verdict given before, or None if there is none that can be read."""
-    try:
-        return Verdict.from_json(json.loads(run_dir.verdict.read_text()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
 
 
 def load_all(run_dirs: Iterable[RunDir]) -> tuple[list[RunFacts], list[str]]:

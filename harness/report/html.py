@@ -1,9 +1,10 @@
 """The HTML reports: one self-contained file per run and per suite, deterministic, without script or network.
 
-A report says the verdict first, in a sentence; then shows the run (the picture), tells what became of each lost or diverged
-record (the stories), and only then lists: faults with their proof, findings with evidence, what the cluster stated, times,
-settings, and the command to run it again. The same files always give the same bytes: nothing is taken from the clock or the
-machine that renders. Links are relative, so that a run directory or a folder of them can be moved or uploaded as it is.
+A report says the verdict first, in a sentence; then shows the run (the picture), tells what became of each lost or
+diverged record (the stories), and only then lists: faults with their proof, findings with evidence, what the cluster
+stated, times, settings, and the command to run it again. The same files always give the same bytes: nothing is taken
+from the clock or the machine that renders. Links are relative, so that a run directory or a folder of them can be
+moved or uploaded as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from markupsafe import Markup
 from harness.report import cells, story, timeline_svg
 from harness.report.facts import RunFacts, acks_text, load, load_all
 from harness.rundir import RunDir, write_atomically
-from harness.verdict import SEVERITY, worst
+from harness.verdict import SEVERITY
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 CLOSE_UP_SHARE: Final = 0.3
@@ -200,7 +201,7 @@ def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
     for run in facts:
         for name, seconds in (run.run.get("phases") or {}).items():
             phases.setdefault(str(name), []).append(float(seconds))
-        if run.verdict.seconds is not None:
+        if run.verdict.seconds:
             phases.setdefault("to the verdict", []).append(run.verdict.seconds)
     # Insertion order is that of the phases; the total goes last.
     total = phases.pop("to the verdict", None)
@@ -245,7 +246,7 @@ def render_suite(
         .render(
             style=_style(),
             title=title,
-            worst=worst([*(run.verdict for run in facts), *(["error"] if unreadable else [])]),
+            worst=cells.worst_of(facts, unreadable),
             headline=suite_headline(facts),
             counts=sorted(counts.items(), key=lambda item: -SEVERITY[item[0]]),
             unreadable=unreadable,

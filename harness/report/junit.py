@@ -1,8 +1,8 @@
 """JUnit XML, for CI systems that show test results.
 
-A run is a test case (class: the scenario, name: version and seed). JUnit has no word for "unknown": such a run is `skipped`
-with its reasons and the property `verdict`, so that it is never shown as passed; the exit status is the gate. The anomaly a
-scenario documents is what the test expects, so seeing it passes.
+A run is a test case (class: the scenario, name: version and seed). JUnit has no word for "unknown": such a run is
+`skipped` with its reasons and the property `verdict`, so that it is never shown as passed; the exit status is the
+gate. The anomaly a scenario documents is what the test expects, so seeing it passes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _case(facts: RunFacts) -> ET.Element:
         "testcase",
         classname=_safe(f"kafka-chaos.{run.get('scenario')}"),
         name=_safe(f"{run.get('version')} seed {run.get('seed')}{overridden}"),
-        time=f"{verdict.seconds or 0.0:.3f}",
+        time=f"{verdict.seconds:.3f}",
     )
     properties = ET.SubElement(case, "properties")
     for name, value in (

@@ -4,15 +4,17 @@
       → who was struck → who was elected, from which ISR, dead or alive → who truncated it, with the broker's own line
       → what took its offset → who read how far and did not see it
 
-Every step names its witness (`source`): the client's history, copies of the replicas' files, the cluster's own statements
-(ZooKeeper or the metadata log), Docker, a broker's log. Where a witness is silent the step is left out, never guessed: a
-truncation is said to have removed a record only if a copy of that replica taken before it holds the record.
+Every step names its witness (`source`): the client's history, copies of the replicas' files, the cluster's own
+statements (ZooKeeper or the metadata log), Docker, a broker's log. Where a witness is silent the step is left out,
+never guessed: a truncation is said to have removed a record only if a copy of that replica taken before it holds the
+record.
 
 Stories are values (`Story`, `StoryStep`); the console, the HTML report and the picture draw from the same ones.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -278,7 +280,7 @@ def _elections(facts: RunFacts, topic: str, partition: int, since_ns: int) -> It
     states = facts.partitions.get((topic, partition), ())
     where = f"{topic}-{partition}"
     witness = "the metadata log" if facts.run.get("mode") == "kraft" else "ZooKeeper"
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in itertools.pairwise(states):
         if after.begin_ns < since_ns:
             continue
         election = (after.leader, after.leader_epoch) != (before.leader, before.leader_epoch)
@@ -370,12 +372,12 @@ def _replacements(
         elsewhere = (send.topic, send.partition) != (topic, partition) or (send.producer, send.sequence) in lost
         if elsewhere or send.offset is None or not low <= send.offset <= high or send.sent_ns < since_ns:
             continue
-        record = facts.record_name(send.producer, send.sequence)
+        record, former = facts.record_name(send.producer, send.sequence), name if low == high else "a lost record"
         yield StoryStep(
             at_ns=send.done_ns,
             kind="replaced",
             actor=send.process,
-            text=f"{record} is acknowledged at offset {send.offset}, where {name if low == high else 'a lost record'} was.",
+            text=f"{record} is acknowledged at offset {send.offset}, where {former} was.",
             source="client history",
         )
 

@@ -1,7 +1,8 @@
 """Markdown for a CI job's summary page ($GITHUB_STEP_SUMMARY).
 
-A step may write 1024 KiB, and beyond that the whole summary is refused; so the text is built in order of importance (verdict,
-table, stories of what failed, stories of the rest) and stops at a budget well below, saying what it left out.
+A step may write 1024 KiB, and beyond that the whole summary is refused; so the text is built in order of importance
+(verdict, table, stories of what failed, stories of the rest) and stops at a budget well below, saying what it left
+out.
 """
 
 from __future__ import annotations
@@ -13,27 +14,24 @@ from harness.report import cells, story
 from harness.report.facts import RunFacts, load_all
 from harness.report.html import suite_headline
 from harness.rundir import RunDir
-from harness.verdict import worst
 
 BUDGET_BYTES: Final = 900 * 1024
 MARKS: Final = {"as-documented": "✅", "unexpected": "❌", "not-reproduced": "❌", "unknown": "❔", "error": "⚠️"}
 
 
 def escape(text: str) -> str:
-    """Text that Markdown and HTML leave as it is, also inside a table.
+    r"""Text that Markdown and HTML leave as it is, also inside a table.
 
     >>> escape("a|b <c>")
-    'a\\\\|b &lt;c&gt;'
+    'a\\|b &lt;c&gt;'
     """
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return plain.replace("|", "\\|").replace("`", "\\`").replace("*", "\\*").replace("\n", " ")
 
 
 def _details(facts: RunFacts) -> str:
-    lines = [
-        f"<details><summary>{escape(facts.name)}, seed {facts.run.get('seed')}: {escape(story.headline(facts))}</summary>",
-        "",
-    ]
+    about = f"{escape(facts.name)}, seed {facts.run.get('seed')}: {escape(story.headline(facts))}"
+    lines = [f"<details><summary>{about}</summary>", ""]
     lines += [f"- {escape(reason)}" for reason in facts.verdict.reasons]
     told, _ = story.stories(facts)
     for one in told[:5]:
@@ -50,7 +48,7 @@ def _details(facts: RunFacts) -> str:
 def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_bytes: int = BUDGET_BYTES) -> str:
     """The summary of these runs in at most `budget_bytes` bytes; pure."""
     grouped = cells.failures_first(cells.group(facts))
-    overall = worst([*(run.verdict for run in facts), *(["error"] if unreadable else [])])
+    overall = cells.worst_of(facts, unreadable)
     parts = [f"## {MARKS[overall]} {escape(suite_headline(facts))}\n"]
     parts += [f"- not readable: {escape(line)}\n" for line in unreadable]
     parts.append(

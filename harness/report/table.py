@@ -1,7 +1,7 @@
 """The table of what was reproduced on which version (docs/reproduced.md), made from run directories.
 
-It says what ran and what came of it, no more: n of n as documented, what was seen, how long it took, when, on which commit. Runs
-that did not end as documented are listed one by one below the table.
+It says what ran and what came of it, no more: n of n as documented, what was seen, how long it took, when, on which
+commit. Runs that did not end as documented are listed one by one below the table.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def render(facts: Sequence[RunFacts]) -> str:
     lines = [
         "# What was reproduced on which version",
         "",
-        "Made from run directories by `kafka-chaos report --table`; do not edit. “n of m”: of m runs on real brokers, n ended as",
-        "documented: every anomaly the sources state for that version was seen, and no other; every fault was proved.",
+        "Made from run directories by `kafka-chaos report --table`; do not edit. “n of m”: of m runs on real brokers,",
+        "n ended as documented: every anomaly the sources state for that version was seen, no other was, and every",
+        "fault was proved.",
         "",
         f"{good} of {total} runs ended as documented.",
         "",

@@ -1,17 +1,19 @@
 """The picture of a run: lanes over a common, linear time axis, as hand-written SVG without script or network.
 
-From top to bottom: the faults, each with a stem into the lane of the broker it struck; the controller; one lane a broker;
-the clients. A broker's lane shows two things apart, because the stories turn on their difference:
+From top to bottom: the faults, each with a stem into the lane of the broker it struck; the controller; one lane a
+broker; the clients. A broker's lane shows two things apart, because the stories turn on their difference:
 
 - what its process was (thin band: up, down, frozen, cut), as Docker and the kernel say;
-- what the cluster *stated* of it (thick band: leader with its epoch, in the ISR, out of it), as ZooKeeper or the metadata log
+- what the cluster *stated* of it (thick band: leader with its epoch, in the ISR, out of it), as ZooKeeper or the
+metadata log
   say. A leader's band over a dead process is an election of the dead, and is hatched.
 
-Below the bands stand what was on its disk at the moments when files were copied (one cell a record: filled below the high
-watermark, hollow above it, red for a record that was acknowledged and is lost) and the truncations its own log reports.
+Below the bands stand what was on its disk at the moments when files were copied (one cell a record: filled below the
+high watermark, hollow above it, red for a record that was acknowledged and is lost) and the truncations its own log
+reports.
 
-Nothing is drawn that was not recorded. Colours come with a pattern, a shape or a word, so the picture can be read in grey;
-each mark says in its <title> what it is and what proves it. Light and dark follow the reader's setting.
+Nothing is drawn that was not recorded. Colours come with a pattern, a shape or a word, so the picture can be read in
+grey; each mark says in its <title> what it is and what proves it. Light and dark follow the reader's setting.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any, Final
 
 from harness.report.facts import (
@@ -33,6 +36,7 @@ from harness.report.facts import (
     Moment,
     RunFacts,
     Send,
+    Step,
     TopicPartition,
     broker_id,
 )
@@ -43,24 +47,14 @@ LEFT: Final = 118
 RIGHT: Final = 1184
 MAX_PARTITIONS: Final = 3
 MAX_CELLS: Final = 8
+SPANS: Final = ("final read", "load")
+"""Steps of the clients' that are drawn for as long as they last, by how their names begin."""
 CELL: Final = 9
 ROW: Final = 17
 CHAR: Final = 0.615
 """Width of a character as a share of its font size: generous, so that text never runs out of its box."""
 
-STYLE: Final = """
-.kc{--surface:#fff;--ink:#1c2128;--muted:#5a6472;--grid:#e6e9ee;--lane:#f6f7f9;--leader:#1d5fc2;--on-leader:#fff;--isr:#bcd5f5;
---on-isr:#123a70;--out:#8c95a1;--up:#3a9a6b;--on-up:#fff;--down:#7d8590;--frozen:#5fb3dc;--cut:#c76f14;--fault:#b3261e;--start:#2c7f56;
---controller:#6a4fb8;--lost:#c01f2e;--lost-soft:#fbe3e4;--ack:#2c7f56;--cell:#3d6fb4;--moment:#8a6d1f}
-@media (prefers-color-scheme:dark){.kc{--surface:#14171c;--ink:#e7eaef;--muted:#9aa5b3;--grid:#2a3038;--lane:#1a1e24;--leader:#5b9bf5;
---on-leader:#08182f;--isr:#27486f;--on-isr:#d5e6fc;--out:#747e8b;--up:#3f9f72;--on-up:#06130d;--down:#8b94a0;--frozen:#6cc0e8;--cut:#eb9a4b;
---fault:#ff8a80;--start:#66c796;--controller:#a992f0;--lost:#ff6b74;--lost-soft:#4a2026;--ack:#66c796;--cell:#7fb0f3;--moment:#d3b565}}
-.kc text{font:11px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:var(--ink)}
-.kc .lane-name{font-weight:650;font-size:12.5px}.kc .muted{fill:var(--muted)}.kc .tiny{font-size:10px}
-.kc .headline{font-size:15px;font-weight:650}.kc .on-leader{fill:var(--on-leader);font-weight:600}.kc .on-isr{fill:var(--on-isr)}
-.kc .on-up{fill:var(--on-up)}.kc .fault-text{fill:var(--fault);font-weight:600}.kc .start-text{fill:var(--start);font-weight:600}
-.kc .lost-text{fill:var(--lost);font-weight:700}.kc .moment-text{fill:var(--moment);font-weight:600}.kc .halo{paint-order:stroke;stroke:var(--surface);stroke-width:3px;stroke-linejoin:round}
-"""
+STYLE: Final = (Path(__file__).parent / "templates" / "timeline.css").read_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +113,8 @@ def text_width(text: str, size: float = 11) -> float:
 
 
 def tag(name: str, content: str = "", **attributes: object) -> str:
-    """One SVG element; attribute names use _ for -, a trailing _ is dropped; numbers are rounded; text is not escaped.
+    """One SVG element; attribute names use _ for -, a trailing _ is dropped; numbers are rounded; text is not
+    escaped.
 
     >>> tag("rect", x=1.25, fill="red")
     '<rect x="1.2" fill="red"/>'
@@ -183,7 +178,7 @@ def window_of(facts: RunFacts) -> tuple[float, float]:
 def render(
     facts: RunFacts, *, standalone: bool = False, window_s: tuple[float, float] | None = None, prefix: str = "kc"
 ) -> str:
-    """The picture as an <svg> element. `standalone` adds a headline, a background and a namespace, for a file of its own."""
+    """The picture as an <svg> element. `standalone` adds a headline and a background, for a file of its own."""
     drawing = Drawing(Scale(*(window_s or window_of(facts))), prefix)
     y = 12.0
     if standalone:
@@ -198,7 +193,7 @@ def render(
         top = y + 6
         y = _broker_lane(drawing, facts, node, partitions, top)
         tops[node] = (top, y)
-    y = _client_lane(drawing, facts, partitions, y + 6)
+    y = _client_lane(drawing, facts, y + 6)
     bottom = y
     _stems(drawing, facts, tops, icons)
     _elections(drawing, facts, partitions, tops, lanes_top)
@@ -215,8 +210,8 @@ def _assemble(drawing: Drawing, facts: RunFacts, height: float, standalone: bool
         f"{headline(facts)} Lanes over time for the faults, the controller, {', '.join(facts.brokers)} and the clients."
     )
     parts = [
-        f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}" '
-        f'role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
+        f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
+        f'height="{height:.0f}" role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
         f'<title id="{prefix}-title">{escape(name)}</title><desc id="{prefix}-desc">{escape(description)}</desc>',
         f"<style>{STYLE}</style>",
         _patterns(prefix),
@@ -248,7 +243,8 @@ def _patterns(prefix: str) -> str:
         + pattern(
             "frozen",
             8,
-            '<rect width="8" height="8" fill="var(--frozen)"/><path d="M4 1V7M1 4H7" stroke="var(--surface)" stroke-width="1.2"/>',
+            '<rect width="8" height="8" fill="var(--frozen)"/>'
+            '<path d="M4 1V7M1 4H7" stroke="var(--surface)" stroke-width="1.2"/>',
         )
         + pattern("cut", 8, '<path d="M0 6L2 2L4 6L6 2L8 6" fill="none" stroke="var(--cut)" stroke-width="1.6"/>')
         + pattern("blind", 10, line.format(10, "muted", 1), 20),
@@ -503,7 +499,8 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if end - begin < 0.5:
             continue
-        from_to = f"{node} {interval.value} from {facts.at(interval.begin_ns):.2f} s to {facts.at(interval.end_ns):.2f} s ({interval.detail})"
+        from_to = f"from {facts.at(interval.begin_ns):.2f} s to {facts.at(interval.end_ns):.2f} s"
+        from_to = f"{node} {interval.value} {from_to} ({interval.detail})"
         if interval.value == UP:
             drawing.middle.append(
                 tag("rect", title(from_to), x=begin, y=y, width=end - begin, height=14, fill="var(--up)", rx=2)
@@ -565,7 +562,9 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
 
 
 def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:
-    """(begin, end, role, leader epoch) of a broker for a partition as the cluster stated it; neighbours alike are joined."""
+    """(begin, end, role, leader epoch) of a broker as the cluster stated it for a partition; neighbours alike are
+    joined.
+    """
     number = broker_id(node)
 
     def role(state: object) -> tuple[str, int]:
@@ -716,19 +715,21 @@ def _cells(
     return "".join(parts)
 
 
-def cut_nothing(facts: RunFacts, node: str, where: str, line: LogLine) -> bool:
-    """Whether a truncation is known to have removed nothing: the log ended there already.
+def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool:
+    """Whether a truncation is known to have removed records: the last copy before it goes further than it.
 
-    Known only if a copy was taken while the node was down, before the start at which it truncated.
+    A log only grows between truncations, so a copy that goes further, not yet truncated, proves it.
     """
-    if line.offset is None:
-        return False
     before = [m for m in facts.moments if m.at_ns <= line.at_ns and where in (m.nodes.get(node) or {})]
-    if not before or facts.process_at(node, before[-1].at_ns) != DOWN:
+    if not before or line.offset is None:
         return False
-    starts = [i for i in facts.processes.get(node, ()) if i.value == UP and before[-1].at_ns < i.begin_ns <= line.at_ns]
-    leo = before[-1].nodes[node][where].get("leo")
-    return len(starts) == 1 and leo is not None and leo <= line.offset
+    topic, _, partition = where.rpartition("-")
+    between = [
+        other
+        for other, _ in merged_truncations(facts, topic, int(partition), before[-1].at_ns)
+        if other.node == node and other.at_ns < line.at_ns and (other.offset or 0) <= line.offset
+    ]
+    return not between and int(before[-1].nodes[node][where].get("leo", 0)) > line.offset
 
 
 def _disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
@@ -738,16 +739,16 @@ def _disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPa
         at_s = facts.at(line.at_ns)
         if line.node != node or not scale.holds(at_s):
             continue
-        x, nothing = scale.x(at_s), cut_nothing(facts, node, where, line)
-        words = f"truncated to {line.offset}" + (": nothing cut" if nothing else "")
+        x, cut = scale.x(at_s), cut_something(facts, node, where, line)
+        words = f"truncated to {line.offset}" if cut else f"truncate to {line.offset}"
         width = text_width(words) + 16
         leftward = x + width > RIGHT
         begin = x - width if leftward else x - 4
         row_y = y + 1 + rows.place(begin, begin + width + 4) * ROW
-        colour, class_ = ("var(--muted)", "muted") if nothing else ("var(--lost)", "lost-text")
+        colour, class_ = ("var(--lost)", "lost-text") if cut else ("var(--muted)", "muted")
         mark = tag(
             "path",
-            d=f"M{x:.1f} {row_y:.1f}v14" + ("" if nothing else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
+            d=f"M{x:.1f} {row_y:.1f}v14" + ("" if not cut else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
             stroke=colour,
             stroke_width=1.6,
             fill="none",
@@ -823,7 +824,78 @@ def _burst_label(facts: RunFacts, burst: Sequence[Send], is_lost: bool, several:
     )
 
 
-def _client_lane(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPartition], y: float) -> float:
+def _send_title(facts: RunFacts, send: Send, is_lost: bool) -> str:
+    record = facts.record_name(send.producer, send.sequence)
+    said = f"{facts.at(send.sent_ns):.3f} s: {send.process} sends {record} to {send.topic}-{send.partition}"
+    ends = {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}
+    said += f" with acks={send.acks}; {ends.get(send.outcome, 'no answer')}"
+    said += f" {(send.done_ns - send.sent_ns) / 1e6:.0f} ms later" if send.done_ns else ""
+    return said + ("; lost" if is_lost else "")
+
+
+def _send_mark(drawing: Drawing, facts: RunFacts, send: Send, y: float, is_lost: bool) -> str:
+    """A line from sending to the answer where that is long enough to see, and the answer: a disc, a cross, a ring."""
+    x = drawing.scale.x(facts.at(send.sent_ns))
+    end = drawing.scale.x(facts.at(send.done_ns)) if send.done_ns else x
+    colour = {"acked": "var(--ack)", "failed": "var(--lost)"}.get(send.outcome, "var(--muted)")
+    colour = "var(--lost)" if is_lost else colour
+    parts = [title(_send_title(facts, send, is_lost))]
+    if end - x > 3:
+        parts.append(tag("line", x1=x, x2=end, y1=y, y2=y, stroke=colour, stroke_width=2))
+    if send.outcome == "failed":
+        cross = f"M{end - 3.5:.1f} {y - 3.5:.1f}l7 7m0 -7l-7 7"
+        parts.append(tag("path", d=cross, stroke=colour, stroke_width=2, fill="none"))
+    elif is_lost:
+        parts.append(tag("circle", cx=end, cy=y, r=5, fill="var(--lost-soft)", stroke=colour, stroke_width=2))
+        parts.append(tag("path", d=f"M{end - 3.5:.1f} {y + 3.5:.1f}l7 -7", stroke=colour, stroke_width=2))
+    else:
+        fill = colour if send.outcome == "acked" else "var(--surface)"
+        parts.append(tag("circle", cx=end, cy=y, r=4, fill=fill, stroke=colour, stroke_width=1.4))
+    return tag("g", "".join(parts))
+
+
+def _burst(
+    drawing: Drawing, facts: RunFacts, burst: Sequence[Send], rows: Rows, top: float, is_lost: bool, several: bool
+) -> str:
+    scale = drawing.scale
+    label = _burst_label(facts, burst, is_lost, several)
+    first, last = scale.x(facts.at(burst[0].sent_ns)), scale.x(facts.at(burst[-1].sent_ns))
+    done_ns = burst[-1].done_ns
+    tail = max(last, scale.x(facts.at(done_ns)) if done_ns else last)
+    width = text_width(label) + 8
+    leftward = tail + 8 + width > RIGHT
+    begin, end = (first - 8 - width, tail + 8) if leftward else (first - 6, tail + 8 + width)
+    y = top + 7 + rows.place(begin, end) * ROW
+    class_ = "lost-text halo" if is_lost or burst[0].outcome == "failed" else "halo"
+    marks = "".join(_send_mark(drawing, facts, send, y, is_lost) for send in burst)
+    return marks + text(begin if leftward else tail + 8, y + 4, label, class_=class_)
+
+
+def _span(drawing: Drawing, facts: RunFacts, step: Step, rows: Rows, top: float) -> str:
+    """A step of the clients' that lasts, such as the final read."""
+    begin_s, end_s = facts.at(step.begin_ns), facts.at(step.end_ns or facts.end_ns)
+    left = drawing.scale.x(begin_s)
+    right = max(drawing.scale.x(end_s), left + 3)
+    width = text_width(step.name) + 6
+    leftward = right + width > RIGHT
+    begin, end = (left - width, right) if leftward else (left, right + width)
+    y = top + 7 + rows.place(begin, end) * ROW
+    about = title(f"{step.name}: {begin_s:.2f} s to {end_s:.2f} s")
+    box = tag(
+        "rect",
+        x=left,
+        y=y - 5,
+        width=right - left,
+        height=10,
+        rx=5,
+        fill="none",
+        stroke="var(--ack)",
+        stroke_width=1.6,
+    )
+    return tag("g", about + box + text(begin if leftward else right + 5, y + 4, step.name, class_="halo"))
+
+
+def _client_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
     scale, rows = drawing.scale, Rows()
     lost = {
         (row.get("producer"), row.get("sequence"))
@@ -832,95 +904,20 @@ def _client_lane(drawing: Drawing, facts: RunFacts, partitions: Sequence[TopicPa
     }
     sends = [s for s in facts.sends if scale.holds(facts.at(s.sent_ns))]
     several = len({s.producer for s in facts.sends}) > 1
-    top = y + 6
-    items: list[str] = []
-    for burst in _bursts(facts, scale, sends, lost):
-        is_lost = (burst[0].producer, burst[0].sequence) in lost
-        label = _burst_label(facts, burst, is_lost, several)
-        x0, x1 = scale.x(facts.at(burst[0].sent_ns)), scale.x(facts.at(burst[-1].sent_ns))
-        done = burst[-1].done_ns
-        tail = scale.x(facts.at(done)) if done else x1
-        width = text_width(label) + 8
-        leftward = tail + 8 + width > RIGHT
-        begin = x0 - 8 - width if leftward else x0 - 6
-        row_y = top + 7 + rows.place(begin, max(tail + 8, x1 + 8) + width if not leftward else x0 + 8) * ROW
-        marks = []
-        for send in burst:
-            x = scale.x(facts.at(send.sent_ns))
-            end = scale.x(facts.at(send.done_ns)) if send.done_ns else x
-            said = f"{facts.at(send.sent_ns):.3f} s: {send.process} sends {facts.record_name(send.producer, send.sequence)} to {send.topic}-{send.partition} with acks={send.acks}; "
-            said += {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}.get(
-                send.outcome, "no answer"
-            )
-            said += f" {(send.done_ns - send.sent_ns) / 1e6:.0f} ms later" if send.done_ns else ""
-            said += "; lost" if is_lost else ""
-            colour = (
-                "var(--lost)"
-                if is_lost or send.outcome == "failed"
-                else "var(--ack)"
-                if send.outcome == "acked"
-                else "var(--muted)"
-            )
-            line = tag("line", x1=x, x2=end, y1=row_y, y2=row_y, stroke=colour, stroke_width=2) if end - x > 3 else ""
-            if send.outcome == "failed":
-                mark = tag(
-                    "path",
-                    d=f"M{end - 3.5:.1f} {row_y - 3.5:.1f}l7 7m0 -7l-7 7",
-                    stroke=colour,
-                    stroke_width=2,
-                    fill="none",
-                )
-            elif is_lost:
-                mark = tag(
-                    "circle", cx=end, cy=row_y, r=5, fill="var(--lost-soft)", stroke=colour, stroke_width=2
-                ) + tag("path", d=f"M{end - 3.5:.1f} {row_y + 3.5:.1f}l7 -7", stroke=colour, stroke_width=2)
-            else:
-                mark = tag(
-                    "circle",
-                    cx=end,
-                    cy=row_y,
-                    r=4,
-                    fill=colour if send.outcome == "acked" else "var(--surface)",
-                    stroke=colour,
-                    stroke_width=1.4,
-                )
-            marks.append(tag("g", title(said) + line + mark))
-        style = "lost-text" if is_lost or burst[0].outcome == "failed" else ""
-        label_x = begin if leftward else max(tail, x1) + 8
-        items.append("".join(marks) + text(label_x, row_y + 4, label, class_=f"{style} halo".strip()))
-    for step in facts.steps:
-        if step.name != "final read" and not step.name.startswith("load"):
-            continue
-        begin_s, end_s = facts.at(step.begin_ns), facts.at(step.end_ns or facts.end_ns)
-        if not (scale.holds(begin_s) or scale.holds(end_s)):
-            continue
-        x0, x1 = scale.x(begin_s), max(scale.x(end_s), scale.x(begin_s) + 3)
-        width = text_width(step.name) + 6
-        leftward = x1 + width > RIGHT
-        begin = x0 - width if leftward else x0
-        row_y = top + 7 + rows.place(begin, x1 if leftward else x1 + width) * ROW
-        items.append(
-            tag(
-                "g",
-                title(f"{step.name}: {begin_s:.2f} s to {end_s:.2f} s")
-                + tag(
-                    "rect",
-                    x=x0,
-                    y=row_y - 5,
-                    width=x1 - x0,
-                    height=10,
-                    rx=5,
-                    fill="none",
-                    stroke="var(--ack)",
-                    stroke_width=1.6,
-                )
-                + text(begin if leftward else x1 + 5, row_y + 4, step.name, class_="halo"),
-            )
-        )
-    height = max(1, rows.count) * ROW + 10
-    _lane(drawing, y, max(height, 26), "clients")
+    items = [
+        _burst(drawing, facts, burst, rows, y + 6, (burst[0].producer, burst[0].sequence) in lost, several)
+        for burst in _bursts(facts, scale, sends, lost)
+    ]
+    items += [
+        _span(drawing, facts, step, rows, y + 6)
+        for step in facts.steps
+        if step.name.startswith(SPANS)
+        and (scale.holds(facts.at(step.begin_ns)) or scale.holds(facts.at(step.end_ns or facts.end_ns)))
+    ]
+    height = max(26.0, rows.count * ROW + 10)
+    _lane(drawing, y, height, "clients")
     drawing.front += items
-    return y + max(height, 26)
+    return y + height
 
 
 # Across lanes

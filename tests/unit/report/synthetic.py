@@ -127,7 +127,7 @@ class Synthetic:
         self.event(at_s, "runner", "fault", phase="inject", **about)
         if proof is not None:
             self.event(at_s + proved_s, "runner", "fault", phase="verified", proof=proof, **about)
-        return about["id"]
+        return str(about["id"])
 
     def kill(self, at_s: float, node: str, role: str) -> None:
         self.container(at_s + 0.05, node, "kill")
@@ -188,7 +188,8 @@ class Synthetic:
         self.event(end_s, "runner", "step", name=name, phase="end", detail={})
 
     def truncate(self, at_s: float, node: str, offset: int) -> None:
-        line = f"2025-10-09T08:53:{20 + at_s:06.3f}000000Z [2025-10-09 08:53:{20 + at_s:06.3f}] INFO Truncating log t-0 to offset {offset}. (kafka.log.Log)"
+        stamp = f"2025-10-09 08:53:{20 + at_s:06.3f}"
+        line = f"[{stamp}] INFO Truncating log t-0 to offset {offset}. (kafka.log.Log)"
         self.event(
             at_s, "broker-log", "log", node=node, event="truncate", topic="t", partition=0, offset=offset, line=line
         )
