@@ -48,6 +48,10 @@ LEADER_EPOCHS: Final = Line(
 ZOOKEEPER: Final = Line("ZooKeeper", lambda version: version.mode == "zookeeper")
 KRAFT: Final = Line("KRaft", lambda version: version.mode == "kraft")
 
+LOST: Final = frozenset({"lost-write"})
+OFFSET_REUSED: Final = frozenset({"inconsistent-offsets"})
+"""The other side of a loss: the lost record's offset, of which its producer was told, is given to another record."""
+
 
 def one_of(*ids: str) -> Line:
     """The versions named."""

@@ -12,7 +12,15 @@ to its next fetch, up to replica.fetch.wait.max.ms later, so that setting is rai
 from __future__ import annotations
 
 from harness.run import Run
-from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, ClusterPlan, Documented, scenario
+from harness.scenario import (
+    HIGH_WATERMARK_TRUNCATION,
+    LEADER_EPOCHS,
+    LOST,
+    OFFSET_REUSED,
+    ClusterPlan,
+    Documented,
+    scenario,
+)
 
 
 @scenario(
@@ -30,7 +38,7 @@ from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, ClusterPl
         }
     ),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, required=frozenset({"lost-write"})),
+        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=OFFSET_REUSED),
         Documented(on=LEADER_EPOCHS),
     ],
 )

@@ -16,6 +16,8 @@ from harness.run import Run
 from harness.scenario import (
     EVERY_VERSION,
     HIGH_WATERMARK_TRUNCATION,
+    LOST,
+    OFFSET_REUSED,
     ClusterPlan,
     Documented,
     Line,
@@ -48,7 +50,7 @@ TRAP = Line(
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=TRAP, required=frozenset({"lost-write"}), allowed=frozenset({"replica-divergence"})),
+        Documented(on=TRAP, required=LOST, allowed=OFFSET_REUSED | {"replica-divergence"}),
         Documented(on=EVERY_VERSION),
     ],
 )

@@ -13,6 +13,8 @@ from harness.run import Run
 from harness.scenario import (
     HIGH_WATERMARK_TRUNCATION,
     LEADER_EPOCHS,
+    LOST,
+    OFFSET_REUSED,
     ClusterPlan,
     Documented,
     TopicPlan,
@@ -38,8 +40,8 @@ from harness.scenario import (
     ),
     topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, required=frozenset({"replica-divergence", "lost-write"})),
-        Documented(on=LEADER_EPOCHS, required=frozenset({"lost-write"})),
+        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST | {"replica-divergence"}, allowed=OFFSET_REUSED),
+        Documented(on=LEADER_EPOCHS, required=LOST, allowed=OFFSET_REUSED),
     ],
 )
 def replica_divergence(run: Run) -> None:

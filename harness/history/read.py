@@ -110,9 +110,12 @@ def split(table: pa.Table) -> tuple[dict[tuple[str, int], pa.Table], pa.Table]:
     return parts, operations
 
 
-def open_run(run_dir: RunDir, facts: Mapping[str, Any] | None = None) -> History:
-    """Everything the processes of a run recorded, from sealed files where they are and streams where not.
+def open_run(
+    run_dir: RunDir, facts: Mapping[str, Any] | None = None, *, only: tuple[str, int] | None = None
+) -> History:
+    """What the processes of a run recorded, from sealed files where they are and streams where not.
 
+    `only` one topic-partition, so that a task reads no more than its own; problems are those of all processes still.
     Raises UsageError if the directory is not that of a run.
     """
     facts = facts if facts is not None else run_dir.read_run()
@@ -125,7 +128,7 @@ def open_run(run_dir: RunDir, facts: Mapping[str, Any] | None = None) -> History
         closing = run_dir.sealed_operations(name)
         if closing.exists():
             for key, paths in sealed.items():
-                for path in paths:
+                for path in paths if only in (None, key) else ():
                     if path.stem == name and (table := _read_parquet(path, problems)) is not None:
                         gathered.setdefault(key, []).append(table)
             own = _read_parquet(closing, problems)
@@ -136,7 +139,8 @@ def open_run(run_dir: RunDir, facts: Mapping[str, Any] | None = None) -> History
             tables = [plain(pa.Table.from_batches([batch])) for batch in batches]
             parts, own = split(pa.concat_tables(tables) if tables else PLAIN_SCHEMA.empty_table())
             for key, table in parts.items():
-                gathered.setdefault(key, []).append(table)
+                if only in (None, key):
+                    gathered.setdefault(key, []).append(table)
         else:
             problems.append(Problem("missing history", name, f"{process['file']} is not there"))
             continue

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from harness.formats import checkpoints
 from harness.formats.batches import Corrupt, scan_batches
+from harness.formats.errors import ParseError
 
 LOG_DIR: Final = "kafka"
 COPIED_SUFFIXES: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
@@ -58,7 +59,7 @@ def high_watermark(log_dir: Path, topic: str, partition: int) -> int | None:
     path = log_dir / checkpoints.HIGH_WATERMARKS
     try:
         return checkpoints.read_offset_checkpoint(path).offsets.get((topic, partition))
-    except (FileNotFoundError, checkpoints.ParseError):
+    except (FileNotFoundError, ParseError):
         return None
 
 

@@ -1,18 +1,25 @@
 """One picture of a cluster, whatever tells it: who controls, who is registered, who leads which partition.
 
 `ClusterState` is an immutable snapshot. An observer replaces it as the cluster states something new and wakes whoever
-waits for a condition, so that a scenario reacts within milliseconds and never polls. `StateKeeper` is the part that
-ZooKeeper's and KRaft's observers share.
+waits for a condition, so that a scenario reacts within milliseconds and never polls. `changes` turns the step from one
+snapshot to the next into the events of the timeline, by values alone; `StateKeeper` is what the observers of ZooKeeper
+and of KRaft share: the snapshot, the history of each partition, waiting, and blind intervals.
+
+An event is written before the snapshot that it belongs to can be seen, so whatever a scenario does because of a
+snapshot comes after it in the timeline.
+
+A blind interval begins at the last sign of life, not when the silence was noticed: what happened in between may have
+been missed. It ends when everything watched has been read again.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.errors import WaitTimeout
 
@@ -20,6 +27,9 @@ if TYPE_CHECKING:
     from harness.timeline import Timeline
 
 NO_PARTITIONS: Mapping[tuple[str, int], PartitionState] = MappingProxyType({})
+
+Change = tuple[str, dict[str, Any]]
+"""Kind and fields of an event for the timeline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +46,8 @@ class PartitionState:
     """The znode's version, or the offset in the metadata log."""
     elr: tuple[int, ...] | None = None
     """Eligible leader replicas (KIP-966); None where there is no such thing."""
+    source_ns: int | None = field(default=None, compare=False)
+    """The wall time at which the cluster itself says that it became so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +91,55 @@ class ClusterObserver(Protocol):
         """Every state of the partition that was seen, in order."""
 
 
-class StateKeeper:
-    """The current snapshot, the history of partitions, waiting, and the events that changes become."""
+def changes(
+    old: ClusterState, new: ClusterState, name: Callable[[int], str], *, came: str, went: str
+) -> Iterator[Change]:
+    """The events that lead from one snapshot to the next. `came` and `went` are what this kind of cluster calls a
+    broker that enters or leaves `brokers`.
+    """
+    if (old.controller, old.controller_epoch) != (new.controller, new.controller_epoch):
+        node = None if new.controller is None else name(new.controller)
+        yield "controller", {"node": node, "epoch": new.controller_epoch}
+    for broker in sorted(old.brokers - new.brokers):
+        yield "broker", {"node": name(broker), "state": went}
+    for broker in sorted(new.brokers - old.brokers):
+        yield "broker", {"node": name(broker), "state": came}
+    if old.partitions is new.partitions:
+        return
+    for (topic, number), partition in new.partitions.items():
+        if old.partitions.get((topic, number)) != partition:
+            yield "partition", partition_fields(topic, number, partition)
 
-    def __init__(self, source: str, timeline: Timeline, node_name: Callable[[int], str]) -> None:
+
+def partition_fields(topic: str, number: int, partition: PartitionState) -> dict[str, Any]:
+    """A partition's state as the timeline has it."""
+    return {
+        "topic": topic,
+        "partition": number,
+        "leader": partition.leader,
+        "leader_epoch": partition.leader_epoch,
+        "isr": list(partition.isr),
+        "controller_epoch": partition.controller_epoch,
+        "replicas": None if partition.replicas is None else list(partition.replicas),
+        "version": partition.version,
+        "elr": None if partition.elr is None else list(partition.elr),
+        "source_ns": partition.source_ns,
+    }
+
+
+class StateKeeper:
+    """The current snapshot, the history of partitions, waiting, and the events that changes become.
+
+    Only one thread at a time may publish; reading and waiting is for any thread.
+    """
+
+    def __init__(
+        self, source: str, timeline: Timeline, node_name: Callable[[int], str], *, came: str, went: str
+    ) -> None:
         self._source = source
         self._timeline = timeline
         self._node_name = node_name
+        self._came, self._went = came, went
         self._state = ClusterState()
         self._changed = threading.Condition()
         self._history: dict[tuple[str, int], list[PartitionState]] = {}
@@ -95,71 +149,59 @@ class StateKeeper:
     def state(self) -> ClusterState:
         return self._state
 
+    @property
+    def blind(self) -> bool:
+        """Whether, as far as is known, nothing is seen at this moment."""
+        return self._blind
+
     def wait(self, predicate: Callable[[ClusterState], bool], *, what: str, timeout_s: float) -> ClusterState:
-        deadline = time.monotonic() + timeout_s
+        start = time.monotonic()
+        deadline = start + timeout_s
         with self._changed:
             while not predicate(self._state):
                 remaining = deadline - time.monotonic()
-                if remaining <= 0 or not self._changed.wait(remaining):
-                    if predicate(self._state):
-                        break
+                if remaining <= 0:
                     blind = " (the observer is blind at this moment)" if self._blind else ""
-                    raise WaitTimeout(f"not within {timeout_s:.0f} s: {what}; seen: {self._state}{blind}")
+                    raise WaitTimeout(
+                        f"waited {time.monotonic() - start:.1f} s, not seen: {what}; last seen: {self._state}{blind}"
+                    )
+                self._changed.wait(remaining)
             return self._state
 
     def history_of(self, topic: str, partition: int) -> list[PartitionState]:
         with self._changed:
             return list(self._history.get((topic, partition), ()))
 
-    def _replace(self, state: ClusterState) -> None:
+    def publish(self, new: ClusterState, *, also: Sequence[Change] = ()) -> None:
+        """Make `new` the snapshot: events first (`also` before the rest), then whoever waits."""
+        old = self._state
+        for kind, fields in also:
+            self._timeline.append(self._source, kind, **fields)
+        if new is old:
+            return
+        for kind, fields in changes(old, new, self._node_name, came=self._came, went=self._went):
+            self._timeline.append(self._source, kind, **fields)
         with self._changed:
-            self._state = state
+            for key, partition in new.partitions.items():
+                if old.partitions.get(key) != partition:
+                    self._history.setdefault(key, []).append(partition)
+            self._state = new
             self._changed.notify_all()
 
-    def _note_controller(self, controller: int | None, epoch: int) -> None:
-        old = self._state
-        if (old.controller, old.controller_epoch) == (controller, epoch):
-            return
-        node = None if controller is None else self._node_name(controller)
-        self._timeline.append(self._source, "controller", node=node, epoch=epoch)
-        self._replace(replace(old, controller=controller, controller_epoch=epoch))
+    def begin_blind(self, reason: str, *, since_ns: int | None = None) -> None:
+        """From `since_ns` on (monotonic; default now) changes may have been missed."""
+        if not self._blind:
+            self._blind = True
+            wall_ns = None if since_ns is None else time.time_ns() - (time.monotonic_ns() - since_ns)
+            self._timeline.append(
+                self._source, "blind", phase="begin", reason=reason, monotonic_ns=since_ns, wall_ns=wall_ns
+            )
 
-    def _note_brokers(self, brokers: frozenset[int], *, came: str, went: str) -> None:
-        old = self._state
-        for broker in sorted(old.brokers - brokers):
-            self._timeline.append(self._source, "broker", node=self._node_name(broker), state=went)
-        for broker in sorted(brokers - old.brokers):
-            self._timeline.append(self._source, "broker", node=self._node_name(broker), state=came)
-        if brokers != old.brokers:
-            self._replace(replace(old, brokers=brokers))
-
-    def _note_partition(self, topic: str, partition: int, state: PartitionState, source_ns: int | None) -> None:
-        old = self._state
-        key = (topic, partition)
-        if old.partitions.get(key) == state:
-            return
-        self._timeline.append(
-            self._source,
-            "partition",
-            topic=topic,
-            partition=partition,
-            leader=state.leader,
-            leader_epoch=state.leader_epoch,
-            isr=list(state.isr),
-            controller_epoch=state.controller_epoch,
-            replicas=None if state.replicas is None else list(state.replicas),
-            version=state.version,
-            elr=None if state.elr is None else list(state.elr),
-            source_ns=source_ns,
-        )
-        with self._changed:
-            self._history.setdefault(key, []).append(state)
-        self._replace(replace(old, partitions=MappingProxyType({**old.partitions, key: state})))
-
-    def _note_blind(self, blind: bool, reason: str) -> None:
-        if blind != self._blind:
-            self._blind = blind
-            self._timeline.append(self._source, "blind", phase="begin" if blind else "end", reason=reason)
+    def end_blind(self, reason: str) -> None:
+        """Everything watched has been read again."""
+        if self._blind:
+            self._blind = False
+            self._timeline.append(self._source, "blind", phase="end", reason=reason)
 
 
 def node_name(controllers: frozenset[int] = frozenset()) -> Callable[[int], str]:

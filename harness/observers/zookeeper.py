@@ -1,186 +1,271 @@
-"""What a ZooKeeper cluster says of itself: /controller, /controller_epoch, /brokers/ids, and every partition's state.
+"""Watches a cluster through ZooKeeper: the connection, the watches, and what cannot be seen.
 
-Watches are one-shot: between the firing of one and the setting of the next a znode may change more than once, and only the
-last state is seen. A jump of the znode's version tells how many were missed; it is written down as a note, so that
-nobody takes silence for absence. A lost or suspended connection is a blind interval. All callbacks of kazoo's watchers
-run on one thread, and only that thread and `start` change the snapshot.
+What znodes mean is in harness.observers.znodes. Here one thread takes everything that kazoo reports (answers, fired
+watches, the connection's state) from a queue, in order, and asks for the next look; requests are sent without waiting,
+so many partitions cost one round trip. From a change in ZooKeeper to the waking of a waiting scenario it is two hops
+of a few hundred microseconds each: the watch's firing, and the look.
 
-Layout of the znodes: `kafka.utils.ZkUtils` (0.8 to 0.11) and `kafka.zk.ZkData` (1.1 and later).
+Blind intervals. Watches live in the server with the connection: when it is lost, everything is asked again on the next
+one. A frozen or cut off server says nothing at all, which kazoo notices only after two thirds of the session, so a
+request is sent after every quarter of a second of silence, and two seconds without an answer are a blind interval too.
+Either begins at the last sign of life and ends when everything watched has been seen again.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.states import EventType
 from kazoo.retry import KazooRetry
 
 from harness.errors import WaitTimeout
-from harness.observers.state import PartitionState, StateKeeper, node_name
+from harness.observers.state import StateKeeper, node_name
+from harness.observers.znodes import ROOTS, Picture, Sight, Stat, Watch
 
 if TYPE_CHECKING:
-    from kazoo.protocol.states import ZnodeStat
+    from kazoo.protocol.states import WatchedEvent, ZnodeStat
 
     from harness.timeline import Timeline
 
 CONNECT_LIMIT_S: Final = 60.0
+FIRST_LOOK_LIMIT_S: Final = 20.0
 SESSION_S: Final = 10.0
+QUIET_S: Final = 0.25
+"""A silence after which the server is asked for a sign of life."""
+SILENCE_S: Final = 2.0
+"""A silence, with a question open, that counts as blindness."""
+JOIN_LIMIT_S: Final = 5.0
 
-logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-
-
-def parse_partition_state(data: bytes, version: int) -> PartitionState:
-    """A partition's state from its znode.
-
-    Raises ValueError if it is not one.
-    """
-    value = json.loads(data)
-    try:
-        return PartitionState(
-            leader=int(value["leader"]),
-            leader_epoch=int(value["leader_epoch"]),
-            isr=tuple(int(broker) for broker in value["isr"]),
-            controller_epoch=int(value["controller_epoch"]),
-            version=version,
-        )
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"not a partition state: {data[:200]!r}") from error
+# A server that is starting or gone is this module's daily bread and not worth kazoo's warnings.
+_LOGGER: Final = logging.getLogger(f"{__name__}.client")
+_LOGGER.setLevel(logging.CRITICAL)
 
 
-def parse_controller(data: bytes | None) -> int | None:
-    """The broker id in /controller; None if there is no such znode."""
-    return None if not data else int(json.loads(data)["brokerid"])
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Fired:
+    path: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """To a look (`watch`), to the question whether the znode is there at all (`exists`), or to a sign of life (None)."""
+
+    watch: Watch | None
+    exists: bool
+    result: Any
+    round: int
 
 
 class ZooKeeperObserver(StateKeeper):
-    """Watches a cluster through one ZooKeeper client, which `client` lends to the admin."""
+    """Watches a cluster through one ZooKeeper client, which `client` lends to the admin.
 
-    def __init__(self, hosts: str, timeline: Timeline) -> None:
-        super().__init__("zookeeper", timeline, node_name())
-        self.client = KazooClient(
+    `topics` limits what is watched; None is every topic.
+    """
+
+    def __init__(
+        self,
+        hosts: str,
+        timeline: Timeline,
+        topics: Collection[str] | None = None,
+        *,
+        client: KazooClient | None = None,
+    ) -> None:
+        super().__init__("zookeeper", timeline, node_name(), came="registered", went="gone")
+        self._hosts = hosts
+        self.client = client or KazooClient(
             hosts=hosts,
             timeout=SESSION_S,
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=0.25, max_jitter=0.0),
             command_retry=KazooRetry(max_tries=5, delay=0.05, max_delay=0.5),
+            logger=_LOGGER,
         )
-        self._controller: int | None = None
-        self._watched: set[str] = set()
-        self._lock = threading.RLock()
-        self._closed = False
+        self._picture = Picture(self._node_name, topics)
+        self._queue: SimpleQueue[_Connection | _Fired | _Answer | None] = SimpleQueue()
+        self._watched: dict[Watch, None] = dict.fromkeys(ROOTS)
+        self._open: set[Watch] = set()
+        """Looks asked for on this connection and not answered yet."""
+        self._round = 0
+        """Counts connections: an answer to an earlier one closes nothing."""
+        self._connected = False
+        self._sign_asked = False
+        self._heard_ns = time.monotonic_ns()
+        self._complete = threading.Event()
+        self._closed = threading.Event()
+        self._worker: threading.Thread | None = None
 
     def start(self) -> None:
-        """Connect, retrying while ZooKeeper itself is still starting, and set the watches.
+        """Connect, retrying while ZooKeeper itself is still starting, and look at everything once.
 
-        Raises WaitTimeout after a minute without an answer.
+        Raises WaitTimeout after a minute without a connection.
         """
-        self.client.add_listener(self._connection)
+        self.client.add_listener(self._on_connection)
+        self._worker = threading.Thread(target=self._work, name="zookeeper-observer", daemon=True)
+        self._worker.start()
         try:
             self.client.start(timeout=CONNECT_LIMIT_S)
         except KazooTimeoutError:
+            raise WaitTimeout(f"ZooKeeper at {self._hosts} did not answer within {CONNECT_LIMIT_S:.0f} s") from None
+        if not self._complete.wait(FIRST_LOOK_LIMIT_S):
             raise WaitTimeout(
-                f"ZooKeeper at {self.client.hosts} did not answer within {CONNECT_LIMIT_S:.0f} s"
-            ) from None
-        for path in ("/brokers/ids", "/brokers/topics", "/isr_change_notification"):
-            self.client.ensure_path(path)
-        self.client.DataWatch("/controller_epoch", self._guard(self._on_controller_epoch))
-        self.client.DataWatch("/controller", self._guard(self._on_controller))
-        self.client.ChildrenWatch("/brokers/ids", self._guard(self._on_brokers))
-        self.client.ChildrenWatch("/brokers/topics", self._guard(self._on_topics))
-        self.client.ChildrenWatch("/isr_change_notification", self._guard(self._on_isr_changes))
+                f"ZooKeeper at {self._hosts} accepted a session but in {FIRST_LOOK_LIMIT_S:.0f} s did not answer for "
+                f"{', '.join(sorted(watch.path for watch in set(self._open)))}"
+            )
 
     def close(self) -> None:
-        if self._closed:
+        if self._closed.is_set():
             return
-        self._closed = True
+        self._closed.set()
+        self._queue.put(None)
         try:
             self.client.stop()
             self.client.close()
         except KazooException:
-            logging.getLogger(__name__).debug("ZooKeeper client closed with an error", exc_info=True)
+            _LOGGER.debug("the client closed with an error", exc_info=True)
+        if self._worker is not None:
+            self._worker.join(JOIN_LIMIT_S)
+            self._worker = None
 
-    def _guard(self, function: Any) -> Any:
-        """A watch function that takes what kazoo may pass and never raises: kazoo would call it again with less."""
+    # Called by kazoo's threads: note it and return
 
-        def guarded(*arguments: Any) -> None:
-            if self._closed:
+    def _on_connection(self, state: str) -> None:
+        self._queue.put(_Connection(str(state)))
+
+    def _on_event(self, event: WatchedEvent) -> None:
+        if event.type != EventType.NONE:  # the connection's own events come by the listener
+            self._queue.put(_Fired(event.path, event.type))
+
+    # The one thread that thinks
+
+    def _work(self) -> None:
+        while True:
+            try:
+                item = self._queue.get(timeout=QUIET_S)
+            except Empty:
+                self._in_silence()
+                continue
+            if item is None or self._closed.is_set():
                 return
             try:
-                with self._lock:
-                    function(*arguments)
-            except NoNodeError:
-                return
-            except Exception as error:
-                self._timeline.append("zookeeper", "note", text=f"observer: {type(error).__name__}: {error}")
+                self._take(item)
+            except Exception as error:  # an observer that died would be taken for a quiet cluster
+                self.begin_blind(f"the observer failed: {type(error).__name__}: {error}")
 
-        return guarded
+    def _take(self, item: _Connection | _Fired | _Answer) -> None:
+        if isinstance(item, _Connection):
+            self._take_connection(item.state)
+        elif isinstance(item, _Fired):
+            self._heard()
+            for watch in (Watch(item.path, "children"), Watch(item.path, "data")):
+                if watch in self._watched and (item.type != EventType.CHILD or watch.kind == "children"):
+                    self._look(watch)
+        else:
+            self._take_answer(item)
 
-    def _connection(self, state: str) -> None:
-        if not self._closed:
-            self._note_blind(state != KazooState.CONNECTED, f"connection to ZooKeeper is {state}")
-
-    def _on_controller_epoch(self, data: bytes | None, stat: ZnodeStat | None, event: Any = None) -> None:
-        if data:
-            self._note_controller(self._controller, int(data))
-
-    def _on_controller(self, data: bytes | None, stat: ZnodeStat | None, event: Any = None) -> None:
-        self._controller = parse_controller(data)
-        # The new controller raises the epoch just after it has created /controller: ask, rather than show a stale one.
-        epoch = self._state.controller_epoch
-        if self.client.exists("/controller_epoch"):
-            epoch = int(self.client.get("/controller_epoch")[0])
-        self._note_controller(self._controller, epoch)
-
-    def _on_brokers(self, children: list[str]) -> None:
-        brokers = frozenset(int(child) for child in children if child.isdigit())
-        self._note_brokers(brokers, came="registered", went="gone")
-
-    def _on_isr_changes(self, children: list[str]) -> None:
-        for child in sorted(children):
-            path = f"/isr_change_notification/{child}"
-            if path not in self._watched:
-                self._watched.add(path)
-                self._timeline.append("zookeeper", "isr-change", path=path)
-
-    def _on_topics(self, topics: list[str]) -> None:
-        for topic in topics:
-            path = f"/brokers/topics/{topic}/partitions"
-            if path not in self._watched:
-                self._watched.add(path)
-                self._watch_children_once_there(path, topic)
-
-    def _watch_children_once_there(self, path: str, topic: str) -> None:
-        """ChildrenWatch needs a path that exists; the controller makes it a moment after the topic."""
-
-        def appeared(data: bytes | None, stat: ZnodeStat | None, event: Any = None) -> bool | None:
-            if stat is None:
-                return None
-            self.client.ChildrenWatch(path, self._guard(lambda children: self._on_partitions(topic, children)))
-            return False
-
-        self.client.DataWatch(path, appeared)
-
-    def _on_partitions(self, topic: str, children: list[str]) -> None:
-        for child in children:
-            path = f"/brokers/topics/{topic}/partitions/{child}/state"
-            if path not in self._watched:
-                self._watched.add(path)
-                number = int(child)
-                self.client.DataWatch(
-                    path, self._guard(lambda data, stat, event=None, n=number: self._on_state(topic, n, data, stat))
-                )
-
-    def _on_state(self, topic: str, partition: int, data: bytes | None, stat: ZnodeStat | None) -> None:
-        if data is None or stat is None:
+    def _take_connection(self, state: str) -> None:
+        if state != KazooState.CONNECTED:
+            if self._connected:
+                self._connected = False
+                self.begin_blind(f"connection to ZooKeeper is {state}", since_ns=self._heard_ns)
             return
-        before = self._state.partitions.get((topic, partition))
-        if before is not None and stat.version > before.version + 1:
-            missed = stat.version - before.version - 1
-            self._timeline.append(
-                "zookeeper", "missed", topic=topic, partition=partition, count=missed, reason="watches are one-shot"
-            )
-        self._note_partition(topic, partition, parse_partition_state(data, stat.version), stat.mtime * 1_000_000)
+        self._connected = True
+        self._sign_asked = False
+        self._round += 1
+        self._heard()
+        self._open.clear()
+        for watch in list(self._watched):
+            self._look(watch)
+
+    def _take_answer(self, answer: _Answer) -> None:
+        if answer.watch is None:
+            self._sign_asked = False
+        try:
+            value = answer.result.get_nowait()
+        except NoNodeError:
+            self._heard()
+            if answer.watch is not None:
+                self._ask(answer.watch, self.client.exists_async(answer.watch.path, watch=self._on_event), exists=True)
+            return
+        except Exception:
+            # Lost with its connection; the next connection asks for everything again.
+            return
+        self._heard()
+        watch = answer.watch
+        if watch is None:
+            self._see_again()
+        elif answer.exists and value is not None:
+            self._look(watch)  # created in the meantime
+        else:
+            self._take_sight(_sight(watch, None if answer.exists else value))
+            if answer.round == self._round:
+                self._open.discard(watch)
+            self._see_again()
+
+    def _take_sight(self, sight: Sight) -> None:
+        try:
+            outcome = self._picture.take(sight)
+        except ValueError as error:
+            self._timeline.append("zookeeper", "note", text=f"{sight.watch.path} is not what it should be: {error}")
+            return
+        for watch in outcome.watch:
+            if watch not in self._watched:
+                self._watched[watch] = None
+                self._look(watch)
+        self.publish(outcome.state, also=outcome.also)
+
+    def _look(self, watch: Watch) -> None:
+        if watch.kind == "data":
+            result = self.client.get_async(watch.path, watch=self._on_event)
+        else:
+            result = self.client.get_children_async(watch.path, watch=self._on_event, include_data=True)
+        self._ask(watch, result)
+
+    def _ask(self, watch: Watch | None, result: Any, *, exists: bool = False) -> None:
+        if watch is not None:
+            self._open.add(watch)
+        number = self._round
+        result.rawlink(lambda done: self._queue.put(_Answer(watch, exists, done, number)))
+
+    # Signs of life
+
+    def _heard(self) -> None:
+        self._heard_ns = time.monotonic_ns()
+
+    def _see_again(self) -> None:
+        if self._connected and not self._open:
+            self.end_blind("everything watched has been seen again")
+            self._complete.set()
+
+    def _in_silence(self) -> None:
+        """Nothing came for `QUIET_S`: ask for a sign of life, or give up waiting for one."""
+        if not self._connected or self._closed.is_set():
+            return
+        if not self._open and not self._sign_asked:
+            self._sign_asked = True
+            self._ask(None, self.client.exists_async("/"))
+        elif time.monotonic_ns() - self._heard_ns > SILENCE_S * 1e9:
+            self.begin_blind("ZooKeeper does not answer", since_ns=self._heard_ns)
+
+
+def _sight(watch: Watch, value: tuple[Any, ZnodeStat] | None) -> Sight:
+    if value is None:
+        return Sight(watch=watch, stat=None)
+    content, stat = value
+    known = Stat(version=stat.version, created=stat.czxid, modified=stat.mzxid, modified_ms=stat.mtime)
+    if watch.kind == "data":
+        return Sight(watch=watch, stat=known, data=content)
+    return Sight(watch=watch, stat=known, children=tuple(content))

@@ -1,0 +1,295 @@
+"""Kafka's znodes as a cluster's state: values in, values out, no connection.
+
+`Picture.take` is given one look at a znode (`Sight`: its data or its children, and its stat) after another, in the order
+in which ZooKeeper answered, and says what that makes of the cluster, which events besides, and what else must be
+watched. One connection gives all looks, and ZooKeeper answers it in the order of its own history, so each look is
+true when taken.
+
+Watches are one-shot: between the firing of one and the setting of the next a znode may change more than once and only
+the last value is seen. What was skipped can be counted, and is, as `missed` events: by the version of a partition's
+state, by the controller epoch, by the creation of a broker's registration, by the number of an ISR notification.
+
+The controller and its epoch are two znodes. Up to 2.1 the new controller creates /controller and then raises
+/controller_epoch (KAFKA-6082 made that one transaction), so a look in between shows the new controller beside the old
+epoch: two controllers in one epoch, which never were. Therefore a controller counts from the moment its epoch is at
+least as new as its own znode, by ZooKeeper's transaction ids; until then there is none.
+
+Layout of the znodes: `kafka.utils.ZkUtils` (0.8 to 0.11) and `kafka.zk.ZkData` (1.1 and later).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+from harness.observers.state import Change, ClusterState, PartitionState
+
+NO_LEADER: Final = -1
+MS: Final = 1_000_000
+
+
+class Watch(NamedTuple):
+    """What is watched of a znode: its data or the names of its children."""
+
+    path: str
+    kind: Literal["data", "children"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stat:
+    """ZooKeeper's account of a znode. `created` and `modified` are transaction ids (czxid, mzxid)."""
+
+    version: int
+    created: int
+    modified: int
+    modified_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """One look. `stat` is None if there is no such znode."""
+
+    watch: Watch
+    stat: Stat | None
+    data: bytes = b""
+    children: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What a look amounts to: the state from now on, events besides those of its changes, and what else to watch."""
+
+    state: ClusterState
+    also: list[Change] = field(default_factory=list)
+    watch: list[Watch] = field(default_factory=list)
+
+
+CONTROLLER: Final = Watch("/controller", "data")
+CONTROLLER_EPOCH: Final = Watch("/controller_epoch", "data")
+BROKERS: Final = Watch("/brokers/ids", "children")
+TOPICS: Final = Watch("/brokers/topics", "children")
+ISR_CHANGES: Final = Watch("/isr_change_notification", "children")
+
+ROOTS: Final = (CONTROLLER_EPOCH, CONTROLLER, BROKERS, TOPICS, ISR_CHANGES)
+"""What to watch first; the epoch before the controller, so that the first look at the controller is complete."""
+
+_BROKER: Final = re.compile(r"/brokers/ids/(\d+)")
+_TOPIC: Final = re.compile(r"/brokers/topics/([^/]+)")
+_STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
+
+
+def parse_partition_state(data: bytes, stat: Stat) -> PartitionState:
+    """A partition's state from its znode; ValueError if it is not one."""
+    value = _object(data)
+    try:
+        return PartitionState(
+            leader=int(value["leader"]),
+            leader_epoch=int(value["leader_epoch"]),
+            isr=tuple(int(broker) for broker in value["isr"]),
+            controller_epoch=int(value["controller_epoch"]),
+            version=stat.version,
+            source_ns=stat.modified_ms * MS,
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a partition state: {data[:200]!r}") from error
+
+
+def parse_assignment(data: bytes) -> dict[int, tuple[int, ...]]:
+    """Partition to replicas, the preferred leader first, from a topic's znode; ValueError if it is not one."""
+    try:
+        return {
+            int(number): tuple(int(broker) for broker in brokers)
+            for number, brokers in _object(data)["partitions"].items()
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not an assignment: {data[:200]!r}") from error
+
+
+def parse_controller(data: bytes) -> int:
+    """The broker id in /controller; ValueError if there is none."""
+    try:
+        return int(_object(data)["brokerid"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a controller: {data[:200]!r}") from error
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    value = json.loads(data)  # JSONDecodeError and UnicodeDecodeError are ValueErrors
+    if not isinstance(value, dict):
+        raise ValueError(f"not a JSON object: {data[:200]!r}")
+    return value
+
+
+class Picture:
+    """The cluster as the looks so far show it. `topics` limits which topics are watched; None is all of them."""
+
+    def __init__(self, name: Callable[[int], str], topics: Collection[str] | None = None) -> None:
+        self.state = ClusterState()
+        self._name = name
+        self._topics = None if topics is None else frozenset(topics)
+        self._holder: tuple[int, int] | None = None
+        """Broker and czxid of /controller."""
+        self._epoch: tuple[int, int] | None = None
+        """Value and mzxid of /controller_epoch."""
+        self._registered: dict[int, int | None] = {}
+        """Brokers and the czxid of their registration, None until it was read."""
+        self._assignments: dict[str, dict[int, tuple[int, ...]]] = {}
+        self._versions: dict[tuple[str, int], tuple[int, int]] = {}
+        """Of each partition's state: czxid and version."""
+        self._isr_change: int | None = None
+
+    def take(self, sight: Sight) -> Outcome:
+        """Take in one look. ValueError, with nothing changed, if a znode does not hold what it should."""
+        outcome = Outcome(state=self.state)
+        path, _ = sight.watch
+        if sight.watch == CONTROLLER:
+            self._see_controller(sight, outcome)
+        elif sight.watch == CONTROLLER_EPOCH:
+            self._see_controller_epoch(sight, outcome)
+        elif sight.watch == BROKERS:
+            self._see_brokers(sight, outcome)
+        elif sight.watch == TOPICS:
+            self._see_topics(sight, outcome)
+        elif sight.watch == ISR_CHANGES:
+            self._see_isr_changes(sight, outcome)
+        elif found := _BROKER.fullmatch(path):
+            self._see_broker(int(found[1]), sight, outcome)
+        elif found := _STATE.fullmatch(path):
+            self._see_state(found[1], int(found[2]), sight, outcome)
+        elif found := _TOPIC.fullmatch(path):
+            self._see_topic(found[1], sight, outcome)
+        self.state = outcome.state
+        return outcome
+
+    # The controller
+
+    def _see_controller(self, sight: Sight, outcome: Outcome) -> None:
+        self._holder = None if sight.stat is None else (parse_controller(sight.data), sight.stat.created)
+        self._decide_controller(outcome)
+
+    def _see_controller_epoch(self, sight: Sight, outcome: Outcome) -> None:
+        if sight.stat is None:
+            return
+        epoch = int(sight.data)
+        if self._epoch is not None and epoch > self._epoch[0] + 1:
+            outcome.also.append(_missed(sight, epoch - self._epoch[0] - 1, "controllers came and went"))
+        self._epoch = (epoch, sight.stat.modified)
+        self._decide_controller(outcome)
+
+    def _decide_controller(self, outcome: Outcome) -> None:
+        epoch, raised = self._epoch or (-1, -1)
+        known = self._holder is not None and raised >= self._holder[1]
+        if known and self._holder is not None:
+            outcome.state = replace(outcome.state, controller=self._holder[0], controller_epoch=epoch)
+        elif outcome.state.controller is not None:
+            # The epoch of one who is not there any more, or not yet: that of the last controller.
+            outcome.state = replace(outcome.state, controller=None)
+
+    # Brokers
+
+    def _see_brokers(self, sight: Sight, outcome: Outcome) -> None:
+        there = {int(child) for child in sight.children if child.isdigit()}
+        for broker in there - self._registered.keys():
+            self._registered[broker] = None
+        for broker in self._registered.keys() - there:
+            del self._registered[broker]
+        outcome.watch += [Watch(f"{BROKERS.path}/{broker}", "data") for broker in sorted(there)]
+        self._show_brokers(outcome)
+
+    def _see_broker(self, broker: int, sight: Sight, outcome: Outcome) -> None:
+        if sight.stat is None:
+            self._registered.pop(broker, None)
+        else:
+            before = self._registered.get(broker)
+            if before is not None and before != sight.stat.created:
+                outcome.also += [
+                    _missed(sight, 1, "the broker registered anew"),
+                    ("broker", {"node": self._name(broker), "state": "gone"}),
+                    ("broker", {"node": self._name(broker), "state": "registered"}),
+                ]
+            self._registered[broker] = sight.stat.created
+        self._show_brokers(outcome)
+
+    def _show_brokers(self, outcome: Outcome) -> None:
+        brokers = frozenset(self._registered)
+        if brokers != outcome.state.brokers:
+            outcome.state = replace(outcome.state, brokers=brokers)
+
+    # Topics and partitions
+
+    def _see_topics(self, sight: Sight, outcome: Outcome) -> None:
+        there = set(sight.children) if self._topics is None else self._topics & set(sight.children)
+        outcome.watch += [Watch(f"{TOPICS.path}/{topic}", "data") for topic in sorted(there)]
+        for topic in self._assignments.keys() - there:
+            del self._assignments[topic]
+        self._drop(outcome, lambda key: key[0] not in there)
+
+    def _see_topic(self, topic: str, sight: Sight, outcome: Outcome) -> None:
+        if sight.stat is None:
+            self._assignments.pop(topic, None)
+            self._drop(outcome, lambda key: key[0] == topic)
+            return
+        assignment = self._assignments[topic] = parse_assignment(sight.data)
+        outcome.watch += [
+            Watch(f"{TOPICS.path}/{topic}/partitions/{number}/state", "data") for number in sorted(assignment)
+        ]
+        moved = {
+            key: replace(state, replicas=assignment.get(key[1]))
+            for key, state in outcome.state.partitions.items()
+            if key[0] == topic and state.replicas != assignment.get(key[1])
+        }
+        if moved:
+            outcome.state = replace(outcome.state, partitions=MappingProxyType({**outcome.state.partitions, **moved}))
+
+    def _see_state(self, topic: str, number: int, sight: Sight, outcome: Outcome) -> None:
+        key = (topic, number)
+        if sight.stat is None:
+            self._drop(outcome, lambda other: other == key)
+            return
+        state = replace(
+            parse_partition_state(sight.data, sight.stat), replicas=self._assignments.get(topic, {}).get(number)
+        )
+        created, version = self._versions.get(key, (-1, -1))
+        if created == sight.stat.created and sight.stat.version > version + 1:
+            kind, fields = _missed(sight, sight.stat.version - version - 1, "its state changed more than once")
+            outcome.also.append((kind, fields | {"topic": topic, "partition": number}))
+        self._versions[key] = (sight.stat.created, sight.stat.version)
+        if outcome.state.partitions.get(key) != state:
+            outcome.state = replace(
+                outcome.state, partitions=MappingProxyType({**outcome.state.partitions, key: state})
+            )
+
+    def _drop(self, outcome: Outcome, gone: Callable[[tuple[str, int]], bool]) -> None:
+        left = {key: state for key, state in outcome.state.partitions.items() if not gone(key)}
+        if len(left) != len(outcome.state.partitions):
+            outcome.state = replace(outcome.state, partitions=MappingProxyType(left))
+        for key in [key for key in self._versions if gone(key)]:
+            del self._versions[key]
+
+    # Notifications
+
+    def _see_isr_changes(self, sight: Sight, outcome: Outcome) -> None:
+        """Changes of ISRs that leaders announced (0.9 and later); the controller deletes each when it has read it."""
+        for number, child in sorted(_numbered(sight.children)):
+            if self._isr_change is not None:
+                if number <= self._isr_change:
+                    continue
+                if number > self._isr_change + 1:
+                    outcome.also.append(
+                        _missed(sight, number - self._isr_change - 1, "notifications were read and gone")
+                    )
+            self._isr_change = number
+            outcome.also.append(("isr-change", {"path": f"{sight.watch.path}/{child}"}))
+
+
+def _numbered(children: Collection[str]) -> list[tuple[int, str]]:
+    parts = [(child.rpartition("_")[2], child) for child in children]
+    return [(int(number), child) for number, child in parts if number.isdigit()]
+
+
+def _missed(sight: Sight, count: int, reason: str) -> Change:
+    return "missed", {"path": sight.watch.path, "count": count, "reason": f"{reason} between two looks"}
