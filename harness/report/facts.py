@@ -67,7 +67,7 @@ class Send:
     sent_ns: int
     done_ns: int | None
     outcome: str
-    """acked, failed or open."""
+    """acked, failed, unknown (an error that does not say whether it happened) or open (no answer recorded)."""
     offset: int | None = None
     error: str | None = None
 
@@ -342,9 +342,10 @@ def sends_of(events: Iterable[Event]) -> tuple[Send, ...]:
                 producer=int(key[3] or 0),
                 sequence=int(key[4] or 0),
                 acks=acks_text(both.get("acks")),
-                sent_ns=either["monotonic_ns"],
-                done_ns=end["monotonic_ns"] if end else None,
-                outcome=str(end["kind"]) if end else "open",
+                # The recorder's own times are the better ones: an answer may be heard long after it came.
+                sent_ns=int((end or {}).get("invoked_ns") or either["monotonic_ns"]),
+                done_ns=int(end.get("completed_ns") or end["monotonic_ns"]) if end else None,
+                outcome="open" if end is None else "unknown" if end.get("outcome") == "info" else str(end["kind"]),
                 offset=both.get("offset"),
                 error=str(error) if error not in (None, 0, "") else None,
             )

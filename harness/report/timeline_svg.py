@@ -816,6 +816,8 @@ def _burst_label(facts: RunFacts, burst: Sequence[Send], is_lost: bool, several:
         return f"{name} {first.error or 'failed'}"
     if first.outcome == "open":
         return f"{name} no answer"
+    if first.outcome == "unknown":
+        return f"{name} unknown: {first.error or 'no answer'}"
     at = "" if first.offset is None else f" @{first.offset}" if len(burst) == 1 else f" @{first.offset}–{last.offset}"
     return (
         f"{name}{at}"
@@ -828,6 +830,7 @@ def _send_title(facts: RunFacts, send: Send, is_lost: bool) -> str:
     record = facts.record_name(send.producer, send.sequence)
     said = f"{facts.at(send.sent_ns):.3f} s: {send.process} sends {record} to {send.topic}-{send.partition}"
     ends = {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}
+    ends["unknown"] = f"unknown whether it happened: {send.error}"
     said += f" with acks={send.acks}; {ends.get(send.outcome, 'no answer')}"
     said += f" {(send.done_ns - send.sent_ns) / 1e6:.0f} ms later" if send.done_ns else ""
     return said + ("; lost" if is_lost else "")
@@ -842,7 +845,7 @@ def _send_mark(drawing: Drawing, facts: RunFacts, send: Send, y: float, is_lost:
     parts = [title(_send_title(facts, send, is_lost))]
     if end - x > 3:
         parts.append(tag("line", x1=x, x2=end, y1=y, y2=y, stroke=colour, stroke_width=2))
-    if send.outcome == "failed":
+    if send.outcome in ("failed", "unknown"):
         cross = f"M{end - 3.5:.1f} {y - 3.5:.1f}l7 7m0 -7l-7 7"
         parts.append(tag("path", d=cross, stroke=colour, stroke_width=2, fill="none"))
     elif is_lost:

@@ -26,9 +26,8 @@ def stated(at: int, leader: int | None, epoch: int, isr: list[int]) -> dict[str,
 
 
 def test_a_process_is_up_frozen_down_and_up_again() -> None:
-    events = [
-        container(*e) for e in [(1, "start"), (3, "pause"), (5, "unpause"), (6, "kill"), (7, "die", 137), (9, "start")]
-    ]
+    actions = [(1, "start"), (3, "pause"), (5, "unpause"), (6, "kill")]
+    events = [*(container(at, action) for at, action in actions), container(7, "die", 137), container(9, "start")]
     intervals = facts.process_intervals(events, 20)["broker-1"]
     assert [(i.begin_ns, i.end_ns, i.value) for i in intervals] == [
         (1, 3, "up"),
@@ -121,3 +120,10 @@ def test_a_run_with_nothing_but_run_json_has_facts(tmp_path: Path) -> None:
     loaded = facts.load(run_dir)
     assert loaded.damaged == ("timeline.jsonl: missing",)
     assert loaded.verdict.verdict == "error"
+
+
+def test_an_answer_counts_from_when_it_came_not_from_when_it_was_heard() -> None:
+    about = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 0}
+    heard = event(9, "failed", "client", invoked_ns=2, completed_ns=5, outcome="info", error="_TIMED_OUT", **about)
+    (send,) = facts.sends_of([event(1, "send", "client", **about), heard])
+    assert (send.sent_ns, send.done_ns, send.outcome) == (2, 5, "unknown")

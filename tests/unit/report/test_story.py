@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.report import facts, story
+from harness.report import facts, story, timeline_svg
 from harness.rundir import RunDir
 from tests.unit.report import synthetic
 
@@ -148,3 +148,16 @@ def test_a_source_that_is_no_ticket_is_named_in_brackets(tmp_path: Path) -> None
         run_dir.run_json.read_text().replace("KIP-101, KAFKA-1211", "Documentation, Replication")
     )
     assert story.headline(facts.load(run_dir)).endswith("as documented for 4.3.1 (Documentation, Replication).")
+
+
+def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    lines = run_dir.timeline.read_text().splitlines()
+    first = next(json.loads(line) for line in lines if '"event": "truncate"' in line)
+    run_dir.timeline.write_text(
+        "\n".join([*lines, json.dumps(first | {"monotonic_ns": first["monotonic_ns"] + 10**9})])
+    )
+    texts = [step.text for step in told(run_dir)[0].steps if step.kind == "truncate" and step.actor == "broker-3"]
+    assert texts == ["broker-3 truncates t-0 to offset 3, and m3 with it.", "broker-3 truncates t-0 to offset 3."]
+    svg = timeline_svg.render(facts.load(run_dir))
+    assert (svg.count(">truncated to 3<"), svg.count(">truncate to 3<")) == (3, 1)
