@@ -1,2 +1,1 @@
-"""The PySpark job: run directories in, findings out. It knows what an anomaly is, and nothing of what was expected.
-"""
+"""The PySpark job: run directories in, findings out. It knows what an anomaly is, and nothing of what was expected."""

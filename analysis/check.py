@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 import pyarrow.compute as pc
@@ -65,7 +65,19 @@ class Result:
             self.findings.append(_finding(name, where, evidence))
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {
+            "checks": self.checks,
+            "findings": self.findings,
+            "problems": self.problems,
+            "statistics": dict(self.statistics),
+            "unknown_errors": dict(self.unknown_errors),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The result that `as_json` wrote."""
+        counters = {name: Counter(value[name]) for name in ("statistics", "unknown_errors")}
+        return cls(**(dict(value) | counters))
 
 
 def _finding(name: str, where: tuple[str, int] | None, evidence: Sequence[Evidence]) -> dict[str, Any]:
@@ -167,7 +179,7 @@ def _count(view: PartitionView, history: History, where: tuple[str, int], result
             {
                 "what": "no final read",
                 "process": "",
-                "detail": f"{where[0]}-{where[1]} was not read to the brokers' end offset: an unread record proves nothing",
+                "detail": f"{where[0]}-{where[1]} was not read to the brokers' end offset",
             }
         )
     if where in history.tables:

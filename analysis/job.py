@@ -111,7 +111,7 @@ def check_runs(spark: SparkSession, run_dirs: Sequence[RunDir]) -> dict[str, dic
     answers = frame.mapInArrow(check_batches, "run_dir string, result string").collect()
     results: dict[str, list[Result]] = {str(run_dir.path): [] for run_dir in run_dirs}
     for answer in answers:
-        results[answer["run_dir"]].append(Result(**json.loads(answer["result"])))
+        results[answer["run_dir"]].append(Result.from_json(json.loads(answer["result"])))
     seconds = time.monotonic() - begun
     return {path: merge(found, seconds) for path, found in results.items()}
 
@@ -130,7 +130,8 @@ def _serve(spark: SparkSession, lines: Iterable[str]) -> None:
             write_json(run_dir.findings, findings)
             answer |= {"findings": len(findings["findings"]), "seconds": findings["seconds"]}
         except Exception as error:
-            answer["error"] = f"{type(error).__name__}: {error}"
+            answer["error"] = f"{type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
+            print(error, file=sys.stderr)
         print(json.dumps(answer), flush=True)
 
 

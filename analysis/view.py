@@ -59,8 +59,7 @@ class Sends:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polls:
-    """Records read, a row each, in the order of each process. `good` is false for polls that failed or are unknown.
-    """
+    """Records read, a row each, in the order of each process. `good` is false for polls that failed or are unknown."""
 
     value: Ints
     offset: Ints
