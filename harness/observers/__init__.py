@@ -1,1 +1,1 @@
-"""What the cluster and the engine say of themselves: znodes, the KRaft metadata log, Docker's events, disks, broker logs."""
+"""What the cluster and the engine say of themselves: znodes, the metadata log, Docker's events, disks, broker logs."""

@@ -1,27 +1,57 @@
 """Docker's own event stream for one run: a witness of every fault that is not the call that injected it.
 
 Events are read by a thread, written to the timeline, and kept, so that `wait` can look back: a container may die before
-anyone begins to wait for it. If the stream ends before it is closed, that is a blind interval.
+anyone begins to wait for it. Waiting goes by the engine's own clock (`time_nano`), the same machine's as ours, so an
+event from before the injection proves nothing.
+
+If the stream ends before it is closed, that is a blind interval. It is opened again with `since` at the last event
+seen; the engine keeps its last 256 events, so most often nothing is lost by it.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
 from harness.errors import WaitTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from docker import DockerClient
 
     from harness.timeline import Timeline
 
+Event = dict[str, Any]
+
 ACTIONS: Final = ("start", "die", "kill", "pause", "unpause", "oom", "stop")
+REOPEN_S: Final = 0.2
 JOIN_LIMIT_S: Final = 5.0
+
+
+def entry_of(event: Event) -> Event | None:
+    """What is kept of an event as the engine sends it; None for one of no interest."""
+    action = str(event.get("Action", ""))
+    if event.get("Type", "container") != "container" or action not in ACTIONS:
+        return None
+    attributes = event.get("Actor", {}).get("Attributes", {})
+    entry: Event = {
+        "node": attributes.get(NODE_LABEL) or attributes.get("name", "?"),
+        "action": action,
+        "exit_code": _number(attributes.get("exitCode")),
+        "time_nano": int(event.get("timeNano", 0)),
+    }
+    if "signal" in attributes:
+        entry["signal"] = _number(attributes["signal"])
+    return entry
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
 
 
 class DockerEvents:
@@ -31,55 +61,88 @@ class DockerEvents:
         self._client = client
         self._run_id = run_id
         self._timeline = timeline
-        self._seen: list[dict[str, Any]] = []
+        self._seen: list[Event] = []
         self._changed = threading.Condition()
+        self._lifecycle = threading.Lock()
         self._stream: Any = None
+        self._since_ns = 0
+        self._blind = False
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self._closed = threading.Event()
 
     def start(self) -> None:
-        """Begin to listen; events from this call on are not missed."""
-        self._stream = self._client.events(
-            decode=True,
-            filters={"type": "container", "label": f"{RUN_LABEL}={self._run_id}", "event": list(ACTIONS)},
-        )
-        self._thread = threading.Thread(target=self._read, args=(self._stream,), name="docker-events", daemon=True)
+        """Begin to listen; events from this call on are not missed. DockerException if the engine does not answer."""
+        self._since_ns = time.time_ns()
+        self._open()
+        self._thread = threading.Thread(target=self._read, name="docker-events", daemon=True)
         self._thread.start()
 
-    def _read(self, stream: Iterable[dict[str, Any]]) -> None:
-        reason = "the stream ended"
-        try:
-            for event in stream:
-                self.note(event)
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-        if not self._closed:
+    def _open(self) -> bool:
+        """Open the stream from `_since_ns` on; False if `close` was faster."""
+        seconds, nanos = divmod(self._since_ns, 1_000_000_000)
+        stream = self._client.events(
+            decode=True,
+            # The engine takes nanoseconds as a fraction, which the SDK passes on but its type does not know.
+            since=cast("Any", f"{seconds}.{nanos:09d}"),
+            filters={"type": "container", "label": f"{RUN_LABEL}={self._run_id}", "event": list(ACTIONS)},
+        )
+        with self._lifecycle:
+            if self._closed.is_set():
+                stream.close()
+                return False
+            self._stream = stream
+        return True
+
+    def _read(self) -> None:
+        while not self._closed.is_set():
+            reason = "the stream ended"
+            try:
+                self._take(self._stream)
+            except Exception as error:
+                reason = f"the stream broke: {type(error).__name__}: {error}"
+            self._begin_blind(reason)
+            self._reopen()
+
+    def _take(self, stream: Iterable[Event]) -> None:
+        for event in stream:
+            self.note(event)
+
+    def _reopen(self) -> None:
+        while not self._closed.wait(REOPEN_S):
+            try:
+                if self._open():
+                    self._end_blind()
+                return
+            except Exception as error:
+                self._begin_blind(f"the engine does not answer: {type(error).__name__}")
+
+    def _begin_blind(self, reason: str) -> None:
+        if not self._blind and not self._closed.is_set():
+            self._blind = True
             self._timeline.append("docker", "blind", phase="begin", reason=reason)
 
-    def note(self, event: dict[str, Any]) -> None:
-        """Take in one event as the engine sends it."""
-        attributes = event.get("Actor", {}).get("Attributes", {})
-        action = str(event.get("Action", ""))
-        code = attributes.get("exitCode")
-        entry = {
-            "node": attributes.get(NODE_LABEL, attributes.get("name", "?")),
-            "action": action,
-            "exit_code": int(code) if code is not None else None,
-            "time_nano": event.get("timeNano", 0),
-        }
-        if action not in ACTIONS:
+    def _end_blind(self) -> None:
+        self._blind = False
+        self._timeline.append("docker", "blind", phase="end", reason="the stream is open again, from the last event on")
+
+    def note(self, event: Event) -> None:
+        """Take in one event as the engine sends it; one that was seen before, or is of no interest, is left out."""
+        entry = entry_of(event)
+        if entry is None or entry in self._seen:
             return
+        self._since_ns = max(self._since_ns, entry["time_nano"])
         self._timeline.append("docker", "container", **entry)
         with self._changed:
             self._seen.append(entry)
             self._changed.notify_all()
 
-    def wait(self, node: str, action: str, *, since_ns: int, timeout_s: float) -> dict[str, Any]:
-        """The first such event of a node whose own wall time is `since_ns` or later.
+    def wait(self, node: str, action: str, *, since_ns: int, timeout_s: float) -> Event:
+        """The first such event of a node whose own wall time (ns) is `since_ns` or later.
 
         Raises WaitTimeout with what was seen of the node instead.
         """
-        deadline = time.monotonic() + timeout_s
+        start = time.monotonic()
+        deadline = start + timeout_s
         with self._changed:
             while True:
                 of_node = [event for event in self._seen if event["node"] == node and event["time_nano"] >= since_ns]
@@ -89,17 +152,22 @@ class DockerEvents:
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
                     seen = ", ".join(event["action"] for event in of_node) or "nothing"
+                    blind = " (the event stream is broken at this moment)" if self._blind else ""
                     raise WaitTimeout(
-                        f"no {action!r} event of {node} within {timeout_s:.0f} s; seen of it since: {seen}"
+                        f"waited {time.monotonic() - start:.1f} s, no {action!r} event of {node}; seen of it since: "
+                        f"{seen}{blind}"
                     )
                 self._changed.wait(remaining)
 
     def close(self) -> None:
-        """Stop listening; again and again does no harm."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._stream is not None:
-            self._stream.close()
+        """Stop listening and end the thread; again and again does no harm."""
+        with self._lifecycle:
+            if self._closed.is_set():
+                return
+            self._closed.set()
+            stream = self._stream
+        if stream is not None:
+            stream.close()
         if self._thread is not None:
             self._thread.join(JOIN_LIMIT_S)
+            self._thread = None

@@ -1,66 +1,148 @@
 """Replicas as they lie on the brokers' disks: how far each goes, and copies of them at named moments.
 
-Brokers keep their files in directories of the host, so reading them needs no broker's help and disturbs none; a record is
-in the file as soon as the broker has appended it, because file and page cache are one to every reader of the same
-kernel. A copy of a running broker's directory is not a snapshot: a segment is copied up to the length it has when its
-turn comes, and whole batches are what counts (a half-written last one is a torn tail and no corruption). Scenarios copy when
-nothing is being written, or accept that replicas differ at their very ends.
+Brokers keep their files in directories of the host, so reading them needs no broker's help and disturbs none; a record
+is in the file as soon as the broker has appended it, because file and page cache are one to every reader of the same
+kernel.
+
+`leo_and_hw` is made to be asked every few milliseconds: the end of a segment is remembered with the head of the last
+batch before it, and only what was appended since is read. If that batch is not there any more (a truncation) the
+segment is read from its beginning. Files are read, never mapped: a broker may truncate one at any time, and a mapping
+of what is gone kills the reader.
+
+A copy of a running broker's directory is not a snapshot. Checkpoints are copied first and segments up to the length
+they have when their turn comes, so a copied high watermark is never above what the copied log once held; whole batches
+are what counts (a half-written last one is a torn tail and no corruption). Scenarios copy when nothing is being
+written, or accept that replicas differ at their very ends.
+
+Indexes are preallocated, 10 MiB of zeros each: they are copied with their holes, the same length and content, a few
+kilobytes on the disk.
 """
 
 from __future__ import annotations
 
-import mmap
+import errno
 import os
 import shutil
+import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from harness.formats import checkpoints
-from harness.formats.batches import Corrupt, scan_batches
+from harness.formats.batches import PREFIX_BYTES, BatchHeader, scan_batches
 from harness.formats.errors import ParseError
 
 LOG_DIR: Final = "kafka"
-COPIED_SUFFIXES: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
-CHECKPOINTS: Final = (
-    "replication-offset-checkpoint",
-    "recovery-point-offset-checkpoint",
-    "log-start-offset-checkpoint",
-    "cleaner-offset-checkpoint",
-    "meta.properties",
-    ".kafka_cleanshutdown",
+SEGMENT_SUFFIXES: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+PARTITION_FILES: Final = (checkpoints.LEADER_EPOCHS, checkpoints.PARTITION_METADATA)
+LOG_DIR_FILES: Final = (
+    checkpoints.HIGH_WATERMARKS,
+    checkpoints.RECOVERY_POINTS,
+    checkpoints.LOG_START_OFFSETS,
+    checkpoints.CLEANER_OFFSETS,
+    checkpoints.META_PROPERTIES,
+    checkpoints.CLEAN_SHUTDOWN,
 )
+# Enough of a batch to know it again: offset, size, and in every format its checksum.
+HEAD_BYTES: Final = PREFIX_BYTES + 9
+PIECE_BYTES: Final = 1 << 22
+BLOCK_BYTES: Final = 1 << 16
 
 
-def log_end_offset(directory: Path) -> int | None:
-    """The offset after the last whole batch of a replica's newest segment; None if there is no segment."""
-    segments = sorted(path for path in directory.glob("*.log") if path.stem.isdigit())
-    if not segments:
-        return None
-    newest = segments[-1]
-    end = int(newest.stem)
-    try:
-        size = newest.stat().st_size
-        if size == 0:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """How far a segment was read: the position and offset after its last whole batch, and that batch's head."""
+
+    position: int
+    offset: int
+    at: int = 0
+    head: bytes = b""
+
+
+class SegmentEnds:
+    """The ends of segments, remembered from one asking to the next. For any thread."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, _End] = {}
+        self._lock = threading.Lock()
+
+    def offset(self, segment: Path) -> int:
+        """The offset after the last whole batch; the base offset if there is none. FileNotFoundError if it is gone."""
+        with self._lock, segment.open("rb", buffering=0) as file:
+            end = self._known.get(segment) or _End(position=0, offset=int(segment.stem))
+            if end.head and os.pread(file.fileno(), len(end.head), end.at) != end.head:
+                end = _End(position=0, offset=int(segment.stem))
+            end = self._known[segment] = _read_on(file.fileno(), end)
+            return end.offset
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def keep_only(self, directory: Path, segment: Path) -> None:
+        """Forget the older segments of a directory."""
+        with self._lock:
+            for other in [path for path in self._known if path.parent == directory and path != segment]:
+                del self._known[other]
+
+
+def _read_on(file: int, end: _End) -> _End:
+    """Read whole batches from `end` on, piece by piece; a batch that is larger than a piece gets a larger one."""
+    piece = PIECE_BYTES
+    while True:
+        data = os.pread(file, piece, end.position)
+        last: BatchHeader | None = None
+        for found in scan_batches(data):
+            if isinstance(found, BatchHeader):
+                last = found
+        if last is not None:
+            head = data[last.position : last.position + HEAD_BYTES]
+            end = _End(
+                position=end.position + last.end,
+                offset=last.last_offset + 1,
+                at=end.position + last.position,
+                head=head,
+            )
+        elif len(data) == piece:
+            piece *= 2
+            continue
+        if len(data) < piece:
             return end
-        with newest.open("rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
-            for batch in scan_batches(data):
-                if isinstance(batch, Corrupt):
-                    break
-                if batch.last_offset is not None:
-                    end = batch.last_offset + 1
-    except (FileNotFoundError, ValueError):
-        return end
+
+
+_ENDS: Final = SegmentEnds()
+
+
+def newest_segment(directory: Path) -> Path | None:
+    """The segment with the highest base offset; None if there is none."""
+    try:
+        names = [entry.name for entry in os.scandir(directory) if entry.name.endswith(".log")]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    numbered = [name for name in names if name[:-4].isdigit()]
+    return directory / max(numbered) if numbered else None
+
+
+def log_end_offset(directory: Path, ends: SegmentEnds = _ENDS) -> int | None:
+    """The offset after the last whole batch of a replica's newest segment; None if there is no segment."""
+    newest = newest_segment(directory)
+    if newest is None:
+        return None
+    try:
+        end = ends.offset(newest)
+    except FileNotFoundError:  # deleted, or replaced by an empty one, between the two looks
+        return None
+    ends.keep_only(directory, newest)
     return end
 
 
 def high_watermark(log_dir: Path, topic: str, partition: int) -> int | None:
     """The checkpointed high watermark of a replica; None if the file has none."""
-    path = log_dir / checkpoints.HIGH_WATERMARKS
     try:
-        return checkpoints.read_offset_checkpoint(path).offsets.get((topic, partition))
+        offsets = checkpoints.read_offset_checkpoint(log_dir / checkpoints.HIGH_WATERMARKS).offsets
     except (FileNotFoundError, ParseError):
         return None
+    return offsets.get((topic, partition))
 
 
 def leo_and_hw(node_data: Path, topic: str, partition: int) -> tuple[int, int]:
@@ -71,71 +153,85 @@ def leo_and_hw(node_data: Path, topic: str, partition: int) -> tuple[int, int]:
     return (-1 if leo is None else leo, -1 if hw is None else hw)
 
 
-def copy_sparse(source: Path, target: Path) -> None:
-    """Copy a file without writing its zeros: a broker preallocates 10 MiB of them for every index.
-
-    The copy reads the same byte for byte and has the same length.
-    """
-    with source.open("rb") as reader, target.open("wb") as writer:
-        length = os.fstat(reader.fileno()).st_size
-        position = 0
-        while position < length:
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a file as long as it is at this moment, in the kernel where that works (and shared, where it can be)."""
+    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
+        left = os.fstat(reader.fileno()).st_size
+        while left > 0:
             try:
-                begin = os.lseek(reader.fileno(), position, os.SEEK_DATA)
-            except OSError:
+                copied = os.copy_file_range(reader.fileno(), writer.fileno(), left)
+            except OSError as error:
+                if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+                    raise
+                block = reader.read(min(left, PIECE_BYTES))
+                copied = writer.write(block) or 0
+            if copied == 0:  # truncated meanwhile
+                return
+            left -= copied
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copy a file without writing its zeros. The copy reads the same byte for byte and has the same length."""
+    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
+        length = os.fstat(reader.fileno()).st_size
+        end = 0
+        while end < length:
+            try:
+                begin = os.lseek(reader.fileno(), end, os.SEEK_DATA)
+            except OSError:  # no data from here on
                 break
             end = min(os.lseek(reader.fileno(), begin, os.SEEK_HOLE), length)
-            reader.seek(begin)
-            while begin < end:
-                block = reader.read(min(1 << 20, end - begin))
-                if not block:
-                    break
+            for position in range(begin, end, BLOCK_BYTES):
+                block = os.pread(reader.fileno(), min(BLOCK_BYTES, end - position), position)
                 if block.strip(b"\0"):
-                    writer.seek(begin)
-                    writer.write(block)
-                begin += len(block)
-            position = max(end, position + 1)
+                    os.pwrite(writer.fileno(), block, position)
         writer.truncate(length)
 
 
 def copy_replicas(
     data: Path, nodes: Iterable[str], destination: Path, topics: Iterable[str]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Copy the topics' partition directories and the checkpoint files of every node, and say how far each replica goes.
+    """Copy the topics' partition directories and the checkpoint files of every node; say how far each replica goes.
 
     `data/<node>/kafka` is a node's log directory; the copies go to `destination/<node>/…`, which appears as a whole, by
-    rename. Returns `{node: {"t-0": {"leo": 4, "hw": 3}}}`, taken from the copies. A file that vanishes meanwhile (a rolled
-    segment, a replaced checkpoint) is left out.
+    rename. Returns `{node: {"t-0": {"leo": 4, "hw": 3}}}`, taken from the copies (None for what is not there). A file
+    that vanishes meanwhile (a rolled segment, a replaced checkpoint) is left out; see above on consistency. Any other
+    OSError is passed on, FileExistsError or ENOTEMPTY if `destination` is there already.
     """
-    wanted = tuple(topics)
+    wanted = frozenset(topics)
     building = destination.with_name(f".{destination.name}.part")
     shutil.rmtree(building, ignore_errors=True)
-    seen: dict[str, dict[str, Any]] = {}
-    for node in nodes:
-        source, target = data / node / LOG_DIR, building / node
-        target.mkdir(parents=True)
-        for name in CHECKPOINTS:
-            _copy(source / name, target / name)
-        seen[node] = {}
-        for replica in sorted(source.iterdir()) if source.is_dir() else ():
-            topic, _, number = replica.name.rpartition("-")
-            if topic in wanted and number.isdigit() and replica.is_dir():
-                _copy_directory(replica, target / replica.name)
-                leo = log_end_offset(target / replica.name)
-                seen[node][replica.name] = {"leo": leo, "hw": high_watermark(target, topic, int(number))}
+    building.mkdir(parents=True)
+    seen = {node: _copy_node(data / node / LOG_DIR, building / node, wanted) for node in nodes}
     building.rename(destination)
     return seen
 
 
-def _copy(source: Path, target: Path) -> None:
-    try:
-        copy_sparse(source, target)
-    except FileNotFoundError:
-        target.unlink(missing_ok=True)
+def _copy_node(source: Path, target: Path, topics: frozenset[str]) -> dict[str, Any]:
+    target.mkdir()
+    for name in LOG_DIR_FILES:
+        _copy(source / name, target / name)
+    seen: dict[str, Any] = {}
+    for replica in sorted(source.iterdir()) if source.is_dir() else ():
+        topic, _, number = replica.name.rpartition("-")
+        if topic in topics and number.isdigit() and replica.is_dir():
+            _copy_partition(replica, target / replica.name)
+            seen[replica.name] = {
+                "leo": log_end_offset(target / replica.name, SegmentEnds()),
+                "hw": high_watermark(target, topic, int(number)),
+            }
+    return seen
 
 
-def _copy_directory(source: Path, target: Path) -> None:
+def _copy_partition(source: Path, target: Path) -> None:
     target.mkdir()
     for entry in sorted(source.iterdir()):
-        if entry.suffix in COPIED_SUFFIXES or entry.name in ("leader-epoch-checkpoint", "partition.metadata"):
+        if entry.suffix in SEGMENT_SUFFIXES or entry.name in PARTITION_FILES:
             _copy(entry, target / entry.name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        (copy_sparse if source.suffix in (".index", ".timeindex") else copy_whole)(source, target)
+    except FileNotFoundError:
+        target.unlink(missing_ok=True)

@@ -63,7 +63,7 @@ class _Fired:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """To a look (`watch`), to the question whether the znode is there at all (`exists`), or to a sign of life (None)."""
+    """To a look, to whether a znode is there at all (`exists`), or to a question for a sign of life (no watch)."""
 
     watch: Watch | None
     exists: bool
