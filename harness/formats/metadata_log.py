@@ -183,9 +183,14 @@ _TYPES: Final[dict[int, _Type]] = {
     ),
     17: _Type(
         name="BROKER_REGISTRATION_CHANGE_RECORD",
-        version_max=2,
+        version_max=3,
         plain=(("broker_id", "int32", 0), ("broker_epoch", "int64", 0)),
-        tagged=((0, "fenced", "int8", 0), (1, "in_controlled_shutdown", "int8", 0), (2, "log_dirs", "[]uuid", ())),
+        tagged=(
+            (0, "fenced", "int8", 0),
+            (1, "in_controlled_shutdown", "int8", 0),
+            (2, "log_dirs", "[]uuid", ()),
+            (3, "cordoned_log_dirs", "[]uuid", None),
+        ),
     ),
     18: _Type(
         name="ACCESS_CONTROL_ENTRY_RECORD",

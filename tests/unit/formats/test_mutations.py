@@ -22,9 +22,9 @@ from harness.formats import batches as log
 from harness.formats import checkpoints, columns, indexes, metadata_log
 from harness.formats.batches import Corrupt, Record
 from harness.formats.errors import ParseError
-from tests.unit.formats.encode import GZIP, LZ4, NONE, SNAPPY, ZSTD, R, batch, message, wrapper
+from tests.unit.formats.encode import GZIP, LZ4, NONE, SNAPPY, ZSTD, R, batch, compact_ints, message, wrapper
 from tests.unit.formats.test_indexes import index, snapshot, time_index
-from tests.unit.formats.test_metadata_log import broker, change, compact_ints, partition, topic
+from tests.unit.formats.test_metadata_log import broker, change, partition, topic
 from tests.unit.formats.test_metadata_log import log as metadata
 
 MUTATIONS = int(os.environ.get("KAFKA_CHAOS_MUTATIONS", "3000"))

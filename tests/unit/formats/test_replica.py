@@ -41,7 +41,11 @@ def values(*texts: bytes) -> list[R]:
 
 def seen(found: list[Difference[str]]) -> list[tuple[int, tuple[str, ...], dict[str, bytes | None]]]:
     return [
-        (each.offset, each.fields, {broker: None if record is None else record.value for broker, record in each.records.items()})
+        (
+            each.offset,
+            each.fields,
+            {broker: None if record is None else record.value for broker, record in each.records.items()},
+        )
         for each in found
     ]
 

@@ -1,0 +1,36 @@
+"""Our reading of segments against Kafka's own, on files that a broker writes during the test.
+
+One broker at a time; a version whose image is not there is skipped, since building it is not this test's business.
+Values are larger than in the files that are kept in tests/data, so that a snappy stream has several blocks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cluster import images, versions
+from harness.formats import replica
+from tests.integration.make_segments import engine_client, make
+from tests.unit.formats import dumps
+
+pytestmark = pytest.mark.docker
+
+VERSIONS = ["0.8.2.2", "0.10.2.2", "2.8.2", "4.3.1"]
+
+
+@pytest.mark.parametrize("version_id", VERSIONS)
+def test_every_record_is_read_as_the_brokers_own_tool_reads_it(version_id: str, tmp_path: Path) -> None:
+    version = versions.get(version_id)
+    with engine_client() as client:
+        if images.present(client, version) is None:
+            pytest.skip(f"no image of {version.kafka}; `kafka-chaos setup --versions {version_id}` builds it")
+    target = make(version, tmp_path, value_bytes=100_000)
+    partitions = sorted(path for path in target.iterdir() if path.is_dir())
+    assert len(partitions) >= 4
+    compared = sum(dumps.compare_directory(partition) for partition in partitions)
+    assert compared >= 12 * len(partitions)
+    for partition in partitions:
+        if not partition.name.startswith("__"):
+            assert replica.read_replica(partition).leo == 12
