@@ -119,7 +119,7 @@ def progress_line(event: Mapping[str, Any]) -> str | None:
         case "fault", "verified" | "unproved":
             fault = faults_of([event])
             role = (event.get("target") or {}).get("role")
-            about = f" ({role})" if role else ""
+            about = f" ({role})" if role and event.get("fault") != "start" else ""
             mark = "✓" if event.get("phase") == "verified" else "✗"
             return f"{mark} {event.get('description')}{about}: {story.proof_text(fault[0]) if fault else 'no proof'}"
         case "fault", "healed":

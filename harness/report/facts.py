@@ -155,6 +155,8 @@ class RunFacts:
     nodes: tuple[str, ...]
     """Brokers first, by number, then coordinators and controllers."""
     processes: Mapping[str, tuple[Interval, ...]]
+    registrations: Mapping[str, tuple[Interval, ...]]
+    """When the cluster took each broker for alive: "registered", or how that ended (gone, fenced)."""
     cuts: tuple[tuple[str, Interval], ...]
     """(node, interval) for each node that a network cut concerns."""
     partitions: Mapping[TopicPartition, tuple[PartitionInterval, ...]]
@@ -206,6 +208,10 @@ class RunFacts:
     def process_at(self, node: str, at_ns: int) -> str:
         """Whether a node was up, down or frozen at a time (down if nothing is known of it)."""
         return next((i.value for i in self.processes.get(node, ()) if i.begin_ns <= at_ns < i.end_ns), DOWN)
+
+    def registered_at(self, node: str, at_ns: int) -> bool:
+        """Whether the cluster took a broker for alive at a time."""
+        return any(i.value == "registered" and i.begin_ns <= at_ns < i.end_ns for i in self.registrations.get(node, ()))
 
     def record_name(self, producer: object, sequence: object) -> str:
         """What a record is called: "m3", and of which producer where there are several that sent single records."""
@@ -262,6 +268,25 @@ def process_intervals(events: Iterable[Event], end_ns: int) -> dict[str, tuple[I
     for node, (begin_ns, value, why) in current.items():
         result[node].append(Interval(begin_ns=begin_ns, end_ns=max(end_ns, begin_ns), value=value, detail=why))
     return {node: tuple(intervals) for node, intervals in result.items()}
+
+
+def registration_intervals(events: Iterable[Event], end_ns: int) -> dict[str, tuple[Interval, ...]]:
+    """When the cluster took each broker for alive, from its sessions in ZooKeeper or its fencing in KRaft."""
+    changes: dict[str, list[tuple[int, str]]] = {}
+    for event in events:
+        if event["kind"] == "broker":
+            state = str(event.get("state"))
+            value = "registered" if state in ("registered", "unfenced") else state
+            history = changes.setdefault(str(event.get("node")), [])
+            if not history or history[-1][1] != value:
+                history.append((event["monotonic_ns"], value))
+    return {
+        node: tuple(
+            Interval(begin_ns=begin, end_ns=following[0] if following else max(end_ns, begin), value=value)
+            for (begin, value), following in itertools.zip_longest(history, history[1:])
+        )
+        for node, history in changes.items()
+    }
 
 
 def partition_intervals(events: Iterable[Event], end_ns: int) -> dict[TopicPartition, tuple[PartitionInterval, ...]]:
@@ -469,6 +494,7 @@ def gather(
         end_ns=end_ns,
         nodes=tuple(sorted(set(processes) | assigned, key=node_order)),
         processes=processes,
+        registrations=registration_intervals(events, end_ns),
         cuts=cuts_of(faults, end_ns),
         partitions=partition_intervals(events, end_ns),
         controllers=controller_intervals(events, end_ns),

@@ -35,7 +35,7 @@ class StoryStep:
 
     at_ns: int | None
     kind: str
-    """send, ack, disk, fault, election, isr, truncate, kept, replaced, read: what it is, for icons and colours."""
+    """send, ack, disk, fault, start, gone, election, isr, truncate, kept, replaced, read: for icons and colours."""
     actor: str
     text: str
     source: str
@@ -137,7 +137,7 @@ def _lost_story(facts: RunFacts, topic: str, partition: int, rows: Sequence[Row]
             source="client history",
         )
     ]
-    if completed_ns is not None:
+    if completed_ns is not None and first.get("outcome", "ok") == "ok":
         state = facts.state_at(topic, partition, completed_ns)
         by = f" by broker-{state.leader}, leader in epoch {state.leader_epoch}, ISR {ids(state.isr)}" if state else ""
         steps.append(
@@ -153,6 +153,7 @@ def _lost_story(facts: RunFacts, topic: str, partition: int, rows: Sequence[Row]
     since_ns = int(invoked_ns or 0)
     steps += _faults(facts, topic, partition, since_ns)
     steps += _elections(facts, topic, partition, since_ns)
+    steps += _registrations(facts, topic, partition, since_ns)
     if low is not None and high is not None:
         steps += _truncations(facts, topic, partition, since_ns, low, high, name, rows)
         steps += _replacements(facts, topic, partition, since_ns, low, high, name, rows)
@@ -243,7 +244,12 @@ def _faults(facts: RunFacts, topic: str, partition: int, since_ns: int) -> Itera
         nodes = {node.strip() for node in fault.node.split(",")}
         if fault.inject_ns < since_ns or not (nodes & replicas):
             continue
-        role = f" ({fault.role})" if fault.role and not fault.role.startswith("replica of") else ""
+        # Whoever is started again was chosen for a role it no longer has.
+        role = (
+            f" ({fault.role})"
+            if fault.role and fault.kind != "start" and not fault.role.startswith("replica of")
+            else ""
+        )
         yield StoryStep(
             at_ns=fault.inject_ns,
             kind="fault" if fault.kind != "start" else "start",
@@ -272,14 +278,16 @@ def election_text(facts: RunFacts, where: str, before: PartitionInterval, after:
     node = f"broker-{after.leader}"
     if facts.process_at(node, after.begin_ns) == DOWN:
         died = [i.begin_ns for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns <= after.begin_ns]
-        text += f" — although it has been dead for {(after.begin_ns - died[-1]) / 1e9:.1f} s" if died else ""
+        if died:
+            known = ", but is still registered" if facts.registered_at(node, after.begin_ns) else ""
+            text += f" — although it has been dead for {(after.begin_ns - died[-1]) / 1e9:.1f} s{known}"
     return text + "."
 
 
 def _elections(facts: RunFacts, topic: str, partition: int, since_ns: int) -> Iterator[StoryStep]:
     states = facts.partitions.get((topic, partition), ())
     where = f"{topic}-{partition}"
-    witness = "the metadata log" if facts.run.get("mode") == "kraft" else "ZooKeeper"
+    witness = witness_of_metadata(facts)
     for before, after in itertools.pairwise(states):
         if after.begin_ns < since_ns:
             continue
@@ -297,6 +305,31 @@ def _elections(facts: RunFacts, topic: str, partition: int, since_ns: int) -> It
         yield StoryStep(
             at_ns=after.begin_ns, kind=kind, actor="controller" if election else "leader", text=text, source=witness
         )
+
+
+def witness_of_metadata(facts: RunFacts) -> str:
+    """Where the cluster's statements come from."""
+    return "the metadata log" if facts.run.get("mode") == "kraft" else "ZooKeeper"
+
+
+def _registrations(facts: RunFacts, topic: str, partition: int, since_ns: int) -> Iterator[StoryStep]:
+    for broker in facts.assignment.get((topic, partition), ()):
+        node = f"broker-{broker}"
+        for interval in facts.registrations.get(node, ()):
+            if interval.begin_ns < since_ns or interval.value == "registered":
+                continue
+            died = [
+                i.begin_ns for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns <= interval.begin_ns
+            ]
+            after = f", {(interval.begin_ns - died[-1]) / 1e9:.1f} s after its death" if died else ""
+            what = "is fenced" if interval.value == "fenced" else "is no longer registered"
+            yield StoryStep(
+                at_ns=interval.begin_ns,
+                kind="gone",
+                actor=node,
+                text=f"{node} {what}{after}: only now does the cluster know.",
+                source=witness_of_metadata(facts),
+            )
 
 
 def merged_truncations(
@@ -415,10 +448,12 @@ def _diverged(facts: RunFacts) -> Iterator[Story]:
 
 def _divergence_story(facts: RunFacts, topic: str, partition: int, offset: int, row: Row) -> Story:
     where = f"{topic}-{partition}"
-    held = {f"broker-{b}" if str(b).isdigit() else str(b): dict(r or {}) for b, r in (row.get("brokers") or {}).items()}
+    held: dict[str, Row | None] = {
+        f"broker-{b}" if str(b).isdigit() else str(b): r for b, r in (row.get("brokers") or {}).items()
+    }
     steps: list[StoryStep] = []
     earliest: list[int] = []
-    for key in dict.fromkeys((r.get("producer"), r.get("sequence")) for r in held.values()):
+    for key in dict.fromkeys((r.get("producer"), r.get("sequence")) for r in held.values() if r):
         send = facts.send_of(topic, partition, *key)
         if send is None:
             continue
@@ -452,6 +487,7 @@ def _divergence_story(facts: RunFacts, topic: str, partition: int, offset: int, 
     since_ns = min(earliest, default=facts.begin_ns)
     steps += _faults(facts, topic, partition, since_ns)
     steps += _elections(facts, topic, partition, since_ns)
+    steps += _registrations(facts, topic, partition, since_ns)
     for line, quotes in merged_truncations(facts, topic, partition, since_ns):
         if line.offset is None:
             continue
@@ -493,7 +529,9 @@ def _divergence_story(facts: RunFacts, topic: str, partition: int, offset: int, 
     )
 
 
-def _content(facts: RunFacts, record: Row) -> str:
+def _content(facts: RunFacts, record: Row | None) -> str:
+    if not record:
+        return "no record"
     name = facts.record_name(record.get("producer"), record.get("sequence"))
     epoch = record.get("leader_epoch")
     return name + (f" of epoch {epoch}" if epoch not in (None, -1) else "")

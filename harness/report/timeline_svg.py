@@ -153,21 +153,29 @@ class Drawing:
         return f"url(#{self.prefix}-{pattern})"
 
 
+def known_partitions(facts: RunFacts) -> set[TopicPartition]:
+    """The partitions of the run's own topics; internal topics, such as that of committed offsets, are not its
+    subject.
+    """
+    return set(facts.assignment) or set(facts.partitions)
+
+
 def chosen_partitions(facts: RunFacts) -> list[TopicPartition]:
     """The partitions to draw: those with findings first, at most three."""
+    known = known_partitions(facts)
     with_findings = [
         (str(f.get("topic")), int(f.get("partition") or 0))
         for f in (facts.findings or {}).get("findings") or ()
         if f.get("topic") is not None
     ]
-    every = [*with_findings, *sorted({*facts.partitions, *facts.assignment})]
-    known = set(facts.partitions) | set(facts.assignment)
-    return sorted([p for p in dict.fromkeys(every) if p in known][:MAX_PARTITIONS])
+    every = dict.fromkeys([*(p for p in with_findings if p in known), *sorted(known)])
+    return sorted(list(every)[:MAX_PARTITIONS])
 
 
 def window_of(facts: RunFacts) -> tuple[float, float]:
     """The time to draw, in seconds: from just before the topic's first leader to the last event."""
-    topic = [state.begin_ns for states in facts.partitions.values() for state in states[:1]]
+    known = known_partitions(facts)
+    topic = [states[0].begin_ns for where, states in facts.partitions.items() if where in known and states]
     first = [*topic, *(send.sent_ns for send in facts.sends), *(fault.inject_ns for fault in facts.faults)]
     begin_s = facts.at(min(first)) if first else 0.0
     end_s = facts.at(facts.end_ns)
@@ -540,6 +548,10 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
                 )
             )
             drawing.front.append(text(begin + 6, y + 10.5, shown, class_="tiny"))
+    for registration in facts.registrations.get(node, ()):
+        at_s = facts.at(registration.begin_ns)
+        if registration.value != "registered" and scale.holds(at_s):
+            drawing.front.append(_gone_mark(facts, node, registration, scale.x(at_s), y))
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
@@ -559,6 +571,20 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
             )
             drawing.front.append(tag("rect", x=begin + 3, y=y + 1.5, width=22, height=11, fill="var(--surface)", rx=2))
             drawing.front.append(text(begin + 5, y + 10.5, "cut", class_="tiny"))
+
+
+def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: float) -> str:
+    """A diamond where the cluster noticed that a broker is gone."""
+    words = "fenced" if registration.value == "fenced" else "session over"
+    width = text_width(words, 10) + 14
+    at_s = facts.at(registration.begin_ns)
+    return tag(
+        "g",
+        title(f"{at_s:.2f} s: the cluster takes {node} for dead ({registration.value})")
+        + tag("rect", x=x - 6, y=y + 1.5, width=width, height=11, fill="var(--surface)", rx=2)
+        + tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")
+        + text(x + 7, y + 10.5, words, class_="tiny"),
+    )
 
 
 def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:
@@ -740,6 +766,8 @@ def _disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPa
         if line.node != node or not scale.holds(at_s):
             continue
         x, cut = scale.x(at_s), cut_something(facts, node, where, line)
+        if not cut and not any(send.done_ns and send.done_ns < line.at_ns for send in facts.sends):
+            continue  # becoming a follower with an empty log is logged as a truncation to 0
         words = f"truncated to {line.offset}" if cut else f"truncate to {line.offset}"
         width = text_width(words) + 16
         leftward = x + width > RIGHT
@@ -1041,6 +1069,10 @@ def _legend(drawing: Drawing, facts: RunFacts, y: float, partitions: Sequence[To
         ("stated in ISR", tag("rect", fill="var(--isr)", x=0, y=0, **swatch)),
         ("not in ISR", tag("rect", fill="none", stroke="var(--out)", stroke_dasharray="3 3", x=0, y=0, **swatch)),
         (
+            "death noticed",
+            tag("path", d="M11 1l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)"),
+        ),
+        (
             "election",
             tag("line", x1=11, x2=11, y1=-1, y2=8, stroke="var(--controller)", stroke_width=1.3)
             + tag("path", d="M8 6l3 5l3 -5z", fill="var(--controller)"),
@@ -1103,7 +1135,7 @@ def _legend(drawing: Drawing, facts: RunFacts, y: float, partitions: Sequence[To
             )
         )
         x += width
-    left_out = len(set(facts.partitions) | set(facts.assignment)) - len(partitions)
+    left_out = len(known_partitions(facts)) - len(partitions)
     if left_out > 0:
         row += 1
         drawing.front.append(

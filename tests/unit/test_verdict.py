@@ -268,6 +268,49 @@ def test_a_duplicate_of_the_idempotent_producer_is_not_excused_by_another() -> N
     assert judge(run(processes=processes), PROVED, found("lost-write", "duplicate")).verdict == "unexpected"
 
 
+# A documented loss seen from another side
+
+
+def reused(*, values: list[int], lost: list[int], read: list[int], count: int | None = None) -> dict[str, Any]:
+    """Findings of lost records and of one offset with these values (sequences of producer 1)."""
+
+    def identities(sequences: list[int]) -> list[dict[str, Any]]:
+        return [{"producer": 1, "sequence": sequence} for sequence in sequences]
+
+    findings = found("lost-write", "inconsistent-offsets")
+    findings["findings"][0] |= {"evidence": identities(lost), "count": count or len(lost)}
+    row = {"offset": 3, "values": identities(values), "readers": identities(read)}
+    findings["findings"][1] |= {"evidence": [row]}
+    return findings
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        (reused(values=[3, 4], lost=[3], read=[4]), "as-documented"),
+        (reused(values=[3, 4, 5], lost=[3, 4], read=[5]), "as-documented"),
+        (reused(values=[3, 4], lost=[3, 4], read=[]), "as-documented"),
+        (reused(values=[3, 4], lost=[7], read=[4]), "unexpected"),
+        (reused(values=[3, 4], lost=[7], read=[3, 4]), "unexpected"),
+        (reused(values=[3, 4], lost=[3], read=[3, 4]), "unexpected"),
+        (reused(values=[3, 4], lost=[7], read=[4], count=2000), "as-documented"),
+        (reused(values=[3, 4], lost=[7], read=[3, 4], count=2000), "unexpected"),
+    ],
+)
+def test_the_offset_of_a_lost_record_is_given_to_another(findings: dict[str, Any], expected: str) -> None:
+    judged = judge(run(), PROVED, findings)
+    assert judged.verdict == expected
+    assert bool(judged.permitted) == (expected == "as-documented")
+
+
+def test_a_reused_offset_is_excused_only_by_a_documented_loss_of_the_same_partition() -> None:
+    findings = reused(values=[3, 4], lost=[3], read=[4])
+    nothing: dict[str, Any] = {"required": [], "allowed": []}
+    assert judge(run(documented=nothing), PROVED, findings).unexpected == ("inconsistent-offsets", "lost-write")
+    findings["findings"][0]["partition"] = 1
+    assert judge(run(), PROVED, findings).unexpected == ("inconsistent-offsets",)
+
+
 # Suites
 
 
