@@ -1,0 +1,83 @@
+# Everything a person or a CI job runs. Bare `make` says what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CHAOS := $(BIN)/kafka-chaos
+
+# What `make chaos-run` is narrowed to; lists are separated by spaces.
+SCENARIO ?=
+VERSION ?=
+SEED ?=
+REPEAT ?=
+OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
+          $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
+
+##@ Run
+
+.PHONY: chaos-run
+chaos-run: venv ## Set everything up and run the default suite (SCENARIO= VERSION= SEED= REPEAT= narrow it)
+	$(CHAOS) setup $(if $(VERSION),--versions $(VERSION))
+	$(CHAOS) suite $(OPTIONS)
+
+.PHONY: nightly
+nightly: venv ## Every scenario on every version, in runs/nightly; started again, it goes on where it stopped
+	$(CHAOS) setup --versions all
+	$(CHAOS) matrix --scenarios all --versions all --runs-dir runs/nightly \
+	  $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
+
+.PHONY: bench-recorder
+bench-recorder: setup ## What recording costs, beside clients that do not record and Kafka's own
+	$(BIN)/python -m benchmarks.recorder
+
+.PHONY: doctor
+doctor: venv ## What works on this machine, what is missing, what to do
+	$(CHAOS) doctor
+
+.PHONY: clean
+clean: venv ## Remove containers, networks and live data that dead harnesses left
+	$(CHAOS) clean
+
+##@ Develop
+
+.PHONY: setup
+setup: venv ## The virtual environment, Docker, Java and the images that tests need
+	$(CHAOS) setup
+
+.PHONY: test
+test: setup lint ## Everything: lint, types, unit, analysis (Spark) and integration tests (real brokers)
+	$(BIN)/pytest
+
+.PHONY: unit
+unit: venv ## The tests that need neither Docker nor Spark
+	$(BIN)/pytest -m "not docker and not spark"
+
+.PHONY: lint
+lint: venv ## Style and types
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+.PHONY: lock
+lock: venv ## Resolve the Python dependencies again (wants uv on the PATH)
+	env -u PIP_FIND_LINKS -u UV_FIND_LINKS uv pip compile pyproject.toml --group dev --python-version 3.11 --python-platform linux \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet -o requirements.lock
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	      /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The environment is made again only when the lock changes; the project in it when its own description does.
+.PHONY: venv
+venv: $(VENV)/.project
+
+$(VENV)/.locked: requirements.lock
+	@bash .ci/venv "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+$(VENV)/.project: $(VENV)/.locked pyproject.toml
+	@env -u PIP_FIND_LINKS $(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable .
+	@touch $@
