@@ -244,7 +244,7 @@ def _list(options: argparse.Namespace) -> int:
     from harness.cluster import versions
     from harness.scenario import all_scenarios
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for made in all_scenarios().values():
         outcomes: dict[str, Any] = {}
         for version in versions.ALL:

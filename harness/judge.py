@@ -19,9 +19,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from harness.cluster.java import find_java
-
 from harness import verdict
+from harness.cluster.java import find_java
 from harness.errors import HarnessError
 from harness.report import html, junit
 from harness.rundir import RunDir

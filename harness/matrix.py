@@ -30,7 +30,6 @@ from harness.rundir import RunDir
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
-
     from harness.scenario import Scenario
     from harness.verdict import Verdict
 

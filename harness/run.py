@@ -22,9 +22,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from harness.observers.replicas import copy_replicas, leo_and_hw
-from harness.workloads.client import LoadGenerator, Pending, ScriptedProducer, Sent
-
 from harness.cluster.cluster import KAFKA_PORT, Cluster
 from harness.cluster.docker import Node
 from harness.errors import HarnessError, WaitTimeout
@@ -32,13 +29,14 @@ from harness.faults.base import Faults
 from harness.faults.cut import Cut
 from harness.faults.process import Freeze, Kill, Start, Stop
 from harness.formats.checkpoints import read_leader_epoch_checkpoint
+from harness.observers.replicas import copy_replicas, leo_and_hw
+from harness.workloads.client import LoadGenerator, Pending, ScriptedProducer, Sent
 
 if TYPE_CHECKING:
+    from harness.cluster.admin import Admin
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.observers.state import ClusterObserver, ClusterState, PartitionState
-
-    from harness.cluster.admin import Admin
     from harness.rundir import RunDir
     from harness.scenario import Scenario
     from harness.timeline import Timeline
@@ -496,6 +494,16 @@ class Run:
                         f"{target.node.name} did not log {what} in {limit_s:.0f} s; its last lines:\n{text[-2000:]}"
                     )
                 time.sleep(POLL_S)
+
+    def wait_quiet(self, t: Partition, targets: Sequence[Target], limit_s: float) -> None:
+        """Wait until these replicas' logs end at one offset and all their high watermarks have reached it."""
+
+        def equal() -> bool:
+            seen = {self.log_end_and_high_watermark(target, t) for target in targets}
+            return len(seen) == 1 and len(set(seen.pop())) == 1
+
+        names = ", ".join(target.node.name for target in targets)
+        self.wait_files(f"{t} is quiet on {names}", equal, lambda: self._describe_files(t, targets), limit_s)
 
     def _describe_files(self, t: Partition, targets: Sequence[Target]) -> str:
         seen = {target.node.name: self.log_end_and_high_watermark(target, t) for target in targets}

@@ -25,28 +25,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from harness.cluster import cluster as clusters
+from harness.cluster.admin import open_admin
+from harness.cluster.docker import connect, find_ours, process_identity, remove
 from harness.cluster.images import ensure_image
+from harness.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
+from harness.faults.base import Faults
 from harness.history.seal import seal_run
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.zookeeper import ZooKeeperObserver
-from harness.workloads.client import final_read
-
-from harness.cluster import cluster as clusters
-from harness.cluster.admin import open_admin
-from harness.cluster.docker import connect, find_ours, process_identity, remove
-from harness.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
-from harness.faults.base import Faults
 from harness.run import START_LIMIT_S, PreconditionNotHeld, Run
 from harness.rundir import RunDir
 from harness.timeline import Timeline
+from harness.workloads.client import FinalReader
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
     from harness.cluster.versions import Version
     from harness.observers.state import ClusterObserver
-
     from harness.scenario import Scenario
 
 FINAL_ISR_LIMIT_S: Final = 60.0
@@ -274,50 +273,29 @@ def _settle(run: Run) -> None:
 
 
 def _wait_quiet(run: Run) -> None:
-    """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with
-    it.
-    """
+    """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with it."""
     for number in range(len(run.scenario.topic.replicas)):
         t = run.partition(number)
-        replicas = run.in_isr(t)
-
-        def equal(t: Any = t, replicas: Any = replicas) -> bool:
-            seen = {run.log_end_and_high_watermark(target, t) for target in replicas}
-            return len(seen) == 1 and len(set(seen.pop())) == 1
-
-        names = ", ".join(target.node.name for target in replicas)
         try:
-            run.wait_files(
-                f"{t} is quiet on {names}",
-                equal,
-                lambda t=t, r=replicas: run._describe_files(t, r),
-                QUIET_LIMIT_S,
-            )  # type: ignore[misc]
+            run.wait_quiet(t, run.in_isr(t), QUIET_LIMIT_S)
         except WaitTimeout as error:
             run.note(str(error))
 
 
-def _final_read(run: Run) -> None:
-    topic = run.scenario.topic
-    name = "final-read-1"
+def _final_reader(run: Run) -> FinalReader:
+    """The final reader's process, started while the brokers still settle: it reads when it is told to."""
+    topic, name = run.scenario.topic, "final-read-1"
     settings = dict(run.version.client_settings)
     run.processes.append(
-        {
-            "name": name,
-            "kind": "final-read",
-            "file": f"history/{name}.arrows",
-            "final": True,
-            "settings": settings,
-        }
+        {"name": name, "kind": "final-read", "file": f"history/{name}.arrows", "final": True, "settings": settings}
     )
+    partitions = {topic.name: list(range(len(topic.replicas)))}
+    return FinalReader(run.run_dir, name, run.cluster.bootstrap, partitions, settings, timeout_s=FINAL_READ_LIMIT_S)
+
+
+def _final_read(run: Run, reader: FinalReader) -> None:
     with run.step("final read"):
-        result = final_read(
-            run.run_dir,
-            run.cluster.bootstrap,
-            {topic.name: list(range(len(topic.replicas)))},
-            settings,
-            timeout_s=FINAL_READ_LIMIT_S,
-        )
+        result = reader.read()
     if not result.complete:
         run.note(f"the final read did not reach the end of every partition: {result}")
 
@@ -380,12 +358,14 @@ def execute(
         remove(find_ours(client, run=name))
         shutil.rmtree(recording.run_dir.data, ignore_errors=True)
 
-    state, failure = "interrupted", "ended before it was complete"
+    state = "interrupted"
+    failure: str | None = "interrupted before it was complete"
     try:
         with ExitStack() as cleanup:
             cleanup.callback(recording.timeline.close)
             _carry_out(request, name, settings, client, recording, cleanup, on_up)
-        state, failure = ("failed", recording.facts["failure"]) if recording.facts["failure"] else ("complete", None)
+        failure = recording.facts["failure"]
+        state = "failed" if failure else "complete"
     except KafkaChaosError as error:
         state, failure = "failed", _one_line(error)
     except Exception as error:
@@ -464,11 +444,13 @@ def _carry_out(
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
             recording.facts["failure"] = _one_line(error)
+    reader = _final_reader(run)
+    cleanup.callback(reader.close)
     with phases.measure("settle"):
         _settle(run)
         _wait_quiet(run)
     with phases.measure("final read"):
-        _final_read(run)
+        _final_read(run, reader)
         run.copy_replicas("final")
     with phases.measure("seal"):
         run.close_clients()

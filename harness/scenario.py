@@ -21,7 +21,6 @@ from harness.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
-
     from harness.run import Run
 
 

@@ -34,8 +34,8 @@ TRAP = Line(
 
 @scenario(
     name="follower-reboot",
-    claim="""A follower that holds an acknowledged record but not the high watermark that covers it restarts, truncates to
-        its own high watermark, and is elected when the leader dies: the record is gone.""",
+    claim="""A follower that holds an acknowledged record but not the high watermark that covers it restarts, truncates
+        to its own high watermark, and is elected when the leader dies: the record is gone.""",
     source="KIP-101, KAFKA-1211, KAFKA-3143",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),

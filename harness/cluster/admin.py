@@ -12,17 +12,20 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
+from kazoo.exceptions import NoNodeError
 
 from harness.errors import HarnessError, UsageError, WaitTimeout
 
 if TYPE_CHECKING:
+    from kazoo.client import KazooClient
+
     from harness.cluster.versions import Version
     from harness.observers.state import ClusterObserver, PartitionState
-    from kazoo.client import KazooClient
 
 REQUEST_TIMEOUT_S: Final = 10.0
 TOPIC_LIMIT_S: Final = 30.0
@@ -83,11 +86,12 @@ class ZnodeAdmin(_Described):
         while (holder := self._observer.state.controller) != broker:
             if time.monotonic() > deadline:
                 raise WaitTimeout(
-                    f"broker {broker} did not become the controller in {PLACE_LIMIT_S:.0f} s, {moves} moves; it is {holder}"
+                    f"broker {broker} is not the controller after {PLACE_LIMIT_S:.0f} s and {moves} moves; it is {holder}"
                 )
             if holder is not None:
                 epoch = self._observer.state.controller_epoch
-                self._client.delete("/controller")
+                with suppress(NoNodeError):  # gone by itself meanwhile: then somebody is about to create it
+                    self._client.delete("/controller")
                 moves += 1
                 self._observer.wait(
                     lambda state, seen=epoch: state.controller is not None and state.controller_epoch > seen,  # type: ignore[misc]

@@ -28,8 +28,8 @@ from harness.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from docker import DockerClient
-    from harness.cluster.versions import Version
 
+    from harness.cluster.versions import Version
     from harness.scenario import ClusterPlan
 
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from harness.errors import FaultUnproved
 
 if TYPE_CHECKING:
-    from harness.observers.docker_events import DockerEvents
-
     from harness.cluster.docker import Node
+    from harness.observers.docker_events import DockerEvents
     from harness.timeline import Timeline
 
 Proof = Mapping[str, Any]

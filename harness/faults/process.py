@@ -19,10 +19,9 @@ from docker.errors import APIError
 from harness.errors import FaultUnproved, HarnessError, WaitTimeout
 
 if TYPE_CHECKING:
-    from harness.observers.docker_events import DockerEvents
-
     from harness.cluster.docker import Node
     from harness.faults.base import Proof
+    from harness.observers.docker_events import DockerEvents
 
 KILLED: Final = 137
 TERMINATED: Final = (0, 143)

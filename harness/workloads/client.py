@@ -143,6 +143,12 @@ class Pending:
         """Whether its outcome is known."""
         return self._producer.answer(self._number, 0.0) is not None
 
+    @property
+    def acknowledged(self) -> bool:
+        """Whether it is known to have been acknowledged."""
+        answer = self._producer.answer(self._number, 0.0)
+        return answer is not None and answer.outcome == "ok"
+
     def wait(self, timeout_s: float) -> Sent:
         """Its outcome. WaitTimeout if it is not known in time."""
         answer = self._producer.answer(self._number, timeout_s)
@@ -373,16 +379,3 @@ class FinalReader:
     def close(self) -> None:
         """End the process without reading."""
         self._child.close()
-
-
-def final_read(
-    run_dir: RunDir,
-    bootstrap: str,
-    topics: Mapping[str, Sequence[int]],
-    settings: Mapping[str, str],
-    *,
-    name: str = "final-read-1",
-    timeout_s: float,
-) -> FinalRead:
-    """Read every partition to the brokers' end offset in a process of its own, and record it."""
-    return FinalReader(run_dir, name, bootstrap, topics, settings, timeout_s=timeout_s).read()

@@ -15,7 +15,7 @@ OLD = ("0.8.2.2", "0.9.0.1", "0.10.2.2")
 PINNED = ("2.2.2-pinned", "2.8.2-pinned", "3.9.2-pinned")
 EPOCH = ("0.11.0.3", "1.1.1", "2.2.2", "2.8.2", "3.9.2-zk")
 KRAFT = ("3.9.2-kraft", "4.0.2", "4.1.2", "4.3.1")
-LOST, DIVERGED, REUSED = ({name} for name in ("lost-write", "replica-divergence", "inconsistent-offsets"))
+LOST, DIVERGED, REUSED = (frozenset({name}) for name in ("lost-write", "replica-divergence", "inconsistent-offsets"))
 
 
 def outcome(scenario: str, version: str) -> tuple[frozenset[str], frozenset[str]]:
