@@ -1,15 +1,33 @@
-"""What the brokers logged: kept whole, and the lines that tell of truncation, leadership and the ISR as events.
+"""What the brokers logged: kept whole, and the telling lines as events: truncations, leadership, ISRs, elections.
 
-Messages changed from line to line of Kafka, so each event has several patterns; a line that fits none is still in the
-file. Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put
-among everything else that happened.
+Messages changed from release to release, so an event has several patterns; a line that fits none is still in the file.
+The texts are those of Kafka's sources from 0.8.2 to 4.3 (`Log`, `UnifiedLog`, `LogLoader`, `Partition`,
+`ReplicaManager`, `ReplicaFetcherThread`, `AbstractFetcherThread`, `PartitionLeaderSelector`,
+`ReplicationControlManager`), checked against lines of real brokers.
+
+What each event means, and what it does not:
+
+- `truncate`: the log itself says that it truncates to this offset. Since 0.11 it says so only if that cuts something;
+  before, also when the log ends there already (the line that says "no effect" takes the one before it back).
+- `high-watermark`: a follower goes by its own high watermark (KIP-101 speaks of nothing else), or the high watermark
+  with which a replica was loaded, or, at TRACE, each step of it.
+- `epoch-request`: what the leader answered when asked where an epoch ends, and what the follower made of it.
+- `become-leader`, `become-follower`: from the state change log; with the log end offset from where releases print it.
+- `shrink-isr`, `expand-isr`: the leader's view. From 2.7 on, an ISR that grows is only told of when it has grown.
+- `recovery`: a start without the marker of a clean stop, and what was cut from a torn end.
+- `unclean-election`: the controller elected a replica outside the ISR. From 1.1 to 3.x with ZooKeeper nothing says so;
+  the partition's states do.
+- `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
+
+Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
+everything else that happened.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,116 +39,223 @@ if TYPE_CHECKING:
     from harness.rundir import RunDir
     from harness.timeline import Timeline
 
-STAMP: Final = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{1,9})Z (.*)$", re.DOTALL)
-PARTITION: Final = r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)"
-OLD_PARTITION: Final = r"\[(?P<topic>[A-Za-z0-9._-]+),(?P<partition>\d+)\]"
+SAME_NS: Final = 1_000_000_000
+"""Two lines this close that tell the same of the same partition tell it once."""
 
-PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
+_STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z (.*)", re.DOTALL)
+_TP: Final = r"(?:\[(?P<topic>[\w.-]+),(?P<partition>\d+)\]|(?P<topic2>[\w.-]+)-(?P<partition2>\d+))"
+_LOG: Final = rf"\[(?:Unified)?Log(?:Loader)? partition={_TP}[,\]][^\]]*\] "
+_HW: Final = r"(?P<offset>-?\d+)"
+
+_PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (event, re.compile(pattern))
     for event, pattern in (
-        ("truncate", rf"Truncating log {PARTITION} to offset (?P<offset>\d+)"),
+        # The log truncates: up to 0.11, and from 1.0 on.
+        ("truncate", rf"Truncating log {_TP} to offset {_HW}"),
+        ("truncate", rf"{_LOG}?Truncating to offset {_HW}"),
+        ("truncate", rf"Truncate fully and reset fetch offset for partition {_TP} from \d+ to .* start offset {_HW}"),
+        # A follower goes by its high watermark: KIP-101's fallback, 2.0's warning, pinned protocols, missing epochs.
+        ("high-watermark", rf"Truncating partition {_TP} to local high watermark {_HW}"),
+        ("high-watermark", rf"Truncating partition {_TP} with .* due to local high watermark {_HW}"),
+        ("high-watermark", rf"unknown offset in {_TP}\. High watermark {_HW} will be used for truncation"),
+        ("high-watermark", rf"Truncating {_TP} to offset {_HW} below high watermark"),
+        ("high-watermark", rf"Log loaded for partition {_TP} with initial high watermark {_HW}"),
+        ("high-watermark", rf"\[Partition {_TP} broker=.*High watermark updated (?:from .* )?to \D*{_HW}"),
+        ("high-watermark", rf"High watermark for partition {_TP} updated to \D*{_HW}"),
+        # Where an epoch ends: 0.11 to 1.x, 2.x, and truncation on fetch since 2.7.
+        ("epoch-request", rf"leader replied with an offset {_HW} >= the follower's log end offset \d+ in {_TP}"),
+        ("epoch-request", rf"unknown offset in {_TP}\. The initial fetch offset {_HW} will be used for truncation"),
+        ("epoch-request", rf"unknown to the replica for {_TP}\. Will truncate to {_HW}"),
+        ("epoch-request", rf"tracked epochs for {_TP}\. The leader's offset only {_HW} will be used"),
+        ("epoch-request", rf"Truncating partition {_TP} with \w+\(offset={_HW}.* due to leader epoch and offset"),
+        # Leadership: a line of its own with the log end offset (0.11 to 2.3 for leaders, 2.4 on for both), or the
+        # state change log.
+        ("become-leader", rf"(?:^|\] |: ){_TP} starts at Leader Epoch (?P<epoch>\d+) from offset {_HW}"),
+        ("become-leader", rf"Leader {_TP} .*?starts at leader epoch (?P<epoch>\d+) from offset {_HW}"),
+        ("become-follower", rf"Follower {_TP} .*?starts at leader epoch (?P<epoch>\d+) from offset {_HW}"),
+        ("become-leader", rf"ompleted LeaderAndIsr request .* for the become-leader transition for partition {_TP}"),
         (
-            "truncate",
-            rf"\[(?:Unified)?Log partition={PARTITION}, dir=[^\]]*\] Truncating to (?:offset )?(?P<offset>\d+)",
+            "become-follower",
+            rf"ompleted LeaderAndIsr request .* for the become-follower transition for partition {_TP}",
         ),
-        ("truncate", rf"Truncating partition {PARTITION} with TruncationState\(offset=(?P<offset>\d+)"),
-        ("truncate", rf"Truncating partition {PARTITION} to local high watermark (?P<offset>\d+)"),
-        ("truncate", rf"Truncating {PARTITION} to (?:offset )?(?P<offset>\d+)"),
-        ("epoch-request", rf"leader replied with an offset (?P<offset>\d+).*{PARTITION}"),
-        ("become-leader", rf"Leader {PARTITION}[ ,].*starts at leader epoch \d+ from offset (?P<offset>\d+)"),
-        ("become-leader", rf"{PARTITION} starts at Leader Epoch \d+ from offset (?P<offset>\d+)"),
-        ("become-follower", rf"Follower {PARTITION} starts at leader epoch \d+ from offset (?P<offset>\d+)"),
-        ("become-leader", rf"making broker leader for partition {OLD_PARTITION}"),
-        ("become-follower", rf"making broker follower for partition {OLD_PARTITION}"),
-        ("shrink-isr", rf"\[?Partition \[?{PARTITION}.*Shrinking ISR"),
-        ("shrink-isr", rf"Shrinking ISR for partition {OLD_PARTITION}"),
-        ("shrink-isr", rf"Shrinking ISR for partition {PARTITION}"),
-        ("expand-isr", rf"\[?Partition \[?{PARTITION}.*Expanding ISR"),
-        ("expand-isr", rf"Expanding ISR for partition {OLD_PARTITION}"),
-        ("expand-isr", rf"Expanding ISR for partition {PARTITION}"),
-        ("unclean-election", rf"UNCLEAN partition change for {PARTITION}"),
-        ("unclean-election", rf"No broker in ISR is alive for {OLD_PARTITION}"),
-        ("unclean-election", rf"[Uu]nclean leader election.*{PARTITION}"),
-        ("fatal", r"Exiting because log truncation is not allowed for"),
+        # In-sync replicas: in the message's own words up to 0.10, later only in the prefix.
+        ("shrink-isr", rf"Shrinking ISR for partition {_TP} from"),
+        ("expand-isr", rf"Expanding ISR for partition {_TP} from"),
+        ("shrink-isr", rf"\[?Partition {_TP} (?:on broker|broker=).*Shrinking ISR from"),
+        ("expand-isr", rf"\[?Partition {_TP} (?:on broker|broker=).*Expanding ISR from"),
+        ("isr-updated", rf"\[Partition {_TP} broker=.*ISR updated to (?P<isr>\d+(?:,\d+)*) "),
+        ("unclean-election", rf"No broker in ISR is alive for {_TP}\. Elect leader"),
+        ("unclean-election", rf"UNCLEAN partition change for {_TP} "),
+        ("recovery", rf"{_LOG}Recovering unflushed segment {_HW}"),
+        ("recovery", rf"Recovering unflushed segment {_HW} in log {_TP}"),
+        ("recovery", rf"{_LOG}Corruption found in segment .*truncating to offset {_HW}"),
+        ("recovery", rf"Corruption found in segment .* of log {_TP}, truncating to offset {_HW}"),
+        ("recovery", r"ecover.* since no clean shutdown file was found"),
+        ("fatal", rf"log truncation is not allowed for (?:topic|partition) {_TP}.*latest offset {_HW} is less than"),
+        ("fatal", r"log truncation is not allowed for"),
         ("fatal", r"A broker is already registered on the path"),
-        ("fatal", r"Fatal error during KafkaServer startup|Encountered fatal fault|OutOfMemoryError"),
-        ("recovery", r"Recovering unflushed segment (?P<offset>\d+)"),
+        ("fatal", r"Fatal error during \w+ startup|Encountered fatal fault|java\.lang\.OutOfMemoryError"),
+        # Not events, but needed to understand them.
+        ("no-effect", rf"Truncating {_TP} to {_HW} has no effect"),
+        ("request", rf"eceived LeaderAndIsr request .*[lL]eaderEpoch[=:](?P<epoch>\d+).* for partition {_TP}"),
     )
+)
+# Every pattern needs one of these words; most lines, above all at TRACE, have none.
+_TELLING: Final = re.compile(
+    r"Truncat|ISR (?:from|for|updated|is alive)|starts at|LeaderAndIsr request|UNCLEAN|leader replied|igh watermark"
+    r"|ecover|Corruption|not allowed for|already registered|atal |OutOfMemory"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEvent:
-    """One telling line. `wall_ns` is Docker's stamp; topic, partition and offset where the line names them."""
+    """One telling line. `wall_ns` is Docker's stamp; topic, partition, offset and leader epoch where it names them."""
 
     node: str
     wall_ns: int
     event: str
-    topic: str | None
-    partition: int | None
-    offset: int | None
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    leader_epoch: int | None = None
     line: str
 
 
 def parse_stamp(line: str) -> tuple[int, str] | None:
     """Wall nanoseconds and the rest of a line that Docker stamped; None for any other line."""
-    found = STAMP.match(line)
+    found = _STAMP.match(line)
     if found is None:
         return None
-    seconds = int(datetime.fromisoformat(found.group(1)).replace(tzinfo=UTC).timestamp())
-    return seconds * 1_000_000_000 + int(found.group(2).ljust(9, "0")), found.group(3)
+    try:
+        seconds = int(datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+    return seconds * 1_000_000_000 + int((found[2] or "0").ljust(9, "0")), found[3]
 
 
 def recognise(text: str) -> tuple[str, Mapping[str, Any]] | None:
-    """The event that a log message tells of, and what it names; None for the many that tell of none."""
-    for event, pattern in PATTERNS:
+    """What a log message tells of, and what it names; None for the many that tell of nothing."""
+    if _TELLING.search(text) is None:
+        return None
+    for event, pattern in _PATTERNS:
         found = pattern.search(text)
         if found is not None:
             return event, found.groupdict()
     return None
 
 
-def parse(path: Path, node: str) -> Iterator[LogEvent]:
-    """The telling lines of one node's log file, in order. Bytes that are no text are replaced, never fatal."""
-    with path.open(errors="replace") as file:
-        for raw in file:
-            stamped = parse_stamp(raw.rstrip("\n"))
-            if stamped is None:
-                continue
-            wall_ns, text = stamped
-            found = recognise(text)
-            if found is None:
-                continue
-            event, named = found
-            yield LogEvent(
-                node=node,
-                wall_ns=wall_ns,
-                event=event,
-                topic=named.get("topic"),
-                partition=_number(named.get("partition")),
-                offset=_number(named.get("offset")),
-                line=text,
-            )
+class Reader:
+    """Reads the lines of one node, in order: some lines only make sense with the one before."""
+
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._held: LogEvent | None = None
+        """A truncation that the next line may take back."""
+        self._epochs: dict[tuple[str | None, int | None], int] = {}
+        """The leader epoch that each partition was last told by the controller."""
+        self._shrunk: dict[tuple[str | None, int | None], int] = {}
+        """When each partition's ISR was last about to shrink."""
+        self._became: dict[tuple[str, str | None, int | None], LogEvent] = {}
+
+    def read(self, raw: str) -> Iterator[LogEvent]:
+        """The events that are certain after this line."""
+        stamped = parse_stamp(raw)
+        found = None if stamped is None else recognise(stamped[1])
+        if stamped is None or found is None:
+            return
+        kind, named = found
+        wall_ns, text = stamped
+        event = LogEvent(
+            node=self._node,
+            wall_ns=wall_ns,
+            event=kind,
+            topic=named.get("topic") or named.get("topic2"),
+            partition=_number(named.get("partition") or named.get("partition2")),
+            offset=_number(named.get("offset")),
+            leader_epoch=_number(named.get("epoch")),
+            line=text,
+        )
+        if kind == "no-effect":
+            held = self._held
+            if held is not None and (held.topic, held.partition, held.offset) == _where(event):
+                self._held = None
+            return
+        yield from self.rest()
+        if kind == "truncate":
+            self._held = event
+        else:
+            yield from self._understand(event)
+
+    def rest(self) -> Iterator[LogEvent]:
+        """What was held back; at the end of the file everything is certain."""
+        held, self._held = self._held, None
+        if held is not None:
+            yield held
+
+    def _understand(self, event: LogEvent) -> Iterator[LogEvent]:
+        key = (event.topic, event.partition)
+        if event.event == "request":
+            if event.leader_epoch is not None:
+                self._epochs[key] = event.leader_epoch
+            return
+        if event.event == "isr-updated":
+            if event.wall_ns - self._shrunk.pop(key, -SAME_NS) >= SAME_NS:
+                yield replace(event, event="expand-isr")
+            return
+        if event.event == "shrink-isr":
+            self._shrunk[key] = event.wall_ns
+        if event.event in ("become-leader", "become-follower"):
+            if event.leader_epoch is None:
+                event = replace(event, leader_epoch=self._epochs.get(key))
+            before = self._became.get((event.event, *key))
+            self._became[event.event, *key] = event
+            if before is not None and before.offset is not None and event.offset is None:
+                same = event.leader_epoch in (None, before.leader_epoch)
+                if same and event.wall_ns - before.wall_ns < SAME_NS:
+                    return
+        yield event
+
+
+def _where(event: LogEvent) -> tuple[str | None, int | None, int | None]:
+    return event.topic, event.partition, event.offset
 
 
 def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
+def parse_lines(lines: Iterable[str], node: str) -> Iterator[LogEvent]:
+    """The telling lines among those of one node, in order."""
+    reader = Reader(node)
+    for line in lines:
+        yield from reader.read(line.rstrip("\n"))
+    yield from reader.rest()
+
+
+def parse(path: Path, node: str) -> Iterator[LogEvent]:
+    """The telling lines of one node's log file, in order. Bytes that are no text are replaced, never fatal."""
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        yield from parse_lines(file, node)
+
+
 def collect(containers: Mapping[str, Any], run_dir: RunDir) -> None:
-    """Write what every node printed into the run directory; a container that is gone leaves a line saying so."""
+    """Write what every node printed, dead or alive, into the run directory, as it comes and however much it is.
+
+    A container that is gone leaves a line saying so.
+    """
     run_dir.logs.mkdir(parents=True, exist_ok=True)
     for node, container in containers.items():
-        try:
-            content = container.logs(timestamps=True)
-        except APIError as error:
-            content = f"(the engine has no log of {node}: {error.explanation})\n".encode()
-        run_dir.log(node).write_bytes(content)
+        with run_dir.log(node).open("wb") as file:
+            try:
+                for chunk in container.logs(stream=True, follow=False, timestamps=True):
+                    file.write(chunk)
+            except APIError as error:
+                file.write(f"(the engine has no log of {node}: {error.explanation or error})\n".encode())
 
 
 def append_to(timeline: Timeline, run_dir: RunDir, *, wall_to_monotonic_ns: int) -> None:
-    """Add the telling lines of every broker to the timeline; `wall_to_monotonic_ns` is what to add to a wall time."""
-    for path in sorted(run_dir.logs.glob("broker-*.log")):
+    """Add the telling lines of every node to the timeline; `wall_to_monotonic_ns` is what to add to a wall time."""
+    for path in sorted(run_dir.logs.glob("*.log")):
         for event in parse(path, path.stem):
             timeline.append(
                 "broker-log",
@@ -142,5 +267,6 @@ def append_to(timeline: Timeline, run_dir: RunDir, *, wall_to_monotonic_ns: int)
                 topic=event.topic,
                 partition=event.partition,
                 offset=event.offset,
+                leader_epoch=event.leader_epoch,
                 line=event.line,
             )
