@@ -81,7 +81,6 @@ def test_the_image_of_a_real_metadata_log():
     assert not before.brokers[1].fenced
 
 
-@pytest.mark.skipif("0.8.2.2" not in VERSIONS, reason="no files of 0.8.2.2 yet")
 def test_kafkas_odd_lz4_framing_is_in_the_files_of_old_brokers():
     """If it were not, the tests above would not show that it is read."""
     data = (DATA / "0.8.2.2" / "lz4-client-0" / "00000000000000000000.log").read_bytes()
