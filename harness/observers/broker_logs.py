@@ -45,65 +45,79 @@ SAME_NS: Final = 1_000_000_000
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z (.*)", re.DOTALL)
 _TP: Final = r"(?:\[(?P<topic>[\w.-]+),(?P<partition>\d+)\]|(?P<topic2>[\w.-]+)-(?P<partition2>\d+))"
 _LOG: Final = rf"\[(?:Unified)?Log(?:Loader)? partition={_TP}[,\]][^\]]*\] "
-_HW: Final = r"(?P<offset>-?\d+)"
+_PARTITION: Final = rf"\[?Partition {_TP} (?:on broker \d+: |broker=\d+\] )"
+_N: Final = r"(?P<offset>-?\d+)"
+_EPOCH: Final = r"(?P<epoch>\d+)"
 
-_PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
-    (event, re.compile(pattern))
-    for event, pattern in (
+_Pattern = tuple[str, str, re.Pattern[str]]
+
+
+def _pattern(event: str, words: str, pattern: str) -> _Pattern:
+    """What a line means that matches `pattern`; `words` are in every such line, and are looked for first: most lines,
+    above all at TRACE, have none of them.
+    """
+    return event, words, re.compile(pattern)
+
+
+_PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
+    _pattern(*row)
+    for row in (
         # The log truncates: up to 0.11, and from 1.0 on.
-        ("truncate", rf"Truncating log {_TP} to offset {_HW}"),
-        ("truncate", rf"{_LOG}?Truncating to offset {_HW}"),
-        ("truncate", rf"Truncate fully and reset fetch offset for partition {_TP} from \d+ to .* start offset {_HW}"),
+        ("truncate", "Truncating log ", rf"Truncating log {_TP} to offset {_N}"),
+        ("truncate", "] Truncating to offset ", rf"{_LOG}Truncating to offset {_N}"),
+        ("truncate", "Truncate fully and reset", rf"offset for partition {_TP} from \d+ to .* start offset {_N}"),
         # A follower goes by its high watermark: KIP-101's fallback, 2.0's warning, pinned protocols, missing epochs.
-        ("high-watermark", rf"Truncating partition {_TP} to local high watermark {_HW}"),
-        ("high-watermark", rf"Truncating partition {_TP} with .* due to local high watermark {_HW}"),
-        ("high-watermark", rf"unknown offset in {_TP}\. High watermark {_HW} will be used for truncation"),
-        ("high-watermark", rf"Truncating {_TP} to offset {_HW} below high watermark"),
-        ("high-watermark", rf"Log loaded for partition {_TP} with initial high watermark {_HW}"),
-        ("high-watermark", rf"\[Partition {_TP} broker=.*High watermark updated (?:from .* )?to \D*{_HW}"),
-        ("high-watermark", rf"High watermark for partition {_TP} updated to \D*{_HW}"),
+        ("high-watermark", " to local high watermark ", rf"Truncating partition {_TP} to local high watermark {_N}"),
+        ("high-watermark", " due to local high watermark ", rf"Truncating partition {_TP} with .* watermark {_N}"),
+        ("high-watermark", " will be used for truncation", rf"unknown offset in {_TP}\. High watermark {_N} will"),
+        ("high-watermark", " below high watermark", rf"Truncating {_TP} to offset {_N} below high watermark"),
+        ("high-watermark", "Log loaded for partition ", rf"partition {_TP} with initial high watermark {_N}"),
+        ("high-watermark", "High watermark updated ", rf"{_PARTITION}High watermark updated (?:from .* )?to \D*{_N}"),
+        ("high-watermark", "High watermark for partition ", rf"for partition {_TP} updated to \D*{_N}"),
         # Where an epoch ends: 0.11 to 1.x, 2.x, and truncation on fetch since 2.7.
-        ("epoch-request", rf"leader replied with an offset {_HW} >= the follower's log end offset \d+ in {_TP}"),
-        ("epoch-request", rf"unknown offset in {_TP}\. The initial fetch offset {_HW} will be used for truncation"),
-        ("epoch-request", rf"unknown to the replica for {_TP}\. Will truncate to {_HW}"),
-        ("epoch-request", rf"tracked epochs for {_TP}\. The leader's offset only {_HW} will be used"),
-        ("epoch-request", rf"Truncating partition {_TP} with \w+\(offset={_HW}.* due to leader epoch and offset"),
+        ("epoch-request", "leader replied with an offset ", rf"an offset {_N} >= the follower's .* \d+ in {_TP}"),
+        ("epoch-request", "The initial fetch offset ", rf"unknown offset in {_TP}\. The initial fetch offset {_N}"),
+        ("epoch-request", "unknown to the replica for ", rf"to the replica for {_TP}\. Will truncate to {_N}"),
+        ("epoch-request", "tracked epochs for ", rf"tracked epochs for {_TP}\. The leader's offset only {_N}"),
+        ("epoch-request", " due to leader epoch and offset ", rf"Truncating partition {_TP} with \w+\(offset={_N}"),
         # Leadership: a line of its own with the log end offset (0.11 to 2.3 for leaders, 2.4 on for both), or the
         # state change log.
-        ("become-leader", rf"(?:^|\] |: ){_TP} starts at Leader Epoch (?P<epoch>\d+) from offset {_HW}"),
-        ("become-leader", rf"Leader {_TP} .*?starts at leader epoch (?P<epoch>\d+) from offset {_HW}"),
-        ("become-follower", rf"Follower {_TP} .*?starts at leader epoch (?P<epoch>\d+) from offset {_HW}"),
-        ("become-leader", rf"ompleted LeaderAndIsr request .* for the become-leader transition for partition {_TP}"),
+        (
+            "become-leader",
+            " starts at Leader Epoch ",
+            rf"(?:^|[\]:] ){_TP} starts at Leader Epoch {_EPOCH} from offset {_N}",
+        ),
+        ("become-leader", " starts at leader epoch ", rf"Leader {_TP} .*?at leader epoch {_EPOCH} from offset {_N}"),
         (
             "become-follower",
-            rf"ompleted LeaderAndIsr request .* for the become-follower transition for partition {_TP}",
+            " starts at leader epoch ",
+            rf"Follower {_TP} .*?at leader epoch {_EPOCH} from offset {_N}",
         ),
+        ("become-leader", "become-leader transition", rf"ompleted LeaderAndIsr .* transition for partition {_TP}"),
+        ("become-follower", "become-follower transition", rf"ompleted LeaderAndIsr .* transition for partition {_TP}"),
         # In-sync replicas: in the message's own words up to 0.10, later only in the prefix.
-        ("shrink-isr", rf"Shrinking ISR for partition {_TP} from"),
-        ("expand-isr", rf"Expanding ISR for partition {_TP} from"),
-        ("shrink-isr", rf"\[?Partition {_TP} (?:on broker|broker=).*Shrinking ISR from"),
-        ("expand-isr", rf"\[?Partition {_TP} (?:on broker|broker=).*Expanding ISR from"),
-        ("isr-updated", rf"\[Partition {_TP} broker=.*ISR updated to (?P<isr>\d+(?:,\d+)*) "),
-        ("unclean-election", rf"No broker in ISR is alive for {_TP}\. Elect leader"),
-        ("unclean-election", rf"UNCLEAN partition change for {_TP} "),
-        ("recovery", rf"{_LOG}Recovering unflushed segment {_HW}"),
-        ("recovery", rf"Recovering unflushed segment {_HW} in log {_TP}"),
-        ("recovery", rf"{_LOG}Corruption found in segment .*truncating to offset {_HW}"),
-        ("recovery", rf"Corruption found in segment .* of log {_TP}, truncating to offset {_HW}"),
-        ("recovery", r"ecover.* since no clean shutdown file was found"),
-        ("fatal", rf"log truncation is not allowed for (?:topic|partition) {_TP}.*latest offset {_HW} is less than"),
-        ("fatal", r"log truncation is not allowed for"),
-        ("fatal", r"A broker is already registered on the path"),
-        ("fatal", r"Fatal error during \w+ startup|Encountered fatal fault|java\.lang\.OutOfMemoryError"),
+        ("shrink-isr", "Shrinking ISR for partition ", rf"Shrinking ISR for partition {_TP} from"),
+        ("expand-isr", "Expanding ISR for partition ", rf"Expanding ISR for partition {_TP} from"),
+        ("shrink-isr", "Shrinking ISR from ", rf"{_PARTITION}Shrinking ISR from"),
+        ("expand-isr", "Expanding ISR from ", rf"{_PARTITION}Expanding ISR from"),
+        ("isr-updated", "ISR updated to ", rf"{_PARTITION}ISR updated to \d"),
+        ("unclean-election", "No broker in ISR is alive for ", rf"No broker in ISR is alive for {_TP}\. Elect leader"),
+        ("unclean-election", "UNCLEAN partition change for ", rf"UNCLEAN partition change for {_TP} "),
+        ("recovery", "Recovering unflushed segment ", rf"{_LOG}Recovering unflushed segment {_N}"),
+        ("recovery", "Recovering unflushed segment ", rf"Recovering unflushed segment {_N} in log {_TP}"),
+        ("recovery", "Corruption found in segment ", rf"{_LOG}Corruption found in .*truncating to offset {_N}"),
+        ("recovery", "Corruption found in segment ", rf"segment .* of log {_TP}, truncating to offset {_N}"),
+        ("recovery", " since no clean shutdown file was found", r"ecover"),
+        ("fatal", "log truncation is not allowed for ", rf"for (?:topic|partition) {_TP}.* offset {_N} is less than"),
+        ("fatal", "log truncation is not allowed for ", r"not allowed"),
+        ("fatal", "A broker is already registered on the path", r"already"),
+        ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
+        ("fatal", "Encountered fatal fault", r"fatal"),
+        ("fatal", "java.lang.OutOfMemoryError", r"OutOfMemoryError"),
         # Not events, but needed to understand them.
-        ("no-effect", rf"Truncating {_TP} to {_HW} has no effect"),
-        ("request", rf"eceived LeaderAndIsr request .*[lL]eaderEpoch[=:](?P<epoch>\d+).* for partition {_TP}"),
+        ("no-effect", " has no effect as the largest offset", rf"Truncating {_TP} to {_N} has no effect"),
+        ("request", "eceived LeaderAndIsr request ", rf"[lL]eaderEpoch[=:]{_EPOCH}.* for partition {_TP}"),
     )
-)
-# Every pattern needs one of these words; most lines, above all at TRACE, have none.
-_TELLING: Final = re.compile(
-    r"Truncat|ISR (?:from|for|updated|is alive)|starts at|LeaderAndIsr request|UNCLEAN|leader replied|igh watermark"
-    r"|ecover|Corruption|not allowed for|already registered|atal |OutOfMemory"
 )
 
 
@@ -135,12 +149,11 @@ def parse_stamp(line: str) -> tuple[int, str] | None:
 
 def recognise(text: str) -> tuple[str, Mapping[str, Any]] | None:
     """What a log message tells of, and what it names; None for the many that tell of nothing."""
-    if _TELLING.search(text) is None:
-        return None
-    for event, pattern in _PATTERNS:
-        found = pattern.search(text)
-        if found is not None:
-            return event, found.groupdict()
+    for event, words, pattern in _PATTERNS:
+        if words in text:
+            found = pattern.search(text)
+            if found is not None:
+                return event, found.groupdict()
     return None
 
 
@@ -159,9 +172,9 @@ class Reader:
 
     def read(self, raw: str) -> Iterator[LogEvent]:
         """The events that are certain after this line."""
-        stamped = parse_stamp(raw)
-        found = None if stamped is None else recognise(stamped[1])
-        if stamped is None or found is None:
+        found = recognise(raw)
+        stamped = None if found is None else parse_stamp(raw)
+        if found is None or stamped is None:
             return
         kind, named = found
         wall_ns, text = stamped

@@ -191,17 +191,17 @@ class StateKeeper:
     def begin_blind(self, reason: str, *, since_ns: int | None = None) -> None:
         """From `since_ns` on (monotonic; default now) changes may have been missed."""
         if not self._blind:
-            self._blind = True
             wall_ns = None if since_ns is None else time.time_ns() - (time.monotonic_ns() - since_ns)
             self._timeline.append(
                 self._source, "blind", phase="begin", reason=reason, monotonic_ns=since_ns, wall_ns=wall_ns
             )
+            self._blind = True
 
     def end_blind(self, reason: str) -> None:
         """Everything watched has been read again."""
         if self._blind:
-            self._blind = False
             self._timeline.append(self._source, "blind", phase="end", reason=reason)
+            self._blind = False
 
 
 def node_name(controllers: frozenset[int] = frozenset()) -> Callable[[int], str]:
