@@ -451,6 +451,20 @@ class Run:
             FILE_LIMIT_S,
         )
 
+    def wait_checkpoint_written(self, target: Target) -> None:
+        """Wait until a broker has just written its high watermarks to disk.
+
+        It does so at a fixed interval, so what follows has most of that interval before the next time.
+        """
+        path = self.cluster.data / target.node.name / "kafka" / "replication-offset-checkpoint"
+        written = path.stat().st_mtime_ns
+        self.wait_files(
+            f"{target.node.name} has just checkpointed its high watermarks",
+            lambda: path.stat().st_mtime_ns != written,
+            lambda: f"last written at {written}",
+            FILE_LIMIT_S,
+        )
+
     def wait_log_end(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:
         """Wait until these replicas' logs end at this offset on disk."""
         self.wait_files(

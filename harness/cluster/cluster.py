@@ -44,7 +44,7 @@ STEADY: Final[Mapping[str, str]] = {
     "auto.create.topics.enable": "false",
     # A follower's high watermark shows in its checkpoint soon after it knows it, so that steps can wait for
     # it.
-    "replica.high.watermark.checkpoint.interval.ms": "200",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
     # A broker that talks to a dead one must give up sooner than the sequence takes.
     "controller.socket.timeout.ms": "1500",
 }
