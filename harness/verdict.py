@@ -428,7 +428,7 @@ def judge(
 
     version = run.get("version", "")
     contradictions = [
-        f"{finding.get('anomaly')}: {finding.get('summary') or 'seen'}; nothing documents this for {version}"
+        f"{named_summary(finding)}; nothing documents this for {version}"
         for finding, excuse in excuses
         if excuse is None
     ]
@@ -461,6 +461,12 @@ def judge(
         run=run.get("run", ""),
         seconds=_seconds(run, findings),
     )
+
+
+def named_summary(finding: Facts) -> str:
+    """A finding in one line that begins with the anomaly's name."""
+    name, summary = str(finding.get("anomaly")), str(finding.get("summary") or "seen")
+    return summary if summary.startswith(name) else f"{name}: {summary}"
 
 
 def _seconds(run: Facts, findings: Facts | None) -> float:

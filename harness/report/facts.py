@@ -293,7 +293,7 @@ def partition_intervals(events: Iterable[Event], end_ns: int) -> dict[TopicParti
     """What held for each partition between the cluster's statements about it; equal statements in a row are one."""
     stated: dict[TopicPartition, list[Event]] = {}
     for event in events:
-        if event["kind"] == "partition" and event.get("topic") is not None:
+        if event["kind"] == "partition" and isinstance(event.get("partition"), int) and event.get("topic") is not None:
             history = stated.setdefault((str(event["topic"]), int(event["partition"])), [])
             if not history or _state(history[-1]) != _state(event):
                 history.append(event)
@@ -467,6 +467,33 @@ def log_lines(events: Iterable[Event]) -> tuple[LogLine, ...]:
     )
 
 
+def _mappings(value: object) -> list[dict[str, Any]]:
+    """The mappings in a list that may hold anything, each without its empty values."""
+    entries = value if isinstance(value, list) else []
+    return [{k: v for k, v in entry.items() if v is not None} for entry in entries if isinstance(entry, dict)]
+
+
+def _topics(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    topics = _mappings(run.get("topics"))
+    for topic in topics:
+        partitions = topic.get("partitions")
+        every = partitions.items() if isinstance(partitions, dict) else ()
+        topic["partitions"] = {number: list(brokers) for number, brokers in every if isinstance(brokers, list)}
+    return topics
+
+
+def _ends(nodes: object) -> dict[str, dict[str, dict[str, int]]]:
+    """LEO and HW by node and partition; what is no number is left out, as if the file had not been readable."""
+    result: dict[str, dict[str, dict[str, int]]] = {}
+    for node, partitions in (nodes if isinstance(nodes, dict) else {}).items():
+        result[node] = {
+            where: {name: offset for name, offset in ends.items() if isinstance(offset, int)}
+            for where, ends in (partitions if isinstance(partitions, dict) else {}).items()
+            if isinstance(ends, dict)
+        }
+    return result
+
+
 def gather(
     run_dir: RunDir,
     run: Mapping[str, Any],
@@ -482,7 +509,8 @@ def gather(
     end_ns = max(own, default=begin_ns)
     faults = faults_of(events)
     processes = process_intervals(events, end_ns)
-    assigned = {f"broker-{b}" for t in run.get("topics") or () for p in (t.get("partitions") or {}).values() for b in p}
+    run = dict(run) | {"topics": _topics(run), "processes": _mappings(run.get("processes"))}
+    assigned = {f"broker-{b}" for t in run["topics"] for brokers in t["partitions"].values() for b in brokers}
     return RunFacts(
         run_dir=run_dir,
         run=run,
@@ -501,7 +529,7 @@ def gather(
         sends=sends_of(events),
         faults=faults,
         moments=tuple(
-            Moment(name=str(e.get("name")), at_ns=e["monotonic_ns"], nodes=e.get("nodes") or {})
+            Moment(name=str(e.get("name")), at_ns=e["monotonic_ns"], nodes=_ends(e.get("nodes")))
             for e in events
             if e["kind"] == "moment"
         ),

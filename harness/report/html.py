@@ -13,11 +13,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-from jinja2 import ChainableUndefined, Environment, FileSystemLoader, select_autoescape
+from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_context, select_autoescape
 from markupsafe import Markup
 
 from harness.report import cells, story, timeline_svg
@@ -30,7 +31,9 @@ CLOSE_UP_SHARE: Final = 0.3
 """A close-up is drawn if the decisive time is less than this share of the whole."""
 
 
-def _environment(at: Callable[[int | None], str]) -> Environment:
+@cache
+def _environment() -> Environment:
+    """Made once, so that a suite of hundreds of runs compiles each template once."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(default=True),
@@ -39,13 +42,13 @@ def _environment(at: Callable[[int | None], str]) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "at": at,
+        "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
         "proof": story.proof_text,
         "pairs": lambda value: (
             ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, Mapping) else value
         ),
         "columns": lambda rows: list(dict.fromkeys(name for row in rows for name in row)),
-        "evidence": lambda value, name: evidence_text(value, name, at),
+        "evidence": pass_context(lambda context, value, name: evidence_text(value, name, clock(context["facts"]))),
     }
     return environment
 
@@ -146,10 +149,16 @@ def render_run(facts: RunFacts) -> str:
     """The report of one run; pure but for the list of files in its directory."""
     told, more = story.stories(facts)
     window = decisive_window(facts, told)
+    if not told and facts.faults:
+        told = [story.course(facts, *where) for where in timeline_svg.chosen_partitions(facts)]
     drawable = bool(facts.processes or facts.partitions)
-    phases = [(str(name), float(seconds)) for name, seconds in (facts.run.get("phases") or {}).items()]
+    phases = [
+        (str(name), float(seconds))
+        for name, seconds in (facts.run.get("phases") or {}).items()
+        if isinstance(seconds, int | float)
+    ]
     return (
-        _environment(clock(facts))
+        _environment()
         .get_template("run.html.j2")
         .render(
             style=_style(),
@@ -200,7 +209,8 @@ def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
     phases: dict[str, list[float]] = {}
     for run in facts:
         for name, seconds in (run.run.get("phases") or {}).items():
-            phases.setdefault(str(name), []).append(float(seconds))
+            if isinstance(seconds, int | float):
+                phases.setdefault(str(name), []).append(float(seconds))
         if run.verdict.seconds:
             phases.setdefault("to the verdict", []).append(run.verdict.seconds)
     # Insertion order is that of the phases; the total goes last.
@@ -241,7 +251,7 @@ def render_suite(
     counts = Counter(run.verdict.verdict for run in facts)
     unreadable = list(unreadable)
     return (
-        _environment(lambda at_ns: "")
+        _environment()
         .get_template("suite.html.j2")
         .render(
             style=_style(),

@@ -21,8 +21,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.report.facts import DOWN, FaultFact, LogLine, PartitionInterval, RunFacts, acks_text, broker_id
+from harness.verdict import consequence, named_summary
 
 MAX_STORIES: Final = 20
+MAX_SENDS: Final = 40
 # A broker writes a truncation to its log once or twice within this time (two classes, one act).
 SAME_ACT_NS: Final = 300_000_000
 
@@ -115,7 +117,9 @@ def _holders(row: Row) -> dict[str, dict[str, bool]]:
 
 def _replicas(row: Row) -> Mapping[str, Mapping[str, int | None]]:
     replicas = row.get("replicas")
-    return replicas if isinstance(replicas, Mapping) else {}
+    return (
+        {m: held for m, held in replicas.items() if isinstance(held, Mapping)} if isinstance(replicas, Mapping) else {}
+    )
 
 
 def _lost_story(facts: RunFacts, topic: str, partition: int, rows: Sequence[Row]) -> Story:
@@ -432,6 +436,69 @@ def _reads(facts: RunFacts, name: str, rows: Sequence[Row]) -> Iterator[StorySte
     )
 
 
+# Runs without a lost or diverged record
+
+
+def course(facts: RunFacts, topic: str, partition: int) -> Story:
+    """What happened to a partition, for runs that lost nothing: sends, copies, faults, elections, truncations."""
+    where = f"{topic}-{partition}"
+    steps: list[StoryStep] = []
+    sends = [send for send in facts.sends if (send.topic, send.partition) == (topic, partition)]
+    for send in sends[:MAX_SENDS]:
+        name = facts.record_name(send.producer, send.sequence)
+        ends = {"acked": f"is acknowledged at offset {send.offset}", "failed": f"is refused: {send.error}"}
+        ends["unknown"] = f"may or may not have been written: {send.error}"
+        steps.append(
+            StoryStep(
+                at_ns=send.done_ns or send.sent_ns,
+                kind="ack" if send.outcome == "acked" else "send",
+                actor=send.process,
+                text=f"{name}, sent with acks={send.acks}, {ends.get(send.outcome, 'gets no answer')}.",
+                source="client history",
+            )
+        )
+    for moment in facts.moments:
+        ends_text = _ends(moment.nodes, where, moment.nodes)
+        if ends_text:
+            steps.append(
+                StoryStep(
+                    at_ns=moment.at_ns,
+                    kind="disk",
+                    actor="replicas",
+                    text=f"On disk{ends_text}.",
+                    source=f"copies of the replicas' files, moment “{moment.label}”",
+                )
+            )
+    # Before the first record a truncation is a new follower's, of an empty log.
+    begin_ns = min((send.sent_ns for send in sends), default=facts.begin_ns)
+    steps += _faults(facts, topic, partition, begin_ns)
+    steps += _elections(facts, topic, partition, begin_ns)
+    steps += _registrations(facts, topic, partition, begin_ns)
+    for line, quotes in merged_truncations(
+        facts, topic, partition, min((s.done_ns or 0 for s in sends), default=begin_ns)
+    ):
+        steps.append(
+            StoryStep(
+                at_ns=line.at_ns,
+                kind="kept",
+                actor=line.node,
+                text=f"{line.node} truncates {where} to offset {line.offset}.",
+                source=f"log of {line.node}",
+                quotes=quotes,
+            )
+        )
+    return Story(
+        anomaly="",
+        title=f"What happened to {where}",
+        topic=topic,
+        partition=partition,
+        first_offset=None,
+        last_offset=None,
+        count=0,
+        steps=in_order(steps),
+    )
+
+
 # Diverged records
 
 
@@ -574,10 +641,12 @@ def _what_was_seen(facts: RunFacts) -> str:
             parts.append(
                 f"{join(brokers) or 'replicas'} hold different records at {finding.get('count')} offsets of {where}"
             )
-    named = ("lost-write", "replica-divergence")
-    for name in facts.verdict.seen:
-        if name not in named and not any(p.startswith(f"{name}: ") for p in facts.verdict.permitted):
-            parts.append("; ".join(f"{name}: {finding.get('summary') or 'seen'}" for finding in facts.found(name)))
+    every = (facts.findings or {}).get("findings") or ()
+    for finding in every:
+        name = finding.get("anomaly")
+        told = name in ("lost-write", "replica-divergence") or consequence(finding, every, facts.verdict.seen)
+        if not told and not any(p.startswith(f"{name}: ") for p in facts.verdict.permitted):
+            parts.append(named_summary(finding))
     return "; ".join(parts)
 
 

@@ -288,6 +288,8 @@ FAULT_VERB: Final = {"kill": "kill -9", "stop": "stop", "start": "start", "freez
 
 
 def _short(fault: FaultFact) -> str:
+    if fault.kind == "cut":
+        return fault.description.removeprefix("network ")
     verb = FAULT_VERB.get(fault.kind, fault.kind)
     return f"{verb} {fault.node}"
 
@@ -555,20 +557,10 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
-            drawing.front.append(
-                tag(
-                    "rect",
-                    title(f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s"),
-                    x=begin,
-                    y=y - 2,
-                    width=end - begin,
-                    height=18,
-                    fill=drawing.fill("cut"),
-                    stroke="var(--cut)",
-                    stroke_width=1,
-                    rx=2,
-                )
-            )
+            about = title(f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s")
+            band: dict[str, Any] = {"x": begin, "y": y - 3, "width": end - begin, "height": 20, "rx": 2}
+            pattern = tag("rect", fill=drawing.fill("cut"), stroke="var(--cut)", stroke_width=1, **band)
+            drawing.middle.append(tag("g", about + pattern))
             drawing.front.append(tag("rect", x=begin + 3, y=y + 1.5, width=22, height=11, fill="var(--surface)", rx=2))
             drawing.front.append(text(begin + 5, y + 10.5, "cut", class_="tiny"))
 
@@ -577,14 +569,14 @@ def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: 
     """A diamond where the cluster noticed that a broker is gone."""
     words = "fenced" if registration.value == "fenced" else "session over"
     width = text_width(words, 10) + 14
-    at_s = facts.at(registration.begin_ns)
-    return tag(
-        "g",
-        title(f"{at_s:.2f} s: the cluster takes {node} for dead ({registration.value})")
-        + tag("rect", x=x - 6, y=y + 1.5, width=width, height=11, fill="var(--surface)", rx=2)
-        + tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")
-        + text(x + 7, y + 10.5, words, class_="tiny"),
+    leftward = x + width - 6 > RIGHT
+    about = title(f"{facts.at(registration.begin_ns):.2f} s: the cluster takes {node} for dead ({registration.value})")
+    plate = tag(
+        "rect", x=x + 6 - width if leftward else x - 6, y=y + 1.5, width=width, height=11, fill="var(--surface)", rx=2
     )
+    diamond = tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")
+    label = text(x - 7 if leftward else x + 7, y + 10.5, words, class_="tiny", anchor="end" if leftward else None)
+    return tag("g", about + plate + diamond + label)
 
 
 def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:

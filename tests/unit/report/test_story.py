@@ -161,3 +161,27 @@ def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
     assert texts == ["broker-3 truncates t-0 to offset 3, and m3 with it.", "broker-3 truncates t-0 to offset 3."]
     svg = timeline_svg.render(facts.load(run_dir))
     assert (svg.count(">truncated to 3<"), svg.count(">truncate to 3<")) == (3, 1)
+
+
+def test_the_course_of_a_run_that_lost_nothing(tmp_path: Path) -> None:
+    course = story.course(facts.load(synthetic.double_failover_kept(tmp_path)), "t", 0)
+    assert [step.kind for step in course.steps[:4]] == ["ack"] * 4
+    texts = [step.text for step in course.steps]
+    assert "m3, sent with acks=all, is acknowledged at offset 3." in texts
+    assert any("broker-3 is elected leader of t-0 in epoch 2" in text for text in texts)
+    assert texts[-1].startswith("On disk: broker-1 LEO 5 HW 5")
+
+
+def test_a_reused_offset_is_no_headline_of_its_own(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    before = story.headline(facts.load(run_dir))
+    findings = json.loads(run_dir.findings.read_text())
+    values = [{"producer": 1, "sequence": 3}, {"producer": 1, "sequence": 4}]
+    evidence = [{"offset": 3, "values": values, "readers": values[1:]}]
+    reused = {"anomaly": "inconsistent-offsets", "topic": "t", "partition": 0, "count": 1, "evidence": evidence}
+    findings["findings"].append(reused)
+    run_dir.findings.write_text(json.dumps(findings))
+    assert story.headline(facts.load(run_dir)) == before
+    reused["evidence"] = [{"offset": 3, "values": values, "readers": values}]
+    run_dir.findings.write_text(json.dumps(findings))
+    assert "inconsistent-offsets: seen" in story.headline(facts.load(run_dir))
