@@ -263,22 +263,24 @@ def _faults(facts: RunFacts, topic: str, partition: int, since_ns: int) -> Itera
         )
 
 
-def election_text(facts: RunFacts, where: str, before: PartitionInterval, after: PartitionInterval) -> str:
-    """What a change of leader was: clean or unclean, of the living or the dead."""
+def election_text(
+    facts: RunFacts, where: str, before: PartitionInterval, after: PartitionInterval, last_isr: tuple[int, ...]
+) -> str:
+    """What a change of leader was: clean or unclean, of the living or the dead.
+
+    `last_isr` is the last ISR that was not empty: old controllers empty it when its last member dies.
+    """
     if after.leader < 0:
-        return f"{where} has no leader: of the ISR {ids(before.isr)} nobody is alive."
+        return f"{where} has no leader: of the ISR {ids(last_isr)} nobody is alive."
     if after.leader == before.leader:
         return f"broker-{after.leader} stays leader of {where}, in epoch {after.leader_epoch}, ISR {ids(after.isr)}."
-    in_isr = after.leader in before.isr
-    in_elr = after.leader in (before.elr or ())
-    kind = (
-        "a clean election, from the ISR"
-        if in_isr
-        else "from the eligible leader replicas"
-        if in_elr
-        else "an unclean election: it was not in the ISR"
-    )
-    text = f"broker-{after.leader} is elected leader of {where} in epoch {after.leader_epoch}: {kind} {ids(before.isr)}"
+    if after.leader in last_isr:
+        kind = "a clean election, from the ISR"
+    elif after.leader in (before.elr or ()):
+        kind = "from the eligible leader replicas beside the ISR"
+    else:
+        kind = "an unclean election, it was not in the ISR"
+    text = f"broker-{after.leader} is elected leader of {where} in epoch {after.leader_epoch}: {kind} {ids(last_isr)}"
     node = f"broker-{after.leader}"
     if facts.process_at(node, after.begin_ns) == DOWN:
         died = [i.begin_ns for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns <= after.begin_ns]
@@ -292,14 +294,16 @@ def _elections(facts: RunFacts, topic: str, partition: int, since_ns: int) -> It
     states = facts.partitions.get((topic, partition), ())
     where = f"{topic}-{partition}"
     witness = witness_of_metadata(facts)
+    last_isr: tuple[int, ...] = ()
     for before, after in itertools.pairwise(states):
+        last_isr = before.isr or last_isr
         if after.begin_ns < since_ns:
             continue
         election = (after.leader, after.leader_epoch) != (before.leader, before.leader_epoch)
         if election and after.leader == before.leader and after.isr != before.isr and facts.run.get("mode") == "kraft":
             election = False  # KRaft raises the leader epoch when an ISR shrinks (until 3.6), without any election
         if election:
-            text, kind = election_text(facts, where, before, after), "election"
+            text, kind = election_text(facts, where, before, after, last_isr), "election"
         else:
             joined, left = [b for b in after.isr if b not in before.isr], [b for b in before.isr if b not in after.isr]
             changes = [f"broker-{b} joins" for b in joined] + [f"broker-{b} leaves" for b in left]

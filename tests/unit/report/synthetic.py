@@ -353,7 +353,7 @@ def divergence(root: Path, *, seed: int = 1) -> RunDir:
     run.send(12.3, 2, 2)
     run.moment(14.0, "00-second-alone", broker_1=(2, 2), broker_2=(3, 3))
     run.kill(14.2, "broker-2", "replica of t-0")
-    run.partition(17.9, -1, 2, [2])
+    run.partition(17.9, -1, 2, [])
     run.start(18.4, "broker-1")
     run.partition(20.4, 1, 3, [1])
     run.send(20.6, 3, 2)

@@ -94,7 +94,7 @@ def test_the_story_of_a_divergence(tmp_path: Path) -> None:
     texts = [step.text for step in diverged.steps]
     assert texts[-1] == "At offset 2 broker-1 holds m3 and broker-2 holds m2; in-sync replicas: [1, 2]."
     assert "broker-2 truncates t-0 to offset 3 and so keeps what it has at offset 2." in texts
-    assert any("an unclean election: it was not in the ISR [2]" in text for text in texts)
+    assert any("an unclean election, it was not in the ISR [2]" in text for text in texts)
     assert any("t-0 has no leader" in text for text in texts)
 
 
