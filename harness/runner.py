@@ -217,8 +217,10 @@ def _bring_up(run: Run) -> None:
     brokers = list(cluster.brokers.values())
     first = brokers[0]
     if cluster.version.mode == "zookeeper":
-        cluster.start(cluster.coordinator, first)
+        # A broker that asks a ZooKeeper that is still starting is turned away, and may take its time to ask again.
+        cluster.start(cluster.coordinator)
         run.observer.start()
+        cluster.start(first)
         run.wait_state(
             f"{first.name} is the controller",
             lambda state: state.controller == plan.controller,
