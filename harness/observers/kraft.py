@@ -11,9 +11,10 @@ where their epochs do. A deposed controller's last records, which nobody else ha
 controller each record counts at once. A voter's log that is not there yet, or is cut short by a truncation, is simply
 short.
 
-The log is taken batch by batch, a batch being one decision of the controller: a snapshot never shows half of one. The
-leader epoch is not in a PartitionChangeRecord: it rises by one with every record that sets a leader
-(harness.formats.metadata_log counts it).
+The log is taken batch by batch: what the controller decided at once (a broker fenced, its partitions' leaders moved) is
+in one batch, and no snapshot shows the half of it. A batch may hold several decisions; where it changes the same
+partition or broker twice, each change gets its snapshot. The leader epoch is not in a PartitionChangeRecord: it rises
+by one with every record that sets a leader (harness.formats.metadata_log counts it).
 
 Snapshots (`<offset>-<epoch>.checkpoint`, every 20 MiB or hour) replace the log's beginning. An observer that has
 followed from the start needs none of them; one that begins later reads the newest, and the controller's name and epoch
@@ -25,7 +26,7 @@ from __future__ import annotations
 import os
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -232,6 +233,28 @@ def committed(tails: Collection[Tail]) -> tuple[Tail, int] | None:
     return best, end
 
 
+def steps(events: Sequence[MetadataEvent]) -> Iterator[Sequence[MetadataEvent]]:
+    """Parts of a batch, in order, none of which changes the same partition or broker twice."""
+    begin = 0
+    changed: set[object] = set()
+    for number, event in enumerate(events):
+        what = _subject(event)
+        if what is not None and what in changed:
+            yield events[begin:number]
+            begin, changed = number, set()
+        changed.add(what)
+    yield events[begin:]
+
+
+def _subject(event: MetadataEvent) -> object:
+    """The partition or broker that an event is about; None if it is about neither."""
+    if event.kind in ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"):
+        return event.fields["topic_id"], event.fields["partition_id"]
+    if event.kind in _TELLING:
+        return event.fields.get("broker_id", event.fields.get("id"))
+    return None
+
+
 def cluster_state(image: MetadataImage) -> ClusterState:
     """The shared form of a metadata image."""
     return ClusterState(
@@ -324,13 +347,19 @@ class KRaftObserver(StateKeeper):
         for decision in tail.decisions[tail.index_of(self._image.offset + 1) :]:
             if decision.last >= end:
                 break
-            before, self._epoch = self._image, decision.epoch
-            self._image = before.apply_all(decision.events)
-            kinds = {event.kind for event in decision.events}
-            also = _registrations(before, self._image, self._node_name)
-            if "CORRUPT" in kinds:
-                also.append(("note", {"text": f"a metadata record at offset {decision.first} could not be decoded"}))
-            self.publish(cluster_state(self._image) if kinds & _TELLING else self.state, also=also)
+            self._epoch = decision.epoch
+            for events in steps(decision.events):
+                self._apply(events)
+
+    def _apply(self, events: Sequence[MetadataEvent]) -> None:
+        before = self._image
+        self._image = before.apply_all(events)
+        kinds = {event.kind for event in events}
+        also = _registrations(before, self._image, self._node_name)
+        if "CORRUPT" in kinds:
+            offset = next(event.offset for event in events if event.kind == "CORRUPT")
+            also.append(("note", {"text": f"the metadata record at offset {offset} could not be decoded"}))
+        self.publish(cluster_state(self._image) if kinds & _TELLING else self.state, also=also)
 
     def _restart(self, tail: Tail, why: Change) -> None:
         """Take up the beginning of another log, or what a snapshot left of one."""

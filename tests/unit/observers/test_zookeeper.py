@@ -195,7 +195,7 @@ def test_start_returns_when_everything_was_seen_once(server: Server, observer: Z
     server.put("/brokers/topics/t/partitions/0/state", partition_state(1, [1]))
     observer.start()
     state = observer.state
-    assert (state.controller, state.controller_epoch, state.brokers) == (1, 2, {1})
+    assert (state.controller, state.controller_epoch, state.brokers) == (1, 2, frozenset({1}))
     assert state.partitions["t", 0].replicas == (1,)
 
 
