@@ -222,9 +222,8 @@ def _report(options: argparse.Namespace) -> int:
     runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
     judged = [run_dir for run_dir in runs if run_dir.verdict.exists()]
     if len(judged) < len(runs):
-        _say(
-            f"{len(runs) - len(judged)} of {len(runs)} runs have no verdict and are left out; `kafka-chaos check` judges them"
-        )
+        left_out = f"{len(runs) - len(judged)} of {len(runs)} runs"
+        _say(f"{left_out} have no verdict and are left out; `kafka-chaos check` judges them")
     if not judged:
         raise UsageError("none of these runs has a verdict; `kafka-chaos check` judges them")
     for run_dir in judged:
@@ -306,9 +305,8 @@ def _clean(options: argparse.Namespace) -> int:
     client = docker.connect()
     leftovers = docker.find_ours(client, only_abandoned=not options.all)
     removed = docker.remove(leftovers)
-    print(
-        f"removed {len(leftovers.containers)} containers, {len(leftovers.networks)} networks, {len(leftovers.volumes)} volumes"
-    )
+    counts = {"containers": leftovers.containers, "networks": leftovers.networks, "volumes": leftovers.volumes}
+    print("removed " + ", ".join(f"{len(things)} {kind}" for kind, things in counts.items()))
     for path in sorted(options.runs_dir.glob("**/run.json")):
         run_dir = RunDir(path.parent)
         try:

@@ -48,8 +48,6 @@ ZOOKEEPER: Final = Line("ZooKeeper", lambda version: version.mode == "zookeeper"
 KRAFT: Final = Line("KRaft", lambda version: version.mode == "kraft")
 
 LOST: Final = frozenset({"lost-write"})
-OFFSET_REUSED: Final = frozenset({"inconsistent-offsets"})
-"""The other side of a loss: the lost record's offset, of which its producer was told, is given to another record."""
 
 
 def one_of(*ids: str) -> Line:

@@ -19,7 +19,6 @@ from harness.scenario import (
     HIGH_WATERMARK_TRUNCATION,
     LEADER_EPOCHS,
     LOST,
-    OFFSET_REUSED,
     ClusterPlan,
     Documented,
     scenario,
@@ -41,7 +40,7 @@ from harness.scenario import (
         }
     ),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=OFFSET_REUSED | {"replica-divergence"}),
+        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=frozenset({"replica-divergence"})),
         Documented(on=LEADER_EPOCHS),
     ],
 )

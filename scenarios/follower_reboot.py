@@ -17,7 +17,6 @@ from harness.scenario import (
     EVERY_VERSION,
     HIGH_WATERMARK_TRUNCATION,
     LOST,
-    OFFSET_REUSED,
     ClusterPlan,
     Documented,
     Line,
@@ -50,7 +49,7 @@ TRAP = Line(
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=TRAP, required=LOST, allowed=OFFSET_REUSED | {"replica-divergence"}),
+        Documented(on=TRAP, required=LOST, allowed=frozenset({"replica-divergence"})),
         Documented(on=EVERY_VERSION),
     ],
 )

@@ -14,7 +14,6 @@ from harness.scenario import (
     HIGH_WATERMARK_TRUNCATION,
     LEADER_EPOCHS,
     LOST,
-    OFFSET_REUSED,
     ClusterPlan,
     Documented,
     TopicPlan,
@@ -40,8 +39,8 @@ from harness.scenario import (
     ),
     topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST | {"replica-divergence"}, allowed=OFFSET_REUSED),
-        Documented(on=LEADER_EPOCHS, required=LOST, allowed=OFFSET_REUSED),
+        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST | {"replica-divergence"}),
+        Documented(on=LEADER_EPOCHS, required=LOST),
     ],
 )
 def replica_divergence(run: Run) -> None:

@@ -85,9 +85,8 @@ class ZnodeAdmin(_Described):
         moves = 0
         while (holder := self._observer.state.controller) != broker:
             if time.monotonic() > deadline:
-                raise WaitTimeout(
-                    f"broker {broker} is not the controller after {PLACE_LIMIT_S:.0f} s and {moves} moves; it is {holder}"
-                )
+                after = f"after {PLACE_LIMIT_S:.0f} s and {moves} moves"
+                raise WaitTimeout(f"broker {broker} is not the controller {after}; it is {holder}")
             if holder is not None:
                 epoch = self._observer.state.controller_epoch
                 with suppress(NoNodeError):  # gone by itself meanwhile: then somebody is about to create it

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from harness.cluster import jars
+from harness.cluster.docker import connect
 from harness.errors import HarnessError, unknown_name
 
 if TYPE_CHECKING:
@@ -42,39 +45,28 @@ def validate(version: Version, settings: Mapping[str, str]) -> None:
             raise unknown_name(f"broker setting of {version.kafka}", name, names)
 
 
-def names_in(text: str, source: str) -> list[str]:
-    """Setting names in what a broker's code printed: HTML of its ConfigDef, or the strings of its class file
-    before 0.9.
-    """
-    if source == "html":
-        found = set(
-            re.findall(r"<td>([a-z0-9._]+)</td>|id=\"brokerconfigs_([a-z0-9._]+)\"|<a id=\"([a-z0-9._]+)\"", text)
-        )
-        names = {name for group in found for name in group if name}
-    else:
-        names = set(re.findall(r"^[a-z][a-z0-9.]+$", text, re.MULTILINE))
-    return sorted(name for name in names if NAME.fullmatch(name))
+def names_in_html(page: str) -> list[str]:
+    """Setting names in the table that a broker's ConfigDef prints (0.9 and later)."""
+    found = re.findall(r'<td>([a-z0-9._]+)</td>|<a id="(?:brokerconfigs_)?([a-z0-9._]+)"', page)
+    return sorted({name for pair in found for name in pair if NAME.fullmatch(name)})
 
 
-def print_from_image(version: Version) -> list[str]:
-    """Ask the version's own KafkaConfig for its settings, in its image."""
-    from harness.cluster.docker import connect
+def names_in_class(content: bytes) -> list[str]:
+    """Setting names among the constants of a class file: brokers before 0.9 have no ConfigDef to ask."""
+    words = re.findall(rb"\x01\x00[\x05-\x60]([a-z][a-z0-9.]+)", content)
+    return sorted({word.decode() for word in words if NAME.fullmatch(word.decode())})
 
-    client = connect()
-    classpath, classes = "/opt/kafka/libs/*", "kafka.server.KafkaConfig"
-    if version.kafka.startswith("0.8"):
-        script = (
-            "cd /tmp && for c in 'kafka/server/KafkaConfig.class' 'kafka/utils/ZKConfig.class' 'kafka/message/CompressionCodec.class'; do "
-            "python3 -c 1 2>/dev/null; unzip -p /opt/kafka/libs/kafka_*.jar $c; done | tr -c '[:print:]' '\\n'"
-        )
-        return names_in(
-            client.containers.run(version.image, ["-c", script], entrypoint="sh", remove=True).decode(),
-            "class",
-        )
-    output = client.containers.run(
-        version.image, ["-cp", classpath, classes], entrypoint="java", remove=True, stderr=False
-    )
-    return names_in(output.decode(), "html")
+
+def ask_release(version: Version) -> list[str]:
+    """The settings that a release's own code names, from its locked jars or, from 0.9 on, by running it in its image."""
+    if version.release < (0, 9):
+        archive = next(jars.resolve(version.kafka, lambda _: None).glob("kafka_*.jar"))
+        with zipfile.ZipFile(archive) as jar:
+            wanted = ("kafka/server/KafkaConfig.class", "kafka/utils/ZKConfig.class")
+            return sorted({name for entry in wanted for name in names_in_class(jar.read(entry))})
+    arguments = ["-cp", "/opt/kafka/libs/*", "kafka.server.KafkaConfig"]
+    output = connect().containers.run(version.image, arguments, entrypoint="java", remove=True, stderr=False)
+    return names_in_html(output.decode())
 
 
 if __name__ == "__main__":
@@ -82,7 +74,7 @@ if __name__ == "__main__":
 
     for identifier in sys.argv[1:]:
         chosen = versions.get(identifier)
-        names = print_from_image(chosen)
+        names = ask_release(chosen)
         LISTS.mkdir(exist_ok=True)
         (LISTS / f"{chosen.kafka}.txt").write_text("\n".join(names) + "\n")
         sys.stdout.write(f"{chosen.kafka}: {len(names)} settings\n")

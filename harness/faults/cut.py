@@ -102,9 +102,8 @@ class Cut:
         script = ["set -e"]
         for hook in ("INPUT", "OUTPUT"):
             chain = f"{CHAIN}-{hook}"
-            script.append(
-                f"iptables -w -n -L {chain} >/dev/null 2>&1 || {{ iptables -w -N {chain}; iptables -w -I {hook} -j {chain}; }}"
-            )
+            make = f"iptables -w -N {chain}; iptables -w -I {hook} -j {chain}"
+            script.append(f"iptables -w -n -L {chain} >/dev/null 2>&1 || {{ {make}; }}")
         for at, rule in self._rules:
             if at.name == node.name:
                 match = " ".join(rule.match())
@@ -131,9 +130,8 @@ class Cut:
             if all(any(counters.values()) for counters in seen.values()):
                 return {"packets_dropped": dropped, "chain": CHAIN}
             if time.monotonic() > deadline:
-                raise FaultUnproved(
-                    f"{self.description}: rules are there but no packet ran into them in {COUNTER_LIMIT_S:.0f} s: {dropped}"
-                )
+                nothing = f"rules are there but no packet ran into them in {COUNTER_LIMIT_S:.0f} s"
+                raise FaultUnproved(f"{self.description}: {nothing}: {dropped}")
             time.sleep(POLL_S)
 
     def heal(self) -> None:

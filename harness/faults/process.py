@@ -101,9 +101,8 @@ class Stop:
         died = _event(self.events, self.node, "die", self._since_ns)
         state = self.node.state()
         if state["Running"] or state["ExitCode"] not in TERMINATED:
-            raise FaultUnproved(
-                f"{self.node.name}: running={state['Running']}, exit code {state['ExitCode']}: not a clean end (0 or 143)"
-            )
+            seen = f"running={state['Running']}, exit code {state['ExitCode']}"
+            raise FaultUnproved(f"{self.node.name}: {seen}: not a clean end (0 or 143)")
         return {"exit_code": state["ExitCode"], "event": "die", "time_nano": died.get("time_nano")}
 
     def heal(self) -> None:

@@ -145,5 +145,3 @@ def test_what_a_killed_harness_left_is_cleaned_and_nothing_else(tmp_path: Path) 
         assert client.networks.list(names=["not-of-this-project"])
     finally:
         stranger.remove()
-
-

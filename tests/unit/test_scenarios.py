@@ -15,7 +15,7 @@ OLD = ("0.8.2.2", "0.9.0.1", "0.10.2.2")
 PINNED = ("2.2.2-pinned", "2.8.2-pinned", "3.9.2-pinned")
 EPOCH = ("0.11.0.3", "1.1.1", "2.2.2", "2.8.2", "3.9.2-zk")
 KRAFT = ("3.9.2-kraft", "4.0.2", "4.1.2", "4.3.1")
-LOST, DIVERGED, REUSED = (frozenset({name}) for name in ("lost-write", "replica-divergence", "inconsistent-offsets"))
+LOST, DIVERGED = (frozenset({name}) for name in ("lost-write", "replica-divergence"))
 
 
 def outcome(scenario: str, version: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -25,8 +25,8 @@ def outcome(scenario: str, version: str) -> tuple[frozenset[str], frozenset[str]
 
 @pytest.mark.parametrize("version", [*OLD, *PINNED])
 def test_old_truncation_loses(version: str) -> None:
-    assert outcome("double-failover", version) == (LOST, REUSED | DIVERGED)
-    assert outcome("replica-divergence", version) == (LOST | DIVERGED, REUSED)
+    assert outcome("double-failover", version) == (LOST, DIVERGED)
+    assert outcome("replica-divergence", version) == (LOST | DIVERGED, frozenset())
 
 
 @pytest.mark.parametrize("version", [*EPOCH, *KRAFT])
@@ -39,12 +39,12 @@ def test_epochs_do_not(version: str) -> None:
         "baseline",
     ):
         assert outcome(name, version) == (frozenset(), frozenset())
-    assert outcome("replica-divergence", version) == (LOST, REUSED)
+    assert outcome("replica-divergence", version) == (LOST, frozenset())
 
 
 @pytest.mark.parametrize("version", [*OLD, "2.2.2-pinned"])
 def test_follower_reboot_loses_where_the_dead_controller_stays_in_the_isr(version: str) -> None:
-    assert outcome("follower-reboot", version) == (LOST, DIVERGED | REUSED)
+    assert outcome("follower-reboot", version) == (LOST, DIVERGED)
 
 
 @pytest.mark.parametrize("version", ["2.8.2-pinned", "3.9.2-pinned"])
