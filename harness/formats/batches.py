@@ -65,11 +65,11 @@ _CONTROL_KEY: Final = struct.Struct(">hh")
 
 PREFIX_BYTES: Final = _PREFIX.size
 V2_HEADER_BYTES: Final = _V2.size
-_V2_CRC_FROM: Final = 21
+V2_CRC_FROM: Final = 21
 _LEGACY_CRC_FROM: Final = 16
 _MAGIC_AT: Final = 16
 _SIZE_MIN: Final = {0: 14, 1: 22, 2: V2_HEADER_BYTES - PREFIX_BYTES}
-_V2_RECORD_BYTES_MIN: Final = 7
+V2_RECORD_BYTES_MIN: Final = 7
 _INT32_MAX: Final = 0x7FFFFFFF
 
 
@@ -324,7 +324,7 @@ def checksum_matches(buffer: Buffer, header: BatchHeader) -> bool:
 
 def _computed_crc(view: memoryview, header: BatchHeader) -> int:
     if header.magic == 2:
-        return crc32c(view[header.position + _V2_CRC_FROM : header.end])
+        return crc32c(view[header.position + V2_CRC_FROM : header.end])
     return crc32(view[header.position + _LEGACY_CRC_FROM : header.end])
 
 
@@ -484,7 +484,7 @@ def batch_body(view: memoryview, header: BatchHeader, limit: int) -> bytes:
     body = bytes(view[header.position + V2_HEADER_BYTES : header.end])
     body = codecs.decompress(header.codec, body, magic=2, limit_bytes=limit)
     count = header.count or 0
-    if count * _V2_RECORD_BYTES_MIN > len(body):
+    if count * V2_RECORD_BYTES_MIN > len(body):
         raise Malformed(f"{count} records announced in {len(body)} bytes")
     return body
 

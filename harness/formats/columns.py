@@ -27,16 +27,19 @@ import pyarrow as pa
 from harness.formats import codecs
 from harness.formats.batches import (
     PREFIX_BYTES,
+    V2_CRC_FROM,
+    V2_HEADER_BYTES,
+    V2_RECORD_BYTES_MIN,
     Batch,
     BatchHeader,
     Buffer,
     Corrupt,
     batch_body,
-    checksum_matches,
     decode_batch,
     header_at,
     scan_batches,
 )
+from harness.formats.crc import crc32c
 from harness.formats.errors import Malformed
 
 HEADERS_TYPE: Final = pa.list_(
@@ -92,6 +95,10 @@ DEFAULT_ROWS: Final = 65_536
 DEFAULT_WINDOW_BYTES: Final = 32 * 1024 * 1024
 COMPILED_FROM_BYTES: Final = 8 * 1024 * 1024
 """Below this an input is read by plain Python: loading the compiled loops takes longer."""
+_SCAN_ROWS: Final = 1 << 14
+_SCAN_BYTES: Final = 1 << 20
+_HEADER_BYTES: Final = 256
+_LEAP_BYTES: Final = 1 << 16
 _LOOK_BYTES: Final = 64
 """More than any header: fewer zeros than this, cut by a window, may be the beginning of an entry."""
 _PAYLOAD_MAX: Final = 64 * 1024 * 1024
@@ -196,6 +203,53 @@ def read_windows(path: Path, *, window_bytes: int = DEFAULT_WINDOW_BYTES) -> Ite
             return
 
 
+def read_headers(path: Path) -> tuple[HeaderArray, Corrupt | None]:
+    """The headers of a segment file, as `scan_columns` finds them, without reading what lies between them."""
+    with path.open("rb") as file:
+        descriptor = file.fileno()
+        size = os.fstat(descriptor).st_size
+        if size < COMPILED_FROM_BYTES:
+            headers, problem = scan_columns(os.pread(descriptor, size, 0), compiled=False)
+            return headers, problem
+        return _read_headers(descriptor, size)
+
+
+def _read_headers(descriptor: int, size: int) -> tuple[HeaderArray, Corrupt | None]:
+    from harness.formats import kernels
+
+    full: list[HeaderArray] = []
+    rows = np.zeros(_SCAN_ROWS, dtype=HEADER_DTYPE)
+    buffer = bytearray(_SCAN_BYTES)
+    used = position = 0
+    want = _SCAN_BYTES
+    problem: Corrupt | None = None
+    while position < size:
+        length = os.preadv(descriptor, [memoryview(buffer)[:want]], position)
+        if length < min(want, size - position):  # cut by its broker since we looked
+            size = position + length
+            if not length:
+                break
+        data = np.frombuffer(buffer, dtype=np.uint8, count=length)
+        count, reached = kernels.scan_headers(data, size - position, rows[used:])
+        rows["position"][used : used + count] += position
+        used += count
+        if used == len(rows):
+            full.append(rows)
+            rows = np.zeros(_SCAN_ROWS, dtype=HEADER_DTYPE)
+            used = 0
+        elif reached + V2_HEADER_BYTES <= length or not count:  # not for want of bytes or of room
+            found = header_at(memoryview(buffer)[:length], reached, size - position)
+            assert isinstance(found, Corrupt), (
+                f"the compiled scan stopped at {position + reached}, where a header is sound"
+            )
+            problem = _end_of_file(descriptor, found, position + reached, size)
+            break
+        # Large entries are leapt over, small ones read in bulk.
+        want = _HEADER_BYTES if count and reached > count * _LEAP_BYTES else _SCAN_BYTES
+        position += reached
+    return np.concatenate([*full, rows[:used]]), problem
+
+
 def _entry_bytes(data: bytes, want: int) -> int:
     """How much to read to have the first entry whole."""
     if len(data) < PREFIX_BYTES:
@@ -290,7 +344,7 @@ def _decode(
     """Decode the entries in `headers`; `shift` is added to every position."""
     view = memoryview(buffer)
     if compiled:
-        yield from _decode_compiled(view, headers, shift, rows, limit)
+        yield from _decode_compiled(buffer, headers, shift, rows, limit)
         return
     slow = _Slow(view, shift, limit)
     for position in headers["position"].tolist():
@@ -382,62 +436,95 @@ def _header_lists(offsets: npt.NDArray[np.int32], keys: pa.Array, values: pa.Arr
 # --- records, compiled ----------------------------------------------------------------------------------------------
 
 
+_SLOW: Final = 0
+_PLAIN: Final = 1
+_PACKED: Final = 2
+
+
 def _decode_compiled(
-    view: memoryview, headers: HeaderArray, shift: int, rows: int, limit: int
+    buffer: Buffer, headers: HeaderArray, shift: int, rows: int, limit: int
 ) -> Iterator[pa.RecordBatch | Corrupt]:
+    """Runs of neighbouring entries of one kind, each run decoded in the way its kind allows."""
+    view = memoryview(buffer)
+    data = np.frombuffer(buffer, dtype=np.uint8)
     slow = _Slow(view, shift, limit)
-    group: list[int] = []  # indexes into `headers` of batches whose records are in `bodies`
-    bodies: list[Buffer] = []
-    count = payload = 0
+    kinds = _kinds(buffer, headers).tolist()
+    counts = headers["count"].tolist()
+    sizes = headers["size"].tolist()
+    total = len(kinds)
+    at = 0
+    while at < total:
+        begin, kind, count, payload = at, kinds[at], 0, 0
+        bodies: list[bytes] = []
+        while at < total and kinds[at] == kind and count < rows and payload < _PAYLOAD_MAX:
+            if kind == _PACKED:
+                body = _unpacked(view, headers[at], limit)
+                if body is None:
+                    kinds[at] = _SLOW
+                    break
+                bodies.append(body)
+                payload += len(body)
+                count += counts[at]
+            elif kind == _PLAIN:
+                payload += sizes[at]
+                count += counts[at]
+            else:
+                yield from slow.add(int(headers[at]["position"]))
+                count, payload = slow.rows, slow.payload
+            at += 1
+        run = headers[begin:at]
+        if kind == _SLOW:
+            yield from slow.flush()
+        elif kind == _PLAIN:
+            begins = run["position"] + V2_HEADER_BYTES
+            yield from _decode_group(view, data, begins, run["position"] + run["size"], run, shift, limit)
+        elif bodies:
+            joined = np.frombuffer(b"".join(bodies), dtype=np.uint8)
+            ends = np.cumsum(np.fromiter((len(body) for body in bodies), dtype=np.int64, count=len(bodies)))
+            begins = np.concatenate(([0], ends[:-1]))
+            yield from _decode_group(view, joined, begins, ends, run, shift, limit)
 
-    def flush_group() -> Iterator[pa.RecordBatch | Corrupt]:
-        nonlocal group, bodies, count, payload
-        if group:
-            yield from _decode_group(view, headers[group], bodies, shift, limit)
-        group, bodies, count, payload = [], [], 0, 0
 
-    for index, head in enumerate(headers):
-        body = _body(view, head, limit)
-        if body is None:
-            yield from flush_group()
-            yield from slow.add(int(head["position"]))
-            if slow.rows >= rows or slow.payload >= _PAYLOAD_MAX:
-                yield from slow.flush()
-            continue
-        yield from slow.flush()
-        group.append(index)
-        bodies.append(body)
-        count += int(head["count"])
-        payload += len(body)
-        if count >= rows or payload >= _PAYLOAD_MAX:
-            yield from flush_group()
-    yield from flush_group()
-    yield from slow.flush()
+def _kinds(buffer: Buffer, headers: HeaderArray) -> npt.NDArray[np.int8]:
+    """How each entry may be decoded: sound data batches of format 2 by the compiled loop, all else one by one."""
+    whole = buffer if isinstance(buffer, bytes) else memoryview(buffer)
+    attributes, magic = headers["attributes"], headers["magic"]
+    fits = headers["count"].astype(np.int64) * V2_RECORD_BYTES_MIN <= headers["size"] - V2_HEADER_BYTES
+    packed = (attributes & 7) != 0
+    fast = (magic == 2) & ((attributes & 0x20) == 0) & (packed | fits)
+    kinds = np.where(fast, np.where(packed, _PACKED, _PLAIN), _SLOW).astype(np.int8)
+    chosen = np.flatnonzero(fast)
+    begins = (headers["position"][chosen] + V2_CRC_FROM).tolist()
+    ends = (headers["position"][chosen] + headers["size"][chosen]).tolist()
+    sums = [crc32c(whole[begin:end]) for begin, end in zip(begins, ends, strict=True)]
+    matches = np.array(sums, dtype=np.uint32) == headers["crc"][chosen]
+    kinds[chosen[~matches]] = _SLOW
+    return kinds
 
 
-def _body(view: memoryview, head: np.void, limit: int) -> Buffer | None:
-    """The records of a sound format 2 data batch, or None for whatever else it is."""
-    if head["magic"] != 2 or head["attributes"] & 0x20:
-        return None
+def _unpacked(view: memoryview, head: np.void, limit: int) -> bytes | None:
+    """The records of a compressed batch, None if they cannot be had."""
     header = header_at(view, int(head["position"]), len(view))
-    if isinstance(header, Corrupt) or not checksum_matches(view, header):
-        return None
     try:
-        return batch_body(view, header, limit)
+        return None if isinstance(header, Corrupt) else batch_body(view, header, limit)
     except Malformed:
         return None
 
 
 def _decode_group(
-    view: memoryview, heads: HeaderArray, bodies: Sequence[Buffer], shift: int, limit: int
+    view: memoryview,
+    data: npt.NDArray[np.uint8],
+    begins: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    heads: HeaderArray,
+    shift: int,
+    limit: int,
 ) -> Iterator[pa.RecordBatch | Corrupt]:
-    """Batches of format 2 whose checksums match, their records in one go."""
+    """Batches of format 2 whose checksums match, their records, at `data[begins[i]:ends[i]]`, in one go."""
     from harness.formats import kernels
 
-    data = np.frombuffer(b"".join(bodies), dtype=np.uint8)
-    ends = np.cumsum(np.fromiter((len(body) for body in bodies), dtype=np.int64, count=len(bodies)))
     append_time = (heads["attributes"] & 0x08) != 0
-    found = kernels.records(data, ends, heads, append_time)
+    found = kernels.records(data, begins, ends, heads, append_time)
     if found.refused:  # some batch is not well formed: let the decoder that knows reasons take them all
         slow = _Slow(view, shift, limit)
         for position in heads["position"].tolist():

@@ -46,20 +46,32 @@ def scan(data: npt.NDArray[np.uint8], start: int, stop: int, form: np.dtype[Any]
     room = 1024
     while True:
         found = np.zeros(room, dtype=form)
-        count, position = _scan(data, position, stop, found)
+        count, position = _scan(data, position, stop, len(data), found)
         pieces.append(found[:count])
         if count < room:
             return np.concatenate(pieces), position
         room = min(room * 4, 1 << 20)
 
 
+def scan_headers(data: npt.NDArray[np.uint8], stop: int, out: npt.NDArray[np.void]) -> tuple[int, int]:
+    """Fill `out` with the sound entries of a file piece whose bodies need not be there.
+
+    `data` is the file from some entry on, `stop` where the file ends, counted from there. Returns how many entries,
+    and where the next begins: beyond `data` if a body leaps over its end, near its end if a header is cut, anywhere
+    if the entry there is not sound.
+    """
+    count, position = _scan(data, 0, stop, len(data), out)
+    return int(count), int(position)
+
+
 def records(
     data: npt.NDArray[np.uint8],
+    begins: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     heads: npt.NDArray[np.void],
     append_time: npt.NDArray[np.bool_],
 ) -> Rows:
-    """Walk the records of format 2 batches whose bodies lie end to end in `data`, batch i ending at `ends[i]`."""
+    """Walk the records of format 2 batches whose bodies are at `data[begins[i]:ends[i]]`."""
     total = int(heads["count"].astype(np.int64).sum())
     offsets = np.empty(total, dtype=np.int64)
     timestamps = np.empty(total, dtype=np.int64)
@@ -72,6 +84,7 @@ def records(
         header_sizes = np.empty((2, room), dtype=np.int32)
         refused, needed = _records(
             data,
+            begins,
             ends,
             heads["count"].astype(np.int64),
             heads["base_offset"].astype(np.int64),
@@ -127,11 +140,12 @@ def _big(data: Any, at: int, size: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _scan(data: Any, position: Any, stop: Any, out: Any) -> Any:
+def _scan(data: Any, position: Any, stop: Any, available: Any, out: Any) -> Any:
+    """`available` is where the bytes at hand end, `stop` where the file does."""
     count = 0
     while count < len(out):
         left = stop - position
-        if left <= 16:
+        if left <= 16 or (position + 61 > available and available < stop):
             break
         offset = _big(data, position, 8)
         size = np.int64(np.int32(_big(data, position + 8, 4)))
@@ -206,6 +220,7 @@ def _varint(data: Any, position: int, end: int, bits: int) -> Any:
 @njit(cache=True, nogil=True)
 def _records(
     data: Any,
+    begins: Any,
     ends: Any,
     counts: Any,
     base_offsets: Any,
@@ -227,8 +242,8 @@ def _records(
     row = 0
     headers = 0
     room = header_starts.shape[1]
-    position = 0
     for batch in range(len(ends)):
+        position = begins[batch]
         stop = ends[batch]
         base = base_offsets[batch]
         delta_max = last_offsets[batch] - base

@@ -119,6 +119,38 @@ def test_a_torn_file(tmp_path: Path):
         assert (found[-1].kind, found[-1].position) == ("torn", 69)
 
 
+@given(
+    sizes=st.lists(st.integers(0, 900), max_size=30),
+    tail=st.sampled_from([b"", bytes(5), bytes(700), b"x" * 90, batch(0, [R(value=bytes(400))])[:-1]]),
+    damage=st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 255)), max_size=2),
+    old=st.booleans(),
+)
+@settings(max_examples=150)
+def test_headers_of_files_are_the_same_whether_bodies_are_read_or_leapt_over(
+    tmp_path_factory, sizes, tail, damage, old
+):
+    data = bytearray()
+    for offset, size in enumerate(sizes):
+        one = R(value=bytes(size))
+        data += message(offset, one, magic=offset % 2) if old else batch(offset, [one])
+    data += tail
+    for at, value in damage:
+        if data:
+            data[at % len(data)] = value
+    path = tmp_path_factory.mktemp("segment") / "00000000000000000000.log"
+    path.write_bytes(data)
+    plain = columns.read_headers(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "COMPILED_FROM_BYTES", 0)
+        patch.setattr(columns, "_SCAN_BYTES", 1024)
+        patch.setattr(columns, "_HEADER_BYTES", 64)
+        patch.setattr(columns, "_LEAP_BYTES", 300)
+        patch.setattr(columns, "_SCAN_ROWS", 7)
+        leapt = columns.read_headers(path)
+    assert np.array_equal(plain[0], leapt[0])
+    assert plain[1] == leapt[1]
+
+
 def test_an_empty_file(tmp_path: Path):
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"")
