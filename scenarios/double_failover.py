@@ -5,8 +5,8 @@ yet heard of the high watermark that covers it. The first of them is elected, ye
 from it; the last one, told to follow it, has truncated to its own high watermark. It is then elected,
 cleanly, from the ISR.
 
-A leader that had checkpointed the new high watermark before it died keeps the record when it returns, beside another one
-at the same offset (KIP-101's second scenario). So the record is sent just after a checkpoint was written.
+A leader that had checkpointed the new high watermark before it died keeps the record when it returns, beside another
+one at the same offset (KIP-101's second scenario). So the record is sent just after a checkpoint was written.
 
 The window is a follower's parked fetch: on an idle partition it learns the new high watermark with the answer
 to its next fetch, up to replica.fetch.wait.max.ms later, so that setting is raised to hold the window open.

@@ -12,6 +12,15 @@ from __future__ import annotations
 from harness.run import Run
 from harness.scenario import LEADER_EPOCHS, ClusterPlan, Documented, TopicPlan, scenario
 
+# Up to 2.6 the follower asks by a request of its own (OffsetsForLeaderEpoch) and logs the answer. From protocol 2.7 on
+# every fetch carries the last epoch it has (KIP-595), and the leader answers with a place to truncate to only if there
+# is one: what shows is the fetch from the very end of its log, with that epoch.
+END_OF_EPOCH_IS_2 = (
+    r"leader replied with an offset 2 .* No truncation needed"
+    r"|t-0 -> \S*EpochEndOffset\W.*endOffset=2\b"
+    r"|Sending fetch request.*t-0=PartitionData\([^)]*fetchOffset=2,[^)]*lastFetchedEpoch=Optional\[\d+\]"
+)
+
 
 @scenario(
     name="follower-reboot-epoch",
@@ -46,6 +55,7 @@ def follower_reboot_epoch(run: Run) -> None:
     run.copy_replicas("armed")
 
     run.start(follower)
+    run.wait_log_line(follower, END_OF_EPOCH_IS_2, "that the leader's epoch ends at 2, or that it asked with each fetch")
     run.wait_isr(t, run.replicas_of(t))
     run.copy_replicas("rebooted")
 

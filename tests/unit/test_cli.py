@@ -42,7 +42,7 @@ def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
     listing = json.loads(capsys.readouterr().out)
     documented = {row["scenario"]: row["documented"] for row in listing["scenarios"]}
-    assert documented["double-failover"]["0.10.2.2"] == {"required": ["lost-write"], "allowed": []}
+    assert documented["double-failover"]["0.10.2.2"] == {"required": ["lost-write"], "allowed": ["replica-divergence"]}
     assert documented["double-failover"]["4.3.1"] == {"required": [], "allowed": []}
     assert "0.10.2.2" not in documented["leader-epoch-recovery"]
     assert len(listing["versions"]) == 15
