@@ -66,7 +66,7 @@ _CONTROL_KEY: Final = struct.Struct(">hh")
 PREFIX_BYTES: Final = _PREFIX.size
 V2_HEADER_BYTES: Final = _V2.size
 V2_CRC_FROM: Final = 21
-_LEGACY_CRC_FROM: Final = 16
+LEGACY_CRC_FROM: Final = 16
 _MAGIC_AT: Final = 16
 _SIZE_MIN: Final = {0: 14, 1: 22, 2: V2_HEADER_BYTES - PREFIX_BYTES}
 V2_RECORD_BYTES_MIN: Final = 7
@@ -325,7 +325,7 @@ def checksum_matches(buffer: Buffer, header: BatchHeader) -> bool:
 def _computed_crc(view: memoryview, header: BatchHeader) -> int:
     if header.magic == 2:
         return crc32c(view[header.position + V2_CRC_FROM : header.end])
-    return crc32(view[header.position + _LEGACY_CRC_FROM : header.end])
+    return crc32(view[header.position + LEGACY_CRC_FROM : header.end])
 
 
 def decode_batch(buffer: Buffer, header: BatchHeader, *, limit_bytes: int = codecs.DEFAULT_LIMIT_BYTES) -> Batch:

@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from harness.formats import codecs
 from harness.formats.batches import (
+    LEGACY_CRC_FROM,
     PREFIX_BYTES,
     V2_CRC_FROM,
     V2_HEADER_BYTES,
@@ -39,7 +40,7 @@ from harness.formats.batches import (
     header_at,
     scan_batches,
 )
-from harness.formats.crc import crc32c
+from harness.formats.crc import crc32, crc32c
 from harness.formats.errors import Malformed
 
 HEADERS_TYPE: Final = pa.list_(
@@ -271,6 +272,34 @@ def _end_of_file(descriptor: int, problem: Corrupt, position: int, size: int) ->
     return replace(problem, position=position, size=rest)
 
 
+def read_checksum_problems(path: Path) -> Iterator[Corrupt]:
+    """What is wrong in a segment file as far as headers and checksums tell; nothing is decoded. The quick check of a
+    whole log.
+
+    Of a compressed message of formats 0 and 1 the wrapper's checksum is looked at, not those inside.
+    """
+    for window in read_windows(path):
+        if isinstance(window, Corrupt):
+            yield window
+            continue
+        for position in window.headers["position"][~_checksums_match(window.data, window.headers)].tolist():
+            header = header_at(memoryview(window.data), position, len(window.data))
+            assert isinstance(header, BatchHeader), "only sound headers come here"
+            reason = f"offset {header.last_offset}: the checksum does not match"
+            yield Corrupt(position=window.position + position, size=header.size, kind="checksum", reason=reason)
+
+
+def _checksums_match(buffer: Buffer, headers: HeaderArray) -> npt.NDArray[np.bool_]:
+    whole = buffer if isinstance(buffer, bytes) else memoryview(buffer)
+    modern = headers["magic"] == 2
+    begins = (headers["position"] + np.where(modern, V2_CRC_FROM, LEGACY_CRC_FROM)).tolist()
+    ends = (headers["position"] + headers["size"]).tolist()
+    rows = zip(begins, ends, modern.tolist(), strict=True)
+    sums = [crc32c(whole[begin:end]) if new else crc32(whole[begin:end]) for begin, end, new in rows]
+    matches: npt.NDArray[np.bool_] = np.array(sums, dtype=np.uint32) == headers["crc"]
+    return matches
+
+
 # --- records --------------------------------------------------------------------------------------------------------
 
 
@@ -487,18 +516,13 @@ def _decode_compiled(
 
 def _kinds(buffer: Buffer, headers: HeaderArray) -> npt.NDArray[np.int8]:
     """How each entry may be decoded: sound data batches of format 2 by the compiled loop, all else one by one."""
-    whole = buffer if isinstance(buffer, bytes) else memoryview(buffer)
     attributes, magic = headers["attributes"], headers["magic"]
     fits = headers["count"].astype(np.int64) * V2_RECORD_BYTES_MIN <= headers["size"] - V2_HEADER_BYTES
     packed = (attributes & 7) != 0
     fast = (magic == 2) & ((attributes & 0x20) == 0) & (packed | fits)
     kinds = np.where(fast, np.where(packed, _PACKED, _PLAIN), _SLOW).astype(np.int8)
     chosen = np.flatnonzero(fast)
-    begins = (headers["position"][chosen] + V2_CRC_FROM).tolist()
-    ends = (headers["position"][chosen] + headers["size"][chosen]).tolist()
-    sums = [crc32c(whole[begin:end]) for begin, end in zip(begins, ends, strict=True)]
-    matches = np.array(sums, dtype=np.uint32) == headers["crc"][chosen]
-    kinds[chosen[~matches]] = _SLOW
+    kinds[chosen[~_checksums_match(buffer, headers[chosen])]] = _SLOW
     return kinds
 
 

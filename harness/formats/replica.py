@@ -35,7 +35,14 @@ import pyarrow as pa
 
 from harness.formats import checkpoints
 from harness.formats.batches import Corrupt, Record, records
-from harness.formats.columns import HEADER_DTYPE, SCHEMA, HeaderArray, read_arrow_batches, read_headers
+from harness.formats.columns import (
+    HEADER_DTYPE,
+    SCHEMA,
+    HeaderArray,
+    read_arrow_batches,
+    read_checksum_problems,
+    read_headers,
+)
 from harness.formats.errors import ParseError
 
 _BLOCK_BYTES: Final = 1024 * 1024
@@ -125,6 +132,14 @@ class Replica:
         for found in self.record_batches():
             (problems if isinstance(found, SegmentProblem) else pieces).append(found)
         return pa.Table.from_batches(pieces, REPLICA_SCHEMA), problems
+
+    def checksum_problems(self) -> list[SegmentProblem]:
+        """Every place where headers or checksums say that something is wrong; `problems` knows of headers only."""
+        return [
+            SegmentProblem(segment=segment.base_offset, corrupt=found)
+            for segment in self.segments
+            for found in read_checksum_problems(segment.path)
+        ]
 
     @cached_property
     def index(self) -> _Index:

@@ -90,6 +90,16 @@ def test_tails_are_problems_but_no_corruption_at_the_end_only(put):
     assert middle.leo == 4
 
 
+def test_checksums_are_verified_when_asked(put):
+    found = put({0: ABC + batch(3, values(b"d"), crc=5) + message(4, R(), magic=1, crc=5), 5: batch(5, values(b"e"))})
+    assert found.problems == ()
+    assert [(each.segment, each.corrupt.kind, each.corrupt.position) for each in found.checksum_problems()] == [
+        (0, "checksum", len(ABC)),
+        (0, "checksum", len(ABC) + len(batch(3, values(b"d")))),
+    ]
+    assert put({0: ABC}).checksum_problems() == []
+
+
 def test_offsets_that_go_back_are_noted(put):
     found = put({0: ABC + batch(1, values(b"b"))})
     assert found.notes == (f"{0:020d}.log: offset 1 at byte {len(ABC)} comes after offset 2",)
