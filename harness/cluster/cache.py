@@ -25,7 +25,9 @@ def cache_dir() -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the cache directory {path} cannot be made ({error.strerror}); set KAFKA_CHAOS_CACHE") from None
+        raise UsageError(
+            f"the cache directory {path} cannot be made ({error.strerror}); set KAFKA_CHAOS_CACHE"
+        ) from None
     return path.resolve()
 
 

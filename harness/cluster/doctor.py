@@ -1,12 +1,13 @@
 """What works on this machine and what is missing, before a run finds out the hard way.
 
-Every check looks at the thing itself (a rule is set in a container, a file system is mounted), not at version numbers, and
-none of them installs or changes anything that outlives it. "missing" means that no cluster can run; "warning" that some
-scenario cannot, or that something will be made on first use.
+Every check looks at the thing itself (a rule is set in a container, a file system is mounted), not at version numbers,
+and none of them installs or changes anything that outlives it. "missing" means that no cluster can run; "warning" that
+some scenario cannot, or that something will be made on first use.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -27,6 +28,7 @@ from harness.errors import UsageError
 
 if TYPE_CHECKING:
     from docker import DockerClient
+    from docker.models.containers import Container
 
 Status = Literal["ok", "missing", "warning"]
 
@@ -64,11 +66,15 @@ def _engine_checks() -> list[Check]:
     try:
         client = engine.connect()
     except UsageError as error:
-        return [Check(name="Docker engine", status="missing", detail=str(error), remedy="make setup, as root on Debian")]
+        return [
+            Check(name="Docker engine", status="missing", detail=str(error), remedy="make setup, as root on Debian")
+        ]
     try:
         info: dict[str, Any] = client.info()
         found = [
-            Check(name="Docker engine", status="ok", detail=f"{info.get('ServerVersion')} on {info.get('KernelVersion')}")
+            Check(
+                name="Docker engine", status="ok", detail=f"{info.get('ServerVersion')} on {info.get('KernelVersion')}"
+            )
         ]
         root = Path(str(info.get("DockerRootDir", "")))
         if root.is_dir():
@@ -77,7 +83,9 @@ def _engine_checks() -> list[Check]:
         found.extend(_inside(client))
         return found
     except (DockerException, OSError) as error:
-        return [Check(name="Docker engine", status="missing", detail=str(error)[:200], remedy="look at the engine's log")]
+        return [
+            Check(name="Docker engine", status="missing", detail=str(error)[:200], remedy="look at the engine's log")
+        ]
     finally:
         client.close()
 
@@ -140,10 +148,15 @@ def _inside(client: DockerClient) -> list[Check]:
                 remedy="make setup, then look again",
             )
         ]
-    container = None
+    container: Container | None = None
     try:
         container = client.containers.run(
-            tag, ["-c", "sleep 120"], entrypoint="bash", detach=True, cap_add=["NET_ADMIN"], labels={engine.LABEL: "1", engine.OWNER_LABEL: engine.owner()}
+            tag,
+            ["-c", "sleep 120"],
+            entrypoint="bash",
+            detach=True,
+            cap_add=["NET_ADMIN"],
+            labels={engine.LABEL: "1", engine.OWNER_LABEL: engine.owner()},
         )
         checks = []
         for name, command in PROBES.items():
@@ -152,17 +165,15 @@ def _inside(client: DockerClient) -> list[Check]:
                 checks.append(Check(name=name, status="ok", detail="works in a container"))
             else:
                 severity, remedy = PROBE_NEEDS[name]
-                words = " ".join(output.decode(errors="replace").split())[:160]
+                words = " ".join(bytes(output).decode(errors="replace").split())[:160]
                 checks.append(Check(name=name, status=severity, detail=words or f"ended with {status}", remedy=remedy))
         return [*checks, _freezer(container)]
     except (DockerException, OSError, ImageNotFound) as error:
         return [Check(name="containers", status="missing", detail=str(error)[:200], remedy="look at the engine's log")]
     finally:
         if container is not None:
-            try:
+            with contextlib.suppress(NotFound):
                 container.remove(force=True, v=True)
-            except NotFound:
-                pass
 
 
 def _freezer(container: Any) -> Check:
@@ -172,8 +183,12 @@ def _freezer(container: Any) -> Check:
         state = container.status
         container.unpause()
     except DockerException as error:
-        return Check(name="freezer", status="warning", detail=str(error)[:160], remedy="freezing brokers needs cgroups' freezer")
-    return Check(name="freezer", status="ok" if state == "paused" else "warning", detail=f"a frozen container is {state}")
+        return Check(
+            name="freezer", status="warning", detail=str(error)[:160], remedy="freezing brokers needs cgroups' freezer"
+        )
+    return Check(
+        name="freezer", status="ok" if state == "paused" else "warning", detail=f"a frozen container is {state}"
+    )
 
 
 def _loop_mounts() -> Check:
@@ -212,7 +227,9 @@ def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usag
     if free >= FREE_BYTES:
         return Check(name=f"disk for {what}", status="ok", detail=detail)
     status: Status = "missing" if free < FREE_BYTES / 5 else "warning"
-    return Check(name=f"disk for {what}", status=status, detail=detail, remedy=f"{FREE_BYTES / 1e9:.0f} GB are comfortable")
+    return Check(
+        name=f"disk for {what}", status=status, detail=detail, remedy=f"{FREE_BYTES / 1e9:.0f} GB are comfortable"
+    )
 
 
 def _cache() -> Check:

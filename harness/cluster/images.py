@@ -1,8 +1,8 @@
 """Images of Kafka releases, built here from compose/Dockerfile and the locked jars.
 
-An image is rebuilt when what it is made of changed: its label `kafka-chaos.inputs` is a digest of the Dockerfile, the files
-beside it, the jar lock and the Java version. Nothing is looked up in a registry to decide that, so a run with its image in
-place needs no network.
+An image is rebuilt when what it is made of changed: its label `kafka-chaos.inputs` is a digest of the Dockerfile, the
+files beside it, the jar lock and the Java version. Nothing is looked up in a registry to decide that, so a run with its
+image in place needs no network.
 
 The base is a bare Debian: pulled where a registry answers, otherwise made with debootstrap (root, on Debian or Ubuntu)
 from the mirror that this machine's own apt uses.
@@ -109,7 +109,7 @@ def _build(client: DockerClient, version: Version, echo: Echo) -> str:
                 labels={LABEL: "1", INPUTS_LABEL: digest, "kafka-chaos.kafka": version.kafka},
             )
     except BuildError as error:
-        output = [str(line.get("stream", "")) for line in error.build_log if isinstance(line, dict)]
+        output = [str(line.get("stream", "")) for line in error.build_log]
         raise explain_failure(version.kafka, str(error.msg), output) from None
     except (APIError, DockerException, OSError) as error:
         raise explain_failure(version.kafka, str(error), []) from None
@@ -124,7 +124,9 @@ def explain_failure(kafka: str, message: str, output: list[str]) -> UsageError |
     everything = "\n".join([*lines, message])
     if "o space left" in everything:
         return UsageError(f"the image of Kafka {kafka} was not built: the disk is full where Docker keeps its data")
-    if re.search(r"emporary failure resolving|ould not resolve|Unable to connect to|Network is unreachable", everything):
+    if re.search(
+        r"emporary failure resolving|ould not resolve|Unable to connect to|Network is unreachable", everything
+    ):
         return UsageError(
             f"the image of Kafka {kafka} was not built: containers have no network to install Java from; "
             "build it once where there is one, or check the engine's DNS and forwarding"
@@ -249,7 +251,15 @@ def _bootstrap_base(client: DockerClient, name: str, refusal: str, echo: Echo) -
 
 def _import(client: DockerClient, root: Path, name: str) -> None:
     """Import a directory as the base image. Packages of the installation itself are left out."""
-    arguments = ["tar", "--directory", str(root), "--exclude=./var/cache/apt/archives/*.deb", "--numeric-owner", "-c", "."]
+    arguments = [
+        "tar",
+        "--directory",
+        str(root),
+        "--exclude=./var/cache/apt/archives/*.deb",
+        "--numeric-owner",
+        "-c",
+        ".",
+    ]
     with tempfile.TemporaryFile() as archive:
         subprocess.run(arguments, stdout=archive, check=True, timeout=BUILD_LIMIT_S)
         archive.seek(0)

@@ -6,8 +6,8 @@ compose/locks/<release>.lock, a line for each jar:
 
     group:artifact:version[:classifier] sha256
 
-Afterwards nothing is resolved any more: each locked coordinate is fetched by itself, without what its POM asks for, and the
-directory is used only if it holds these files with these digests, none missing and none besides.
+Afterwards nothing is resolved any more: each locked coordinate is fetched by itself, without what its POM asks for, and
+the directory is used only if it holds these files with these digests, none missing and none besides.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def parse_lock(text: str, source: str) -> tuple[Jar, ...]:
         if not content:
             continue
         if len(content) != 2 or not COORDINATE.fullmatch(content[0]) or not DIGEST.fullmatch(content[1]):
-            raise UsageError(f"{source}, line {number}: not 'group:artifact:version[:classifier] sha256': {line.strip()!r}")
+            raise UsageError(
+                f"{source}, line {number}: not 'group:artifact:version[:classifier] sha256': {line.strip()!r}"
+            )
         parts = content[0].split(":")
         jars.append(
             Jar(
@@ -152,7 +154,9 @@ def resolve(kafka: str, echo: Echo) -> Path:
                     f"fetching needs the network once: {_reason(output)}"
                 )
             if wrong:
-                raise HarnessError(f"the jars fetched for Kafka {kafka} are not the locked ones: {'; '.join(wrong[:5])}")
+                raise HarnessError(
+                    f"the jars fetched for Kafka {kafka} are not the locked ones: {'; '.join(wrong[:5])}"
+                )
             shutil.rmtree(directory, ignore_errors=True)
             fetched.rename(directory)
     return directory
@@ -161,9 +165,9 @@ def resolve(kafka: str, echo: Echo) -> Path:
 def roots(kafka: str) -> tuple[Jar, ...]:
     """What a release is resolved from: its broker, its tools, and a logging binding where the broker brings none.
 
-    From 1.0 on only slf4j's interface comes with Kafka: without a binding a broker prints nothing, and ZooKeeper 3.4's main
-    class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves all of 1.0 to 4.3 with one configuration
-    file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9 on.
+    From 1.0 on only slf4j's interface comes with Kafka: without a binding a broker prints nothing, and ZooKeeper 3.4's
+    main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves all of 1.0 to 4.3 with one
+    configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9 on.
     """
     release = tuple(int(part) for part in kafka.split("."))
     scala = "2.13" if release >= (2, 4) else "2.11"
@@ -190,8 +194,8 @@ UNWANTED: Final = (
     ("org.apache.logging.log4j", "log4j-core"),
     ("org.apache.logging.log4j", "log4j-1.2-api"),
 )
-"""What the tools or the broker drag in and nothing here runs (patterns of group and artifact): Kafka Connect, web servers,
-and logging bindings beside ours, of which slf4j would take whichever comes first on the class path.
+"""What the tools or the broker drag in and nothing here runs (patterns of group and artifact): Kafka Connect, web
+servers, and logging bindings beside ours, of which slf4j would take whichever comes first on the class path.
 """
 
 
@@ -237,7 +241,8 @@ def _module(kafka: str, jars: Iterable[Jar], *, transitive: bool) -> str:
             f'force="true" conf="{mapping}" transitive="{str(transitive).lower()}"'
         )
         if jar.classifier:
-            artifact = f'<artifact name={quoteattr(jar.artifact)} type="jar" ext="jar" m:classifier={quoteattr(jar.classifier)}/>'
+            name, classifier = quoteattr(jar.artifact), quoteattr(jar.classifier)
+            artifact = f'<artifact name={name} type="jar" ext="jar" m:classifier={classifier}/>'
             lines.append(f"{start}>{artifact}</dependency>")
         else:
             lines.append(f"{start}/>")

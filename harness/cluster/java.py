@@ -32,8 +32,7 @@ def _candidates() -> Iterator[Path]:
         yield Path(home) / "bin" / "java"
     if found := shutil.which("java"):
         yield Path(found)
-    for directory in sorted(Path("/usr/lib/jvm").glob("*/bin/java")):
-        yield directory
+    yield from sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
     yield wheel_java()
 
 
@@ -72,7 +71,9 @@ def find_java() -> Path:
     java, refused = _find()
     if java is None:
         note = f" ({'; '.join(refused)})" if refused else ""
-        raise UsageError(f"no Java {OLDEST} or later for Spark{note}: run `make setup`, or install one and set JAVA_HOME")
+        raise UsageError(
+            f"no Java {OLDEST} or later for Spark{note}: run `make setup`, or install one and set JAVA_HOME"
+        )
     return java
 
 

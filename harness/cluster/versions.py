@@ -3,8 +3,8 @@
 A version here is a release *and* a way to run it: 3.9.2 appears three times, with ZooKeeper, with KRaft, and "pinned":
 a new binary held at inter.broker.protocol.version and log.message.format.version 0.10.2, the state of a cluster in the
 middle of a rolling upgrade, in which followers truncate to their high watermark as 0.10.2 did (KIP-101 needs protocol
-0.11). Scenarios state outcomes over the traits computed here, never over lists of names, so that adding a version is one
-entry in `ALL` and one lock file (`python -m harness.cluster.jars lock VERSION`).
+0.11). Scenarios state outcomes over the traits computed here, never over lists of names, so that adding a version is
+one entry in `ALL` and one lock file (`python -m harness.cluster.jars lock VERSION`).
 
 Java: 8 up to 2.8 and 17 from 3.0, the choice that needs no work-arounds (2.0 to 2.3 do not run on Java 14 or later,
 0.10.1 to 1.x miss javax.xml.bind on Java 9 or later).
@@ -116,12 +116,12 @@ class Version:
         }
 
 
-def _zookeeper(kafka: str, *, id: str | None = None) -> Version:
-    return Version(id=id or kafka, kafka=kafka, mode="zookeeper")
+def _zookeeper(kafka: str, suffix: str = "") -> Version:
+    return Version(id=kafka + suffix, kafka=kafka, mode="zookeeper")
 
 
-def _kraft(kafka: str, *, id: str | None = None) -> Version:
-    return Version(id=id or kafka, kafka=kafka, mode="kraft")
+def _kraft(kafka: str, suffix: str = "") -> Version:
+    return Version(id=kafka + suffix, kafka=kafka, mode="kraft")
 
 
 def _pinned(kafka: str) -> Version:
@@ -137,11 +137,11 @@ ALL: Final[tuple[Version, ...]] = (
     _zookeeper("1.1.1"),
     _zookeeper("2.2.2"),
     _zookeeper("2.8.2"),
-    _zookeeper("3.9.2", id="3.9.2-zk"),
+    _zookeeper("3.9.2", "-zk"),
     _pinned("2.2.2"),
     _pinned("2.8.2"),
     _pinned("3.9.2"),
-    _kraft("3.9.2", id="3.9.2-kraft"),
+    _kraft("3.9.2", "-kraft"),
     _kraft("4.0.2"),
     _kraft("4.1.2"),
     _kraft("4.3.1"),
@@ -149,13 +149,13 @@ ALL: Final[tuple[Version, ...]] = (
 """Oldest first; the pinned ones after the plain ones with ZooKeeper."""
 
 
-def get(id: str) -> Version:
+def get(name: str) -> Version:
     """The version with this id; UsageError, with near names, if there is none."""
     for version in ALL:
-        if version.id == id:
+        if version.id == name:
             return version
-    ways = [version.id for version in ALL if version.kafka == id]
-    raise unknown_name("version", id, ways or [version.id for version in ALL])
+    ways = [version.id for version in ALL if version.kafka == name]
+    raise unknown_name("version", name, ways or [version.id for version in ALL])
 
 
 def releases() -> tuple[str, ...]:
