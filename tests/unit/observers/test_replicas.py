@@ -66,7 +66,12 @@ class TestLogEnd:
         assert ends.offset(path) == 4
         read_from: list[int] = []
         pread = os.pread
-        monkeypatch.setattr(os, "pread", lambda fd, count, at: (read_from.append(at), pread(fd, count, at))[1])
+
+        def noted(file: int, count: int, at: int) -> bytes:
+            read_from.append(at)
+            return pread(file, count, at)
+
+        monkeypatch.setattr(os, "pread", noted)
         length = path.stat().st_size
         with path.open("ab") as file:
             file.write(log(4, 5))
