@@ -2,12 +2,18 @@
 
 What is wrong never stops the reading: it is a `Problem`, and the verdict of a run with problems is at best unknown. A
 stream whose tail is torn gives every batch before it; a process without its `close` row died; a process that
-`run.json` names and that left no file at all is missing.
+`run.json` names and that left no file at all is missing. Streams that `run.json` does not name (the harness died
+before it wrote them down) are read all the same. A sealed process is read from its sealed files if all that are
+wanted are whole, and from its stream if one of them is not.
+
+A task that asks for `only` one topic-partition reads that one's files, or picks its rows out of streams batch by
+batch: what it holds in memory is what it asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +29,12 @@ PLAIN_SCHEMA: Final = pa.schema(
     [pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in schema.SCHEMA]
 )
 """The schema of tables that this module returns: words as strings, everything nullable."""
+
+MANIFEST: Final = b"kafka-chaos-sealed"
+"""Metadata of a sealed process's operations file: JSON, [topic, partition, rows] of every file that belongs to it."""
+
+UNREADABLE: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, KeyError, ValueError, TypeError)
+"""What Arrow raises on files that are not what they should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +57,8 @@ def plain(table: pa.Table) -> pa.Table:
 def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch]:
     """The whole batches of a stream; what is wrong with it is added to `complaints`."""
     try:
-        file = pa.memory_map(str(path), "r")
-        reader = pa.ipc.open_stream(file)
-    except (pa.ArrowInvalid, OSError) as error:
+        reader = pa.ipc.open_stream(pa.memory_map(str(path), "r"))
+    except (*UNREADABLE, pa.ArrowException) as error:
         complaints.append(f"no readable stream: {error}")
         return
     if reader.schema.names != list(schema.COLUMNS):
@@ -55,10 +66,12 @@ def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch
         return
     while True:
         try:
-            yield reader.read_next_batch()
+            batch = reader.read_next_batch()
+            batch.validate()
+            yield batch
         except StopIteration:
             return
-        except (pa.ArrowInvalid, OSError) as error:
+        except (*UNREADABLE, pa.ArrowException) as error:
             complaints.append(f"the tail is torn: {error}")
             return
 
@@ -78,78 +91,99 @@ class History:
         return sorted(self.tables)
 
 
-def sealed_files(run_dir: RunDir) -> dict[tuple[str, int], list[Path]]:
-    """The sealed files of each topic-partition."""
-    found: dict[tuple[str, int], list[Path]] = {}
-    for path in sorted(run_dir.sealed.glob("topic=*/partition=*/*.parquet")):
-        topic = path.parent.parent.name.removeprefix("topic=")
-        number = path.parent.name.removeprefix("partition=")
-        if number.isdigit():
-            found.setdefault((topic, int(number)), []).append(path)
-    return found
-
-
-def _read_parquet(path: Path, problems: list[Problem]) -> pa.Table | None:
-    try:
-        return plain(pq.read_table(path, partitioning=None))
-    except (pa.ArrowInvalid, OSError, KeyError) as error:
-        problems.append(Problem("unreadable history", path.stem, f"{path.name}: {error}"))
-        return None
-
-
 def split(table: pa.Table) -> tuple[dict[tuple[str, int], pa.Table], pa.Table]:
     """The rows of each topic-partition, and those of none."""
     of_none = pc.or_(pc.is_null(table["topic"]), pc.is_null(table["partition"]))
     operations = table.filter(of_none)
-    rest = table.filter(pc.invert(of_none))
+    rest = table.filter(pc.invert(of_none)) if len(operations) else table
     keys = rest.select(["topic", "partition"]).group_by(["topic", "partition"]).aggregate([]).to_pylist()
-    parts = {}
-    for key in keys:
-        mine = pc.and_(pc.equal(rest["topic"], key["topic"]), pc.equal(rest["partition"], key["partition"]))
-        parts[(key["topic"], key["partition"])] = rest.filter(mine)
-    return parts, operations
+    if len(keys) == 1:
+        return {(keys[0]["topic"], keys[0]["partition"]): rest}, operations
+    return {(key["topic"], key["partition"]): _of(rest, (key["topic"], key["partition"])) for key in keys}, operations
+
+
+def _of(table: pa.Table, key: tuple[str, int]) -> pa.Table:
+    return table.filter(pc.and_(pc.equal(table["topic"], key[0]), pc.equal(table["partition"], key[1])))
+
+
+def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None) -> History | None:
+    """A process's rows from its sealed files; None if it is not sealed, or not all that is wanted is whole."""
+    try:
+        operations = pq.read_table(run_dir.sealed_operations(process), partitioning=None)
+        manifest = json.loads((operations.schema.metadata or {})[MANIFEST])
+        tables = {}
+        for topic, partition, rows in manifest:
+            path = run_dir.sealed_partition(topic, partition, process)
+            if only not in (None, (topic, partition)):
+                if pq.read_metadata(path).num_rows != rows:
+                    return None
+                continue
+            table = plain(pq.read_table(path, partitioning=None))
+            if len(table) != rows:
+                return None
+            tables[(topic, int(partition))] = table
+        return History(tables, plain(operations), ())
+    except (*UNREADABLE, pa.ArrowException):
+        return None
+
+
+def _streamed(path: Path, process: str, only: tuple[str, int] | None) -> History:
+    """A process's rows from its stream."""
+    complaints: list[str] = []
+    gathered: dict[tuple[str, int], list[pa.Table]] = {}
+    operations = [PLAIN_SCHEMA.empty_table()]
+    for batch in stream_batches(path, complaints):
+        parts, own = split(plain(pa.Table.from_batches([batch])))
+        operations.append(own)
+        for key, table in parts.items():
+            if only in (None, key):
+                gathered.setdefault(key, []).append(table)
+    return History(
+        {key: pa.concat_tables(tables) for key, tables in gathered.items()},
+        pa.concat_tables(operations),
+        tuple(Problem("torn history", process, complaint) for complaint in complaints),
+    )
+
+
+def processes_of(run_dir: RunDir, facts: Mapping[str, Any]) -> list[str]:
+    """The processes that `run.json` names, then those that only left a stream."""
+    named = [str(process["name"]) for process in facts.get("processes", ())]
+    return named + [path.stem for path in sorted(run_dir.history.glob("*.arrows")) if path.stem not in named]
 
 
 def open_run(
-    run_dir: RunDir, facts: Mapping[str, Any] | None = None, *, only: tuple[str, int] | None = None
+    run_dir: RunDir,
+    facts: Mapping[str, Any] | None = None,
+    *,
+    only: tuple[str, int] | None = None,
+    processes: Sequence[str] | None = None,
 ) -> History:
     """What the processes of a run recorded, from sealed files where they are and streams where not.
 
     `only` one topic-partition, so that a task reads no more than its own; problems are those of all processes still.
-    Raises UsageError if the directory is not that of a run.
+    `processes` narrows to some of them. Raises UsageError if the directory is not that of a run.
     """
     facts = facts if facts is not None else run_dir.read_run()
     problems: list[Problem] = []
     gathered: dict[tuple[str, int], list[pa.Table]] = {}
-    operations: list[pa.Table] = []
-    sealed = sealed_files(run_dir)
-    for process in facts.get("processes", ()):
-        name = process["name"]
-        closing = run_dir.sealed_operations(name)
-        if closing.exists():
-            for key, paths in sealed.items():
-                for path in paths if only in (None, key) else ():
-                    if path.stem == name and (table := _read_parquet(path, problems)) is not None:
-                        gathered.setdefault(key, []).append(table)
-            own = _read_parquet(closing, problems)
-        elif run_dir.stream(name).exists():
-            complaints: list[str] = []
-            batches = list(stream_batches(run_dir.stream(name), complaints))
-            problems += [Problem("torn history", name, complaint) for complaint in complaints]
-            tables = [plain(pa.Table.from_batches([batch])) for batch in batches]
-            parts, own = split(pa.concat_tables(tables) if tables else PLAIN_SCHEMA.empty_table())
-            for key, table in parts.items():
-                if only in (None, key):
-                    gathered.setdefault(key, []).append(table)
-        else:
-            problems.append(Problem("missing history", name, f"{process['file']} is not there"))
-            continue
-        if own is not None:
-            operations.append(own)
-            if schema.CLOSE not in pc.unique(own["kind"]).to_pylist():
-                problems.append(Problem("recorder died", name, "its history has no closing row"))
+    operations = [PLAIN_SCHEMA.empty_table()]
+    for name in processes_of(run_dir, facts) if processes is None else processes:
+        history = _sealed(run_dir, name, only)
+        if history is None:
+            if not run_dir.stream(name).exists():
+                sealed = run_dir.sealed_operations(name).exists()
+                detail = "its sealed files are damaged, and its stream is gone" if sealed else "it left no history"
+                problems.append(Problem("damaged history" if sealed else "missing history", name, detail))
+                continue
+            history = _streamed(run_dir.stream(name), name, only)
+        for key, table in history.tables.items():
+            gathered.setdefault(key, []).append(table)
+        problems += history.problems
+        operations.append(history.operations)
+        if not pc.any(pc.equal(history.operations["kind"], schema.CLOSE)).as_py():
+            problems.append(Problem("recorder died", name, "its history has no closing row"))
     return History(
         tables={key: pa.concat_tables(tables) for key, tables in gathered.items()},
-        operations=pa.concat_tables(operations) if operations else PLAIN_SCHEMA.empty_table(),
+        operations=pa.concat_tables(operations),
         problems=tuple(problems),
     )

@@ -1,16 +1,19 @@
-"""One row per operation: the schema of histories, as recorded and as sealed.
+"""One row per operation, or per record of it: the schema of histories, as recorded and as sealed.
 
 A row says who did what to which topic-partition, when it was invoked and completed (CLOCK_MONOTONIC, nanoseconds: one
 clock for all processes of a machine), and what came of it: "ok" it happened, "fail" it definitely did not, "info"
 nobody knows. A record's identity is (producer, sequence); it is in the record's own bytes too
-(harness.history.record).
+(harness.history.record). `op` numbers the operations of a process; one poll that returns many records is one
+operation of many rows.
 
 Rows that are no operation on a record:
     reserve      sequences [sequence, sequence + count) may be sent to this partition from now on. Written and flushed
                  before the first of them is sent, so that a record whose sender was killed is never "nobody's"
+    poll-error   a consumer was handed an error in place of a record (`error_name`; of a partition, if it names one)
     final-read   the final reader reached the broker's end offset of this partition (`offset`)
     end-offsets  the broker's end offset when it was asked (`offset`)
-    assign       a consumer was given this partition
+    assign       a consumer was given this partition (`offset`: where it begins, null for "where the group left off")
+    revoke       a consumer had to give this partition back; outcome "info" when it was lost without being asked
     close        the process ended properly; its last row. Without it the recorder died
 """
 
@@ -23,7 +26,9 @@ import pyarrow as pa
 SEND: Final = "send"
 RESERVE: Final = "reserve"
 POLL: Final = "poll"
+POLL_ERROR: Final = "poll-error"
 ASSIGN: Final = "assign"
+REVOKE: Final = "revoke"
 END_OFFSETS: Final = "end-offsets"
 FINAL_READ: Final = "final-read"
 CLOSE: Final = "close"

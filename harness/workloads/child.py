@@ -1,23 +1,36 @@
 """What every workload process has in common: its arguments, its life with the harness, its lines of JSON.
 
 A child gets one JSON argument and speaks JSON lines on stdin and stdout. It must not outlive the harness, nor lose
-what it has recorded when it goes: the kernel sends it SIGTERM when its parent dies, SIGTERM and the end of stdin both
-mean "stop, flush, close properly", and Ctrl-C at the terminal is the harness's affair.
+what it has recorded when it goes. The end of its stdin means "stop, flush, close properly", and it comes whatever
+ends the harness, kill -9 included, since the kernel closes a dead process's pipes; SIGTERM means the same. (The
+parent-death signal would come too early: it is tied to the thread that started the child, not to the process.)
+Ctrl-C at the terminal is the harness's affair.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, Final
 
-PR_SET_PDEATHSIG: Final = 1
+DEFAULTS: Final[Mapping[str, Any]] = {
+    # A client that finds a new leader within a second instead of half a minute, whatever happened to the old one.
+    "topic.metadata.refresh.interval.ms": 1000,
+    "topic.metadata.refresh.fast.interval.ms": 100,
+    "socket.connection.setup.timeout.ms": 1500,
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 500,
+    # What goes wrong is in the history; librdkafka's own lines would go to stderr among the reasons of a crash.
+    "log_level": 0,
+}
+"""Settings of every client that the caller did not set otherwise."""
+
+ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 def read_arguments() -> dict[str, Any]:
@@ -26,30 +39,64 @@ def read_arguments() -> dict[str, Any]:
     return arguments
 
 
+def client_settings(
+    bootstrap: str, settings: Mapping[str, Any], *, fixed: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A client's configuration: the defaults, over them what the caller set, over all what may not be otherwise."""
+    return dict(DEFAULTS) | dict(settings) | {"bootstrap.servers": bootstrap} | dict(fixed or {})
+
+
+def acks_of(settings: Mapping[str, Any]) -> int:
+    """The acks of a producer's settings as Kafka numbers them: -1 all, 0, 1; all if nothing is said."""
+    return ACKS[str(settings.get("acks", settings.get("request.required.acks", "all")))]
+
+
 def say(**message: Any) -> None:
-    """Send one line to the harness; if it is gone there is nobody to tell, and the child is about to be stopped."""
+    """Send one line to the harness; if it is gone there is nobody to tell, and stdin has ended as well."""
     try:
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        os.close(sys.stdout.fileno())
+        # The interpreter would fail once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def live_with_parent(stop: Callable[[], None]) -> None:
-    """Call `stop` on SIGTERM, which also comes when the harness dies; ignore SIGINT."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: stop())
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+class Commands:
+    """The lines that come on stdin; its end, and SIGTERM, say stop for ever."""
 
+    def __init__(self) -> None:
+        self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self.stopped = False
+        """Whether the end of stdin, SIGTERM or a line {"stop": true} has been seen."""
+        self.orphaned = False
+        """Whether there is nobody left to wait for: do not linger."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda *_: self._lines.put(None))
+        threading.Thread(target=self._read, daemon=True).start()
 
-def commands() -> queue.SimpleQueue[dict[str, Any] | None]:
-    """The lines that come on stdin, as they come; None when it ends."""
-    lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-
-    def read() -> None:
+    def _read(self) -> None:
         for line in sys.stdin:
-            lines.put(json.loads(line))
-        lines.put(None)
+            self._lines.put(json.loads(line))
+        self._lines.put(None)
 
-    threading.Thread(target=read, daemon=True).start()
-    return lines
+    def next(self, timeout_s: float) -> dict[str, Any] | None:
+        """The next line if one comes in time; None if none does, or if this is the end (`stopped`)."""
+        if self.stopped:
+            return None
+        try:
+            line = self._lines.get(timeout=timeout_s) if timeout_s > 0 else self._lines.get_nowait()
+        except queue.Empty:
+            return None
+        if line is None or line.get("stop"):
+            self.stopped = True
+            self.orphaned = line is None
+            return None
+        return line
+
+    def wait(self) -> dict[str, Any] | None:
+        """The next line, however long it takes; None if this is the end."""
+        while not self.stopped:
+            line = self.next(3600.0)
+            if line is not None:
+                return line
+        return None

@@ -62,8 +62,12 @@ class Child:
         )
         self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._complaints: list[str] = []
-        threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._read_complaints, daemon=True).start()
+        self._readers = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._read_complaints, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -99,7 +103,10 @@ class Child:
 
     def died(self) -> HarnessError:
         """The error that says that, and how, the process ended."""
-        code = self._process.poll()
+        try:
+            code: int | None = self._process.wait(KILL_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            code = None
         said = " | ".join(self._complaints[-4:]) or "nothing"
         return HarnessError(f"the process {self.name} has ended (status {code}); it said: {said}")
 
@@ -113,9 +120,19 @@ class Child:
         for limit_s, escalate in ((CLOSE_LIMIT_S, self._process.terminate), (KILL_LIMIT_S, self._process.kill)):
             try:
                 self._process.wait(limit_s)
-                return
+                break
             except subprocess.TimeoutExpired:
                 escalate()
+        self._process.wait()
+        for reader in self._readers:
+            reader.join()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def kill(self) -> None:
+        """Kill -9: for those who want to see what becomes of its history."""
+        self._process.kill()
         self._process.wait()
 
 
@@ -379,3 +396,92 @@ class FinalReader:
     def close(self) -> None:
         """End the process without reading."""
         self._child.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a background consumer has read: how many records, and the offset after the last of each partition."""
+
+    records: int
+    positions: Mapping[tuple[str, int], int]
+    errors: tuple[str, ...]
+
+
+class BackgroundConsumer:
+    """A consumer process that reads while the run goes on; also a context manager."""
+
+    def __init__(
+        self,
+        run_dir: RunDir,
+        name: str,
+        bootstrap: str,
+        settings: Mapping[str, str],
+        *,
+        assign: Mapping[str, Sequence[int]] | None = None,
+        subscribe: Sequence[str] = (),
+        group: str = "kafka-chaos",
+    ) -> None:
+        """Either `assign` partitions of topics, read from their beginning, or `subscribe` topics in `group`.
+
+        Raises ValueError if both are given, or neither.
+        """
+        if bool(assign) == bool(subscribe):
+            raise ValueError("a consumer is assigned partitions or subscribed to topics, one of the two")
+        arguments = _common(run_dir, name, -1, bootstrap, settings) | {
+            "assign": {topic: list(numbers) for topic, numbers in (assign or {}).items()},
+            "subscribe": list(subscribe),
+            "group": group,
+        }
+        self.name = name
+        self._child = Child("consumer", name, arguments)
+        self._latest = Reading(0, {}, ())
+        self._done = False
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._child.hear(START_LIMIT_S, "starting")
+        self._child.tell(go=True)
+
+    def _hear(self, timeout_s: float, what: str) -> None:
+        heard = self._child.hear(timeout_s, what)
+        positions = {(topic, number): offset for topic, number, offset in heard["positions"]}
+        self._latest = Reading(heard["read"], positions, tuple(heard["errors"]))
+        self._done = self._done or heard.get("done", False)
+
+    def wait_read(self, count: int, *, timeout_s: float) -> Reading:
+        """Wait until so many records have been read in all. WaitTimeout, or HarnessError if the process has ended."""
+        deadline = time.monotonic() + timeout_s
+        while self._latest.records < count:
+            try:
+                self._hear(deadline - time.monotonic(), f"waiting for {count} records")
+            except WaitTimeout:
+                raise WaitTimeout(
+                    f"{self.name}: {self._latest} after {timeout_s:.0f} s, wanted {count} records"
+                ) from None
+        return self._latest
+
+    def stop(self) -> Reading:
+        """Stop reading, and return what was read in all."""
+        if not self._done:
+            try:
+                self._child.tell(stop=True)
+                while not self._done:
+                    self._hear(CLOSE_LIMIT_S, "stopping")
+            except HarnessError:
+                if not self._done:
+                    self._child.close()
+                    raise
+        self._child.close()
+        return self._latest
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.stop()
+        else:
+            self._child.close()

@@ -1,35 +1,51 @@
 """A load generator: many records, recorded at a cost that stays small beside sending them.
 
-One delivery callback serves all records. It takes the sequence from the record's own header, so it needs no closure
-per record, and the invocation times from a ring of the records in flight. Columns are preallocated arrays that become
-one Arrow batch each time they are full or half a second old. Sequences are reserved in blocks, ahead of use.
+The interpreter is the bottleneck of a Python producer, so per record it does no more than librdkafka asks for: one
+entry in the list given to `produce_batch`, one call of the delivery callback, which appends the report to a list.
+Everything else is done for a block at a time: identities and checksums (harness.history.record.Encoder), clocks,
+identities of delivery reports (from the records' own bytes, so nothing is inferred from their order), rows.
+
+Times are therefore those of blocks, and on the safe side: a record's `invoked_ns` is taken before its block is handed
+over, its `completed_ns` after its report has come, so the true interval is always within the recorded one, and at
+most a block and a poll shorter.
+
+What is known of each record in flight (partition, time) lies in a ring indexed by its sequence. A record is not sent
+while the one that had its place is still in flight, so memory is fixed.
 """
 
 from __future__ import annotations
 
-import queue
-import struct
 import time
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, Producer
+import numpy as np
+import numpy.typing as npt
+from confluent_kafka import KafkaError, Message, Producer
 
 from harness.history import record, schema
 from harness.history.outcomes import outcome_of
-from harness.history.writer import HistoryWriter
+from harness.history.writer import NULL, HistoryWriter
 from harness.workloads import child
-from harness.workloads.scripted import ACKS
 
-RESERVED: Final = 50_000
+RESERVED: Final = 100_000
+"""Sequences put on record at once, ahead of their use."""
 BLOCK: Final = 500
-FLUSH_S: Final = 0.25
+"""Records handed over at once."""
+RING: Final = 1 << 20
+"""Places for records in flight; more than IN_FLIGHT, so that a few that are stuck do not hold up the rest."""
+IN_FLIGHT: Final = 90_000
+"""Records in librdkafka's hands at most; its own limit is 100 000, and that is never met."""
+IN_FLIGHT_BYTES: Final = 256 << 20
 REPORT_S: Final = 0.05
+IDLE_POLL_S: Final = 0.005
 STOP_LIMIT_S: Final = 60.0
-SEQUENCE: Final = struct.Struct(">q")
-SEQUENCE_AT: Final = 16
+ORPHAN_LIMIT_S: Final = 2.0
+
+# What we sent has a value.
+_value_of: Final[Callable[[Message], bytes]] = Message.value  # type: ignore[assignment]
+_offset_of: Final = Message.offset
 
 
 class LoadSender:
@@ -48,123 +64,182 @@ class LoadSender:
         record_bytes: int,
         keys: int,
     ) -> None:
+        """`record_bytes` is the size of values, at least that of an identity. With `keys`, record keys are
+        "0" … "keys - 1", and each key always goes to one partition, as a partitioner would have it.
+        """
         self._writer, self._producer, self._topic = writer, producer, topic
-        self._partitions, self._keys = list(partitions), keys
+        self._targets = _targets(partitions, keys)
+        self._next_target = 0
         payload = bytes(max(record_bytes - record.MINIMUM_BYTES, 0))
-        self._encode = record.Encoder(record.run_hash(run), producer, payload)
-        self._acks = ACKS[str(settings.get("acks", "all"))]
-        self._client = Producer({"bootstrap.servers": bootstrap, "log_level": 0} | dict(settings))
+        self._encoder = record.Encoder(record.run_hash(run), producer, payload, block=BLOCK)
+        self._in_flight_limit = max(BLOCK, min(IN_FLIGHT, IN_FLIGHT_BYTES // max(record_bytes, 1)))
+        self._acks = child.acks_of(settings)
+        self._client = Producer(child.client_settings(bootstrap, settings))
         self.sent = self.acked = self.failed = 0
         self._reserved = 0
-        self._invoked: dict[int, int] = {}
-        self._flushed = time.monotonic()
-        self._ok: dict[int, tuple[array[int], array[int], array[int], array[int]]] = {
-            p: (array("q"), array("q"), array("q"), array("q")) for p in self._partitions
-        }
+        # One dictionary per record of a block, used again and again: librdkafka copies what is in it.
+        self._entries: list[dict[str, Any]] = [{"value": b""} for _ in range(BLOCK)]
+        self._invoked: npt.NDArray[np.int64] = np.zeros(RING, np.int64)
+        self._partition: npt.NDArray[np.int32] = np.zeros(RING, np.int32)
+        self._pending: npt.NDArray[np.bool_] = np.zeros(RING, np.bool_)
+        self._delivered: list[Message] = []
+        self._refused: list[tuple[KafkaError, Message]] = []
+        self._report = _reporter(self._delivered, self._refused)
 
-    def _delivered(self, error: KafkaError | None, message: Any) -> None:
-        (sequence,) = SEQUENCE.unpack_from(message.value(), SEQUENCE_AT)
-        invoked_ns = self._invoked.pop(sequence)
-        if error is None:
-            self.acked += 1
-            sequences, offsets, invoked, completed = self._ok[message.partition()]
-            sequences.append(sequence)
-            offsets.append(message.offset())
-            invoked.append(invoked_ns)
-            completed.append(time.monotonic_ns())
-            return
+    @property
+    def in_flight(self) -> int:
+        """Records whose outcome is not known yet."""
+        return self.sent - self.acked - self.failed
+
+    def send(self, count: int, *, spread: bool = False) -> int:
+        """Hand up to `count` records to the client; returns how many it took.
+
+        They go to the partitions in turn, a block to each, or (`spread`) evenly to all.
+        """
+        taken = 0
+        share = -(-count // len(self._targets)) if spread else BLOCK
+        while taken < count:
+            block = min(share, count - taken, BLOCK, self._in_flight_limit - self.in_flight, RING - self.sent % RING)
+            if block <= 0 or self._pending[self.sent % RING : self.sent % RING + block].any():
+                break
+            self._send_block(block)
+            taken += block
+        return taken
+
+    def _send_block(self, count: int) -> None:
+        first, place = self.sent, self.sent % RING
+        if first + count > self._reserved:
+            self._writer.reserve(self._topic, (p for p, _ in self._targets), self._producer, self._reserved, RESERVED)
+            self._reserved += RESERVED
+        partition, keys = self._targets[self._next_target]
+        self._next_target = (self._next_target + 1) % len(self._targets)
+        entries = self._entries[:count]
+        for entry, value in zip(entries, self._encoder.block(first, count), strict=True):
+            entry["value"] = value
+        if keys:
+            for number, entry in enumerate(entries, first):
+                entry["key"] = keys[number % len(keys)]
+        self._invoked[place : place + count] = time.monotonic_ns()
+        self._partition[place : place + count] = partition
+        self._pending[place : place + count] = True
+        self.sent += count
+        good = self._client.produce_batch(self._topic, entries, partition=partition, on_delivery=self._report)
+        if good < count:
+            for number, entry in enumerate(entries, first):
+                if (error := entry.pop("_error", None)) is not None:
+                    self._record_failure(error, number)
+
+    def poll(self, timeout_s: float) -> None:
+        """Serve deliveries, and write down what has come if it is time."""
+        self._client.poll(timeout_s)
+        self._record_deliveries()
+        self._writer.flush_if_old()
+
+    def _record_deliveries(self) -> None:
+        if self._delivered:
+            reports = self._delivered.copy()
+            self._delivered.clear()
+            count = len(reports)
+            sequences = self._sequences(list(map(_value_of, reports)))
+            places = sequences % RING
+            self._pending[places] = False
+            self.acked += count
+            self._writer.extend(
+                count,
+                kind=schema.SEND,
+                outcome=schema.OK,
+                topic=self._topic,
+                partition=self._partition[places],
+                offset=_offsets(list(map(_offset_of, reports))),
+                producer=self._producer,
+                sequence=sequences,
+                invoked_ns=self._invoked[places],
+                completed_ns=time.monotonic_ns(),
+                acks=self._acks,
+            )
+        while self._refused:
+            error, message = self._refused.pop()
+            self._record_failure(error, int(self._sequences([_value_of(message)])[0]))
+
+    def _sequences(self, values: list[bytes]) -> npt.NDArray[np.int64]:
+        """The sequences in values that this process made, all of one size."""
+        size = len(values[0])
+        if size <= 256:
+            rows = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), size)
+            field = np.ascontiguousarray(rows[:, record.SEQUENCE_AT : record.SEQUENCE_AT + 8])
+            return field.view(">i8").ravel().astype(np.int64)
+        end = record.SEQUENCE_AT + 8
+        return np.frombuffer(b"".join([v[record.SEQUENCE_AT : end] for v in values]), ">i8").astype(np.int64)
+
+    def _record_failure(self, error: KafkaError, sequence: int) -> None:
+        place = sequence % RING
+        self._pending[place] = False
         self.failed += 1
         self._writer.append(
             kind=schema.SEND,
             outcome=outcome_of(error.name()),
             topic=self._topic,
-            partition=self._partitions[sequence % len(self._partitions)],
+            partition=int(self._partition[place]),
             producer=self._producer,
             sequence=sequence,
-            invoked_ns=invoked_ns,
+            invoked_ns=int(self._invoked[place]),
             completed_ns=time.monotonic_ns(),
             error=error.code(),
             error_name=error.name(),
             acks=self._acks,
         )
 
-    def _reserve(self) -> None:
-        """Put a block of sequences on record, for every partition: which of them goes where is the partition's turn."""
-        for partition in self._partitions:
-            self._writer.reserve(self._topic, partition, self._producer, self._reserved, RESERVED)
-        self._reserved += RESERVED
-
-    def send(self, count: int) -> int:
-        """Hand up to `count` records to the client; returns how many it took."""
-        produce, encode, partitions = self._client.produce, self._encode, self._partitions
-        for taken in range(count):
-            sequence = self.sent
-            if sequence >= self._reserved:
-                self._reserve()
-            key = None if not self._keys else str(sequence % self._keys).encode()
-            self._invoked[sequence] = time.monotonic_ns()
-            try:
-                produce(
-                    self._topic,
-                    value=encode(sequence),
-                    key=key,
-                    partition=partitions[sequence % len(partitions)],
-                    on_delivery=self._delivered,
-                )
-            except BufferError:
-                del self._invoked[sequence]
-                return taken
-            self.sent += 1
-        return count
-
-    def poll(self, timeout_s: float) -> None:
-        """Serve deliveries, and write down what has come if it is time."""
-        self._client.poll(timeout_s)
-        if time.monotonic() - self._flushed >= FLUSH_S:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write down every outcome that has come."""
-        self._flushed = time.monotonic()
-        self._writer.flush()
-        for partition, columns in self._ok.items():
-            sequences, offsets, invoked, completed = columns
-            if sequences:
-                self._writer.append_columns(
-                    len(sequences),
-                    kind=schema.SEND,
-                    outcome=schema.OK,
-                    topic=self._topic,
-                    partition=partition,
-                    offset=memoryview(offsets),
-                    producer=self._producer,
-                    sequence=memoryview(sequences),
-                    invoked_ns=memoryview(invoked),
-                    completed_ns=memoryview(completed),
-                    acks=self._acks,
-                )
-                self._ok[partition] = (array("q"), array("q"), array("q"), array("q"))
-
-    def close(self) -> None:
-        """Wait for what is in flight, then record the rest as unknown."""
-        self._client.flush(STOP_LIMIT_S)
-        if self._invoked:
+    def close(self, limit_s: float) -> None:
+        """Wait up to `limit_s` for what is in flight, then give the rest up; what is given up is recorded as that."""
+        deadline = time.monotonic() + limit_s
+        while self.in_flight and (left_s := deadline - time.monotonic()) > 0:
+            self.poll(min(left_s, 0.1))
+        if self.in_flight:
             self._client.purge(in_queue=True, in_flight=True, blocking=True)
-            self._client.flush(STOP_LIMIT_S)
-        self.flush()
+            self._client.flush(ORPHAN_LIMIT_S)
+        self._record_deliveries()
+        newest = self.sent - 1
+        for place in np.flatnonzero(self._pending).tolist():
+            self._record_failure(KafkaError(KafkaError._PURGE_INFLIGHT), newest - (newest - place) % RING)
+        self._writer.flush()
+
+
+def _targets(partitions: Sequence[int], keys: int) -> list[tuple[int, list[bytes]]]:
+    """The partitions that get records, each with its keys (none if records have no keys)."""
+    targets = [
+        (partition, [str(key).encode() for key in range(place, keys, len(partitions))])
+        for place, partition in enumerate(partitions)
+    ]
+    return [target for target in targets if target[1]] if keys else targets
+
+
+def _reporter(
+    delivered: list[Message], refused: list[tuple[KafkaError, Message]]
+) -> Callable[[KafkaError | None, Message], None]:
+    """The delivery callback: as little as can be, since it is called for every record."""
+    keep, refuse = delivered.append, refused.append
+
+    def report(error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            keep(message)
+        else:
+            refuse((error, message))
+
+    return report
+
+
+def _offsets(offsets: list[int | None]) -> npt.NDArray[np.int64]:
+    """Offsets as an array; null where none is known (acks=0)."""
+    try:
+        return np.array(offsets, np.int64)
+    except TypeError:
+        return np.array([NULL if offset is None else offset for offset in offsets], np.int64)
 
 
 def main() -> None:
-    """Send until enough is acknowledged, or the harness says stop."""
+    """Send until enough is acknowledged or the harness says stop."""
     arguments = child.read_arguments()
-    stopping = False
-
-    def stop() -> None:
-        nonlocal stopping
-        stopping = True
-
-    child.live_with_parent(stop)
-    commands = child.commands()
+    commands = child.Commands()
     wanted: int | None = arguments["records"]
     rate: float | None = arguments["rate_per_s"]
     with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
@@ -180,27 +255,22 @@ def main() -> None:
             keys=arguments["keys"],
         )
         child.say(ready=True)
-        commands.get()
+        commands.wait()
         start = reported = time.monotonic()
-        while not stopping:
-            try:
-                if commands.get_nowait() is None:
-                    break
-                break
-            except queue.Empty:
-                pass
+        while not commands.stopped:
+            commands.next(0.0)
             now = time.monotonic()
             allowed = BLOCK if rate is None else min(BLOCK, int((now - start) * rate) - sender.sent)
             if wanted is not None:
                 allowed = min(allowed, wanted - sender.sent)
-            taken = sender.send(allowed) if allowed > 0 else 0
-            sender.poll(0.0 if taken == BLOCK else 0.005)
+            taken = sender.send(allowed, spread=rate is not None) if allowed > 0 else 0
+            sender.poll(0.0 if taken == BLOCK else IDLE_POLL_S)
             if now - reported >= REPORT_S:
                 reported = now
                 child.say(sent=sender.sent, acked=sender.acked, failed=sender.failed)
             if wanted is not None and sender.acked + sender.failed >= wanted:
                 break
-        sender.close()
+        sender.close(ORPHAN_LIMIT_S if commands.orphaned else STOP_LIMIT_S)
         child.say(sent=sender.sent, acked=sender.acked, failed=sender.failed, done=True)
 
 

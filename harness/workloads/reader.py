@@ -1,36 +1,40 @@
 """The final reader: every partition from its beginning to the brokers' end offset, everything seen recorded.
 
 It is assigned the partitions (no group), refuses to begin elsewhere than told (`auto.offset.reset=error`), checks
-batch checksums, and records for each partition the end offset it was told and that it got there. Errors while leaders
-move are waited out until the limit.
+batch checksums, and records for each partition the end offset it was told and that it got there. What goes wrong
+while leaders move is waited out until the limit: a partition whose position is refused is asked for its bounds again
+and read on from the nearest offset that exists, all of it on record.
 """
 
 from __future__ import annotations
 
 import time
-from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
-from harness.history import record, schema
+from harness.history import schema
 from harness.history.writer import HistoryWriter
 from harness.workloads import child
+from harness.workloads.polls import Key, PollRecorder
 
-BATCH: Final = 2_000
-CONSUME_S: Final = 0.1
+BATCH: Final = 4_000
+POLL_S: Final = 0.02
 OFFSETS_S: Final = 2.0
-
-
-class _Columns:
-    """What was read of one partition since the last flush."""
-
-    def __init__(self) -> None:
-        self.offset, self.producer, self.sequence = array("q"), array("i"), array("q")
-        self.completed, self.timestamp, self.epoch = array("q"), array("q"), array("i")
-        self.valid: list[bool] = []
+LOST_POSITION: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
+FIXED: Final[Mapping[str, Any]] = {
+    "group.id": "kafka-chaos-final-read",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+    "check.crcs": True,
+    "isolation.level": "read_uncommitted",
+    "fetch.wait.max.ms": 10,
+    "fetch.error.backoff.ms": 50,
+}
 
 
 class FinalReader:
@@ -38,64 +42,46 @@ class FinalReader:
 
     def __init__(self, writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any]) -> None:
         self._writer = writer
-        fixed = {
-            "bootstrap.servers": bootstrap,
-            "group.id": "kafka-chaos-final-read",
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "auto.offset.reset": "error",
-            "enable.partition.eof": True,
-            "check.crcs": True,
-            "isolation.level": "read_uncommitted",
-            "fetch.wait.max.ms": 10,
-            "log_level": 0,
-        }
-        self._client = Consumer(fixed | dict(settings))
-        self._columns: dict[tuple[str, int], _Columns] = {}
+        self._client = Consumer(child.client_settings(bootstrap, settings, fixed=FIXED))
+        self._polls = PollRecorder(writer, self._client, size=BATCH)
         self.errors: list[str] = []
 
-    def end_offset(self, topic: str, partition: int, deadline: float) -> int | None:
-        """The broker's end offset (what a consumer may read up to); None if none answered until the deadline."""
-        while time.monotonic() < deadline:
+    def _bounds(self, key: Key, deadline: float) -> tuple[int, int] | None:
+        """A log's first and end offset; None if no broker told them until the deadline."""
+        while (left_s := deadline - time.monotonic()) > 0:
+            asked = time.monotonic()
             try:
-                invoked_ns = time.monotonic_ns()
-                _, high = self._client.get_watermark_offsets(TopicPartition(topic, partition), timeout=OFFSETS_S)
+                return self._polls.watermarks(*key, min(OFFSETS_S, left_s))
             except KafkaException as error:
-                self.errors.append(f"{topic}-{partition}: {error.args[0].name()}")
-                continue
-            self._writer.append(
-                kind=schema.END_OFFSETS,
-                outcome=schema.OK,
-                topic=topic,
-                partition=partition,
-                offset=high,
-                invoked_ns=invoked_ns,
-                completed_ns=time.monotonic_ns(),
-            )
-            return int(high)
+                self._note(key, error.args[0])
+                # Without a leader the answer is an error at once: let metadata be looked up again before the next try.
+                time.sleep(max(0.0, 0.1 - (time.monotonic() - asked)))
         return None
 
-    def read(self, partitions: list[tuple[str, int]], deadline: float) -> dict[tuple[str, int], tuple[int | None, int]]:
-        """Read all to their ends; returns (end offset or None, position reached) of each."""
-        ends = {key: self.end_offset(*key, deadline) for key in partitions}
+    def _note(self, key: Key | None, error: KafkaError) -> None:
+        self.errors.append(f"{key[0]}-{key[1]}: {error.name()}" if key else error.name())
+
+    def read(self, partitions: list[Key], deadline: float) -> dict[Key, tuple[int | None, int]]:
+        """Read all to their ends; returns (end offset or None if it is not known, position reached) of each."""
+        ends: dict[Key, int | None] = {}
         reached = dict.fromkeys(partitions, 0)
+        for key in partitions:
+            bounds = self._bounds(key, deadline)
+            ends[key] = bounds[1] if bounds else None
         self._client.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for topic, number in partitions])
 
         def unfinished() -> bool:
             return any(end is not None and reached[key] < end for key, end in ends.items())
 
         while unfinished() and time.monotonic() < deadline:
-            for message in self._client.consume(BATCH, CONSUME_S):
-                key, offset = (str(message.topic()), int(message.partition() or 0)), int(message.offset() or 0)
-                error = message.error()
-                if error is None:
-                    self._take(key, message)
-                    reached[key] = offset + 1
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    reached[key] = max(reached[key], offset)
-                else:
-                    self.errors.append(f"{key[0]}-{key[1]}: {error.name()}: {error.str()}")
-            self.flush()
+            seen = self._polls.poll(POLL_S)
+            self._writer.flush_if_old()
+            for key, offset in (*seen.positions.items(), *seen.ends.items()):
+                reached[key] = max(reached[key], offset)
+            for lost, error in seen.errors:
+                self._note(lost, error)
+                if lost in ends and error.code() in LOST_POSITION:
+                    ends[lost] = self._resume(lost, reached[lost], deadline)
         for (topic, number), end in ends.items():
             if end is not None and reached[(topic, number)] >= end:
                 self._writer.append(
@@ -106,64 +92,41 @@ class FinalReader:
                     offset=end,
                     completed_ns=time.monotonic_ns(),
                 )
+        self._writer.flush()
         return {key: (ends[key], reached[key]) for key in partitions}
 
-    def _take(self, key: tuple[str, int], message: Any) -> None:
-        columns = self._columns.setdefault(key, _Columns())
-        identity = record.decode(message.value())
-        columns.offset.append(message.offset())
-        columns.producer.append(schema.UNKNOWN_IDENTITY if identity is None else identity.producer)
-        columns.sequence.append(schema.UNKNOWN_IDENTITY if identity is None else identity.sequence)
-        columns.completed.append(time.monotonic_ns())
-        columns.timestamp.append(message.timestamp()[1])
-        epoch = message.leader_epoch()
-        columns.epoch.append(-1 if epoch is None else epoch)
-        columns.valid.append(identity is not None)
-
-    def flush(self) -> None:
-        """Write down what was read."""
-        for (topic, number), columns in self._columns.items():
-            self._writer.append_columns(
-                len(columns.offset),
-                kind=schema.POLL,
-                outcome=schema.OK,
-                topic=topic,
-                partition=number,
-                offset=memoryview(columns.offset),
-                producer=memoryview(columns.producer),
-                sequence=memoryview(columns.sequence),
-                completed_ns=memoryview(columns.completed),
-                timestamp_ms=memoryview(columns.timestamp),
-                leader_epoch=memoryview(columns.epoch),
-                valid=columns.valid,
-            )
-        self._columns.clear()
+    def _resume(self, key: Key, position: int, deadline: float) -> int | None:
+        """Read on from the offset nearest to `position` that the log has now; returns its end offset now."""
+        bounds = self._bounds(key, deadline)
+        if bounds is None:
+            return None
+        low, high = bounds
+        try:
+            self._client.seek(TopicPartition(*key, min(max(position, low), high)))
+        except KafkaException as error:
+            self._note(key, error.args[0])
+        return high
 
     def close(self) -> None:
+        """Let go of the brokers."""
         self._client.close()
 
 
 def main() -> None:
     """Read everything once the harness says go."""
     arguments = child.read_arguments()
-    deadline = time.monotonic() + arguments["timeout_s"]
-
-    def stop() -> None:
-        nonlocal deadline
-        deadline = 0.0
-
-    child.live_with_parent(stop)
+    commands = child.Commands()
     with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
         reader = FinalReader(writer, arguments["bootstrap"], arguments["settings"])
         child.say(ready=True)
-        child.commands().get()
-        partitions = [(topic, number) for topic, numbers in arguments["topics"].items() for number in numbers]
-        seen = reader.read(partitions, deadline)
-        child.say(
-            done=True,
-            errors=reader.errors[-5:],
-            partitions=[[topic, number, end, position] for (topic, number), (end, position) in seen.items()],
-        )
+        if commands.wait() is not None:
+            partitions = [(topic, number) for topic, numbers in arguments["topics"].items() for number in numbers]
+            seen = reader.read(partitions, time.monotonic() + arguments["timeout_s"])
+            child.say(
+                done=True,
+                errors=reader.errors[-5:],
+                partitions=[[topic, number, end, position] for (topic, number), (end, position) in seen.items()],
+            )
         reader.close()
 
 

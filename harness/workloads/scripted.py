@@ -9,7 +9,6 @@ goes to the harness.
 
 from __future__ import annotations
 
-import queue
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,10 +21,10 @@ from harness.history.outcomes import outcome_of
 from harness.history.writer import HistoryWriter
 from harness.workloads import child
 
-POLL_S: Final = 0.002
+POLL_S: Final = 0.005
+"""How long a command may wait while deliveries are awaited; a delivery itself ends the waiting."""
 IDLE_S: Final = 0.1
 LAST_FLUSH_S: Final = 2.0
-ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 class ScriptedSender:
@@ -35,15 +34,15 @@ class ScriptedSender:
         self, writer: HistoryWriter, producer: int, run: str, settings: Mapping[str, Any], bootstrap: str
     ) -> None:
         self._writer, self._producer, self._run = writer, producer, record.run_hash(run)
-        self._acks = ACKS[str(settings.get("acks", "all"))]
-        self._client = Producer({"bootstrap.servers": bootstrap, "log_level": 0} | dict(settings))
+        self._acks = child.acks_of(settings)
+        self._client = Producer(child.client_settings(bootstrap, settings))
         self.answers: list[dict[str, Any]] = []
         self.in_flight = 0
 
     def send(self, command: Mapping[str, Any]) -> None:
         """Send one record; its answer appears in `answers` when its outcome is known."""
         topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
-        self._writer.reserve(topic, partition, self._producer, sequence, 1)
+        self._writer.reserve(topic, [partition], self._producer, sequence, 1)
         key = command.get("key")
         invoked_ns = time.monotonic_ns()
 
@@ -104,27 +103,15 @@ class ScriptedSender:
 def main() -> None:
     """Send what the harness commands until its lines end."""
     arguments = child.read_arguments()
-    stopping = False
-
-    def stop() -> None:
-        nonlocal stopping
-        stopping = True
-
-    child.live_with_parent(stop)
-    commands = child.commands()
+    commands = child.Commands()
     with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
         sender = ScriptedSender(
             writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"]
         )
         child.say(ready=True)
-        while not stopping:
-            try:
-                command = commands.get(timeout=POLL_S if sender.in_flight else IDLE_S)
-            except queue.Empty:
-                command = {}
-            if command is None:
-                break
-            if command:
+        while not commands.stopped:
+            command = commands.next(0.0 if sender.in_flight else IDLE_S)
+            if command is not None:
                 sender.send(command)
             for answer in sender.poll(POLL_S if sender.in_flight else 0.0):
                 child.say(**answer)
