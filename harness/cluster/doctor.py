@@ -161,11 +161,12 @@ def _inside(client: DockerClient) -> list[Check]:
         checks = []
         for name, command in PROBES.items():
             status, output = container.exec_run(["bash", "-c", command], user="0")
+            assert isinstance(output, bytes)
             if status == 0:
                 checks.append(Check(name=name, status="ok", detail="works in a container"))
             else:
                 severity, remedy = PROBE_NEEDS[name]
-                words = " ".join(bytes(output).decode(errors="replace").split())[:160]
+                words = " ".join(output.decode(errors="replace").split())[:160]
                 checks.append(Check(name=name, status=severity, detail=words or f"ended with {status}", remedy=remedy))
         return [*checks, _freezer(container)]
     except (DockerException, OSError, ImageNotFound) as error:

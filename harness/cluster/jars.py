@@ -167,7 +167,7 @@ def roots(kafka: str) -> tuple[Jar, ...]:
 
     From 1.0 on only slf4j's interface comes with Kafka: without a binding a broker prints nothing, and ZooKeeper 3.4's
     main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves all of 1.0 to 4.3 with one
-    configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9 on.
+    configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9.
     """
     release = tuple(int(part) for part in kafka.split("."))
     scala = "2.13" if release >= (2, 4) else "2.11"
