@@ -17,7 +17,7 @@ from harness.scenario import LEADER_EPOCHS, ClusterPlan, Documented, TopicPlan, 
 # is one: what shows is the fetch from the very end of its log, with that epoch.
 END_OF_EPOCH_IS_2 = (
     r"leader replied with an offset 2 .* No truncation needed"
-    r"|t-0 -> \S*EpochEndOffset\W.*endOffset=2\b"
+    r"|t-0(?: -> |=)\S*EpochEndOffset\W.*endOffset=2\b"
     r"|Sending fetch request.*t-0=PartitionData\([^)]*fetchOffset=2,[^)]*lastFetchedEpoch=Optional\[\d+\]"
 )
 
