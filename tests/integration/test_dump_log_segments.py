@@ -17,10 +17,11 @@ from tests.unit.formats import dumps
 
 pytestmark = pytest.mark.docker
 
-VERSIONS = ["0.8.2.2", "0.10.2.2", "2.8.2", "4.3.1"]
+ALWAYS = ["0.8.2.2", "0.10.2.2", "2.8.2", "4.3.1"]
+OTHERS = ["0.9.0.1", "0.11.0.3", "1.1.1", "2.2.2", "3.9.2-kraft", "4.0.2", "4.1.2"]
 
 
-@pytest.mark.parametrize("version_id", VERSIONS)
+@pytest.mark.parametrize("version_id", ALWAYS + [pytest.param(each, marks=pytest.mark.slow) for each in OTHERS])
 def test_every_record_is_read_as_the_brokers_own_tool_reads_it(version_id: str, tmp_path: Path) -> None:
     version = versions.get(version_id)
     with engine_client() as client:
