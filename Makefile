@@ -25,8 +25,8 @@ chaos-run: venv ## Set everything up and run the default suite (SCENARIO= VERSIO
 
 .PHONY: nightly
 nightly: venv ## Every scenario on every version, in runs/nightly; started again, it goes on where it stopped
-	$(CHAOS) setup --versions all
-	$(CHAOS) matrix --scenarios all --versions all --runs-dir runs/nightly \
+	$(CHAOS) setup --versions $(or $(VERSION),all)
+	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
 	  $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 
 .PHONY: bench-recorder
