@@ -186,5 +186,7 @@ class HistoryWriter:
         if error is None:
             self.close()
             return
-        self.flush()
-        self._file.close()
+        try:
+            self.flush()
+        finally:
+            self._file.close()

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.history import record
+
+IDS = st.tuples(
+    st.integers(0, 2**32 - 1), st.integers(-(2**31), 2**31 - 1), st.integers(0, record.SEQUENCE_LIMIT - 1), st.binary()
+)
+
+
+@given(IDS)
+def test_what_is_encoded_is_decoded(parts):
+    run, producer, sequence, payload = parts
+    value = record.encode(run, producer, sequence, payload)
+    assert len(value) == record.MINIMUM_BYTES + len(payload)
+    assert record.decode(value) == record.Identity(run, producer, sequence)
+    assert record.decode(memoryview(value)) == record.Identity(run, producer, sequence)
+
+
+@given(IDS, st.data())
+def test_any_one_damaged_byte_is_noticed(parts, data):
+    value = bytearray(record.encode(*parts))
+    at = data.draw(st.integers(0, len(value) - 1))
+    value[at] ^= data.draw(st.integers(1, 255))
+    assert record.decode(bytes(value)) is None
+    assert not record.decode_all([bytes(value)]).valid[0]
+
+
+@given(IDS, st.data())
+def test_a_shortened_value_is_noticed(parts, data):
+    value = record.encode(*parts)
+    assert record.decode(value[: data.draw(st.integers(0, len(value) - 1))]) is None
+
+
+def test_the_layout_is_what_the_documentation_says():
+    assert record.encode(1, 2, 3, b"xy")[:-4] == b"KCH1\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\3xy"
+
+
+@given(
+    st.integers(0, record.SEQUENCE_LIMIT - 40), st.integers(0, 40), st.binary(max_size=60), st.integers(0, 2**31 - 1)
+)
+def test_a_block_is_its_records_one_by_one(first, count, payload, producer):
+    encoder = record.Encoder(77, producer, payload, block=40)
+    expected = [record.encode(77, producer, first + number, payload) for number in range(count)]
+    assert encoder.block(first, count) == expected
+    assert encoder.block(0, 1) == [record.encode(77, producer, 0, payload)]
+
+
+def test_a_block_beyond_the_last_sequence_is_refused():
+    encoder = record.Encoder(1, 1, b"", block=2)
+    assert len(encoder.block(record.SEQUENCE_LIMIT - 2, 2)) == 2
+    with pytest.raises(ValueError, match="2\\^40"):
+        encoder.block(record.SEQUENCE_LIMIT - 1, 2)
+    with pytest.raises(ValueError, match="2\\^40"):
+        encoder.block(-1, 1)
+
+
+@given(st.lists(st.one_of(st.none(), st.binary(max_size=40), IDS.map(lambda parts: record.encode(*parts)))))
+def test_many_are_decoded_as_each_alone(values):
+    found = record.decode_all(values)
+    assert found.valid.tolist() == [record.decode(value) is not None for value in values]
+    for place, value in enumerate(values):
+        one = record.decode(value)
+        seen = (int(found.run[place]), int(found.producer[place]), int(found.sequence[place]))
+        assert seen == ((0, -1, -1) if one is None else (one.run, one.producer, one.sequence))
+
+
+def test_columns_have_the_types_of_the_history():
+    found = record.decode_all([])
+    kinds = (found.run.dtype, found.producer.dtype, found.sequence.dtype, found.valid.dtype)
+    assert kinds == (np.uint32, np.int32, np.int64, np.bool_)
