@@ -1,0 +1,46 @@
+"""Whole run directories, made by hand: histories as recorders write them, a timeline, the facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.history.writer import HistoryWriter
+from harness.rundir import RunDir
+from harness.timeline import Timeline
+from tests.unit.analysis.histories import Row
+
+
+def make_run(root: Path, histories: dict[str, list[Row]], *, close: bool = True, partitions: int = 1) -> RunDir:
+    """A run of one topic whose processes recorded these rows (of partition 0 unless they say otherwise)."""
+    run_dir = RunDir(root)
+    root.mkdir(parents=True)
+    for process, rows in histories.items():
+        writer = HistoryWriter(run_dir.stream(process), process)
+        for row in rows:
+            columns: dict[str, Any] = {"topic": "t", "partition": 0} | {k: v for k, v in row.items() if k != "process"}
+            writer.append(**columns)
+        if close:
+            writer.close()
+        else:
+            writer.flush()
+    with Timeline(run_dir.timeline) as timeline:
+        timeline.append("zookeeper", "controller", node="broker-1", epoch=1)
+        timeline.append(
+            "zookeeper", "partition", topic="t", partition=0, leader=1, leader_epoch=0, isr=[1, 2], controller_epoch=1
+        )
+    run_dir.write_run(
+        {
+            "run": root.name,
+            "scenario": "double-failover",
+            "version": "0.10.2.2",
+            "topics": [{"name": "t", "partitions": {str(n): [1, 2] for n in range(partitions)}, "settings": {}}],
+            "processes": [
+                {"name": name, "kind": "producer", "file": f"history/{name}.arrows", "final": False, "settings": {}}
+                for name in histories
+            ],
+            "moments": [],
+            "state": "complete",
+        }
+    )
+    return run_dir

@@ -1,0 +1,107 @@
+"""One run checked without Spark: findings with their evidence, problems with their reasons, never a silent pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis import check
+from analysis.check import check_piece, check_run, merge, pieces
+from harness.errors import UsageError
+from harness.history.seal import seal_run
+from harness.rundir import RunDir
+from tests.unit.analysis.histories import final_read, polled, sent
+from tests.unit.analysis.runs import make_run
+
+LOSS = {
+    "producer-1": [sent(0, 0), sent(1, 1), sent(2, 1)],
+    "final-read-1": [polled(0, 0), polled(1, 2), final_read(2)],
+}
+
+
+def problems(findings: dict[str, Any]) -> set[str]:
+    return {problem["what"] for problem in findings["problems"]}
+
+
+def names(findings: dict[str, Any]) -> list[str]:
+    return [finding["anomaly"] for finding in findings["findings"]]
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["from streams", "sealed"])
+def test_a_loss_is_found_and_nothing_else_is_wrong(tmp_path: Path, sealed: bool) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    if sealed:
+        seal_run(run_dir)
+    findings = check_run(run_dir)
+    assert names(findings) == ["inconsistent-offsets", "lost-write"]
+    assert findings["problems"] == []
+    assert findings["findings"][1]["count"] == 1
+    assert findings["findings"][1]["evidence"][0]["sequence"] == 1
+    assert findings["statistics"]["sends_ok"] == 3
+    assert {one["status"] for one in findings["checks"]} == {"ok"}
+
+
+def test_a_recorder_that_died_is_a_problem(tmp_path: Path) -> None:
+    assert "recorder died" in problems(check_run(make_run(tmp_path / "run", LOSS, close=False)))
+
+
+def test_a_torn_history_is_a_problem_and_the_rest_is_read(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    path = run_dir.stream("producer-1")
+    path.write_bytes(path.read_bytes()[:-40])
+    assert problems(check_run(run_dir)) & {"torn history", "recorder died"}
+
+
+def test_a_missing_process_file_is_a_problem(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    run_dir.stream("producer-1").unlink()
+    assert "missing history" in problems(check_run(run_dir))
+
+
+def test_no_final_read_is_a_problem(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", {"producer-1": [sent(0, 0)], "final-read-1": [polled(0, 0)]})
+    assert "no final read" in problems(check_run(run_dir))
+
+
+def test_a_run_that_sent_nothing_shows_nothing(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", {"producer-1": [], "final-read-1": [final_read(0)]})
+    assert "empty history" in problems(check_run(run_dir))
+
+
+def test_a_damaged_and_a_missing_timeline_are_problems(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    run_dir.timeline.write_bytes(run_dir.timeline.read_bytes() + b'{"monotonic')
+    assert "damaged timeline" in problems(check_run(run_dir))
+    run_dir.timeline.unlink()
+    assert {"damaged timeline", "no metadata"} <= problems(check_run(run_dir))
+
+
+def test_a_crashing_check_is_reported_and_the_others_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(view: object) -> list[dict[str, Any]]:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setitem(check.PARTITION_CHECKS, "duplicate", crash)
+    findings = check_run(make_run(tmp_path / "run", LOSS))
+    statuses = {one["name"]: (one["status"], one["reason"]) for one in findings["checks"]}
+    assert statuses["duplicate"] == ("crashed", "ZeroDivisionError: by zero")
+    assert statuses["lost-write"] == ("ok", None)
+    assert "lost-write" in names(findings)
+
+
+def test_pieces_are_a_partition_each_and_the_run(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS, partitions=3)
+    assert [(piece.topic, piece.partition) for piece in pieces(run_dir)] == [("t", 0), ("t", 1), ("t", 2), ("", -1)]
+
+
+def test_a_directory_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such run directory"):
+        check_run(RunDir(tmp_path / "nothing"))
+
+
+def test_results_survive_the_way_to_a_worker_and_back(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    results = [check_piece(piece) for piece in pieces(run_dir)]
+    again = [check.Result.from_json(result.as_json()) for result in results]
+    assert merge(again, 0.0) == merge(results, 0.0)
