@@ -254,6 +254,7 @@ class Run:
         with self.step("send without waiting", partition=str(t), acks=acks):
             return producer.send_async(t.topic, t.number)
 
+    @contextmanager
     def load(
         self,
         t: Partition,
@@ -264,13 +265,13 @@ class Run:
         record_bytes: int = 200,
         keys: int = 0,
         **settings: str,
-    ) -> LoadGenerator:
-        """A load generator on all partitions of the topic, not started yet."""
+    ) -> Iterator[LoadGenerator]:
+        """A load on all partitions of the topic, for as long as the block lasts; what is in flight then is waited for."""
         options = (
             dict(CLIENT_SETTINGS) | dict(self.version.client_settings) | {"acks": acks, "linger.ms": "5"} | settings
         )
         name = self._register("producer", options | {"bootstrap.servers": self.cluster.bootstrap})
-        return LoadGenerator(
+        generator = LoadGenerator(
             self.run_dir,
             name,
             len(self.processes),
@@ -283,6 +284,8 @@ class Run:
             keys=keys,
             records=records,
         )
+        with self.step("load", acks=acks, records=records, rate_per_s=rate_per_s, record_bytes=record_bytes), generator:
+            yield generator
 
     # Faults
 

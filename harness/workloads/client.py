@@ -246,6 +246,9 @@ class ScriptedProducer:
             outcome=sent.outcome,
             error=sent.error_name,
             acks=self._acks,
+            # The recorder's own times: an answer may be heard much later than it came.
+            invoked_ns=sent.invoked_ns,
+            completed_ns=sent.completed_ns,
         )
 
     def close(self) -> None:
