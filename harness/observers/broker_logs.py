@@ -95,6 +95,9 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ),
         ("become-leader", "become-leader transition", rf"ompleted LeaderAndIsr .* transition for partition {_TP}"),
         ("become-follower", "become-follower transition", rf"ompleted LeaderAndIsr .* transition for partition {_TP}"),
+        # Up to 2.3 a follower's log end offset is where it begins to fetch; from 1.1 to 2.3 nothing else tells of it.
+        ("become-follower", "Added fetcher for partitions List(", rf"\[{_TP}, initOffset {_N} to broker"),
+        ("become-follower", "Added fetcher to broker ", rf"{_TP} -> \(offset={_N}, leaderEpoch={_EPOCH}\)"),
         # In-sync replicas: in the message's own words up to 0.10, later only in the prefix.
         ("shrink-isr", "Shrinking ISR for partition ", rf"Shrinking ISR for partition {_TP} from"),
         ("expand-isr", "Expanding ISR for partition ", rf"Expanding ISR for partition {_TP} from"),
@@ -147,13 +150,16 @@ def parse_stamp(line: str) -> tuple[int, str] | None:
     return seconds * 1_000_000_000 + int((found[2] or "0").ljust(9, "0")), found[3]
 
 
-def recognise(text: str) -> tuple[str, Mapping[str, Any]] | None:
-    """What a log message tells of, and what it names; None for the many that tell of nothing."""
+def recognise(text: str) -> tuple[str, list[Mapping[str, Any]]] | None:
+    """What a log message tells of, and what it names for each partition; None for the many that tell of nothing."""
     for event, words, pattern in _PATTERNS:
         if words in text:
-            found = pattern.search(text)
-            if found is not None:
-                return event, found.groupdict()
+            named: list[Mapping[str, Any]] = []
+            for found in pattern.finditer(text):
+                if found.groupdict() not in named:
+                    named.append(found.groupdict())
+            if named:
+                return event, named
     return None
 
 
@@ -176,25 +182,18 @@ class Reader:
         stamped = None if found is None else parse_stamp(raw)
         if found is None or stamped is None:
             return
-        kind, named = found
-        wall_ns, text = stamped
-        event = LogEvent(
-            node=self._node,
-            wall_ns=wall_ns,
-            event=kind,
-            topic=named.get("topic") or named.get("topic2"),
-            partition=_number(named.get("partition") or named.get("partition2")),
-            offset=_number(named.get("offset")),
-            leader_epoch=_number(named.get("epoch")),
-            line=text,
-        )
-        if kind == "no-effect":
+        kind, partitions = found
+        for named in partitions:
+            yield from self._take(_event(self._node, stamped[0], kind, named, stamped[1]))
+
+    def _take(self, event: LogEvent) -> Iterator[LogEvent]:
+        if event.event == "no-effect":
             held = self._held
             if held is not None and (held.topic, held.partition, held.offset) == _where(event):
                 self._held = None
             return
         yield from self.rest()
-        if kind == "truncate":
+        if event.event == "truncate":
             self._held = event
         else:
             yield from self._understand(event)
@@ -227,6 +226,19 @@ class Reader:
                 if same and event.wall_ns - before.wall_ns < SAME_NS:
                     return
         yield event
+
+
+def _event(node: str, wall_ns: int, kind: str, named: Mapping[str, Any], line: str) -> LogEvent:
+    return LogEvent(
+        node=node,
+        wall_ns=wall_ns,
+        event=kind,
+        topic=named.get("topic") or named.get("topic2"),
+        partition=_number(named.get("partition") or named.get("partition2")),
+        offset=_number(named.get("offset")),
+        leader_epoch=_number(named.get("epoch")),
+        line=line,
+    )
 
 
 def _where(event: LogEvent) -> tuple[str | None, int | None, int | None]:

@@ -1,0 +1,243 @@
+"""Telling lines, as brokers of every line printed them (`data/logs`), and what is made of them.
+
+Each line of a sample is `node | event partition offset leader-epoch | the line`, `?` for what it does not name, `-` for
+no event. They were printed by real brokers in divergence after an unclean election, and around a frozen follower.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker.errors import APIError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.observers.broker_logs import LogEvent, append_to, collect, parse, parse_lines, parse_stamp, recognise
+from harness.rundir import RunDir
+from harness.timeline import Timeline, read
+
+LOGS = sorted((Path(__file__).parent / "data" / "logs").glob("*.txt"))
+STAMP = "2026-11-21T05:28:49.630000001Z "
+LINES = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.2.2", "2.2.2-pinned", "2.8.2"]
+LINES += ["3.9.2-zk", "3.9.2-pinned", "3.9.2-kraft", "4.1.2", "4.3.1"]
+
+
+def shown(event: LogEvent) -> str:
+    where = "?" if event.topic is None else f"{event.topic}-{event.partition}"
+    numbers = ["?" if value is None else str(value) for value in (event.offset, event.leader_epoch)]
+    return " ".join([event.event, where, *numbers])
+
+
+def sample(path: Path) -> dict[str, list[tuple[list[str], str]]]:
+    """Each node's lines, with the events expected of them."""
+    nodes: dict[str, list[tuple[list[str], str]]] = defaultdict(list)
+    for line in path.read_text().splitlines():
+        node, expected, raw = line.split(" | ", 2)
+        nodes[node].append(([] if expected == "-" else expected.split(", "), raw))
+    return nodes
+
+
+def test_there_is_a_sample_of_every_line_of_releases() -> None:
+    assert {path.stem for path in LOGS} == set(LINES)
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_what_brokers_printed(path: Path) -> None:
+    for node, lines in sample(path).items():
+        found: dict[str, list[str]] = defaultdict(list)
+        for event in parse_lines([raw for _, raw in lines], node):
+            found[event.line].append(shown(event))
+            assert event.node == node
+        for expected, raw in lines:
+            stamped = parse_stamp(raw)
+            assert stamped is not None
+            assert found.get(stamped[1], []) == expected, raw
+
+
+def events_of(path: Path) -> dict[str, list[LogEvent]]:
+    return {node: list(parse_lines([raw for _, raw in lines], node)) for node, lines in sample(path).items()}
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_every_line_of_releases_tells_who_led_and_followed_in_which_epoch(path: Path) -> None:
+    """The divergence's course, the same everywhere: 1 leads epoch 0, 2 follows it; 2 leads 1; 1 leads 3."""
+    told = {node: [(e.event, e.leader_epoch) for e in events] for node, events in events_of(path).items()}
+    assert ("become-leader", 0) in told["broker-1"]
+    followed = [epoch for event, epoch in told["broker-2"] if event == "become-follower"]
+    assert followed
+    assert set(followed) <= {None} if path.stem == "1.1.1" else None not in followed
+
+
+def test_the_truncation_that_loses_is_told_with_its_offset() -> None:
+    truncated = {
+        path.stem: [e.offset for e in events_of(path)["broker-2"] if e.event == "truncate" and e.offset]
+        for path in LOGS
+    }
+    # By high watermark, 3, where nothing is left to cut; by epoch, 2.
+    assert truncated["0.10.2.2"][:1] == [3]
+    assert truncated["2.2.2-pinned"] == truncated["3.9.2-pinned"] == []
+    for release in ("0.11.0.3", "1.1.1", "2.8.2", "3.9.2-zk", "3.9.2-kraft", "4.1.2", "4.3.1"):
+        assert truncated[release][:1] == [2], release
+
+
+# Texts that no sample has, from the sources of the release named.
+@pytest.mark.parametrize(
+    ("line", "event", "offset", "epoch"),
+    [
+        (  # 0.8.2.2
+            "FATAL [ReplicaFetcherThread-0-2], Halting because log truncation is not allowed for topic [t,0], Current "
+            "leader 2's latest offset 1 is less than replica 1's latest offset 4 (kafka.server.ReplicaFetcherThread)",
+            "fatal",
+            "1",
+            None,
+        ),
+        (  # 1.1.1
+            "ERROR [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Exiting because log truncation is not allowed "
+            "for partition t-0, current leader's latest offset 1 is less than replica's latest offset 4",
+            "fatal",
+            "1",
+            None,
+        ),
+        (  # 0.9.0.1
+            "WARN Corruption found in segment 0 of log t-0, truncating to offset 7. (kafka.log.Log)",
+            "recovery",
+            "7",
+            None,
+        ),
+        (  # 3.9
+            "WARN [LogLoader partition=t-0, dir=/data/kafka] Corruption found in segment 0, truncating to offset 7",
+            "recovery",
+            "7",
+            None,
+        ),
+        (  # 0.11.0.2
+            "INFO [ReplicaFetcherThread-0-1]: Based on follower's leader epoch, leader replied with an offset 3 >= the "
+            "follower's log end offset 2 in t-0. No truncation needed. (kafka.server.ReplicaFetcherThread)",
+            "epoch-request",
+            "3",
+            None,
+        ),
+        (  # 2.2.2
+            "INFO [ReplicaFetcher replicaId=1, leaderId=2] Based on replica's leader epoch, leader replied "
+            "with epoch 4 unknown to the replica for t-0. Will truncate to 5 and send another leader epoch request",
+            "epoch-request",
+            "5",
+            None,
+        ),
+        (  # 2.2.2
+            "WARN [ReplicaFetcher replicaId=1, leaderId=2] Truncating t-0 to offset 2 below high watermark 3",
+            "high-watermark",
+            "2",
+            None,
+        ),
+        (  # 0.10.2, at TRACE
+            "DEBUG Partition [t,0] on broker 1: High watermark for partition [t,0] updated to 4 [0 : 136]",
+            "high-watermark",
+            "4",
+            None,
+        ),
+        (  # 2.8, at TRACE
+            "DEBUG [Partition t-0 broker=1] High watermark updated from (offset=3 segment=[0:9]) to (offset=4 [0:12])",
+            "high-watermark",
+            "4",
+            None,
+        ),
+    ],
+)
+def test_what_the_sources_print(line: str, event: str, offset: str, epoch: str | None) -> None:
+    found = recognise(line)
+    assert found is not None
+    kind, (named,) = found
+    assert (kind, named["topic"] or named["topic2"], named["partition"] or named["partition2"]) == (event, "t", "0")
+    assert (named["offset"], named.get("epoch")) == (offset, epoch)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO KafkaConfig values: unclean.leader.election.enable = true",
+        "INFO [UnifiedLog partition=t-0, dir=/data/kafka] Truncating to 0 has no effect as the largest offset is 0",
+        "TRACE Broker 1 handling LeaderAndIsr request correlationId 1 from controller 3 starting the become-leader",
+        "DEBUG [OfflinePartitionLeaderSelector]: No broker in ISR is alive for [t,0]. Pick the leader from the alive",
+        "INFO [RaftManager id=1] High watermark set to Optional[LogOffsetMetadata(offset=1)] for the first time",
+        "java.lang.RuntimeException: something",
+        "",
+    ],
+)
+def test_lines_that_tell_of_nothing(line: str) -> None:
+    assert list(parse_lines([STAMP + line], "broker-1")) == []
+
+
+def test_one_line_about_several_partitions() -> None:
+    line = (
+        "[x] INFO [ReplicaFetcherManager on broker 2] Added fetcher for partitions List([t-0, initOffset 3 to broker "
+        "BrokerEndPoint(1,h,9092)] , [a-b.c-11, initOffset 0 to broker BrokerEndPoint(1,h,9092)] ) (kafka.server)"
+    )
+    events = list(parse_lines([STAMP + line], "broker-2"))
+    assert [(e.topic, e.partition, e.offset) for e in events] == [("t", 0, 3), ("a-b.c", 11, 0)]
+
+
+def test_a_truncation_without_effect_is_taken_back_and_only_that_one() -> None:
+    lines = [
+        "INFO Truncating log t-1 to offset 5. (kafka.log.Log)",
+        "INFO Truncating log t-0 to offset 5. (kafka.log.Log)",
+        "INFO Truncating t-0 to 5 has no effect as the largest offset in the log is 2. (kafka.log.Log)",
+    ]
+    assert [shown(e) for e in parse_lines([STAMP + line for line in lines], "b")] == ["truncate t-1 5 ?"]
+
+
+def test_an_isr_that_was_updated_after_shrinking_has_not_grown() -> None:
+    lines = [
+        f"{STAMP}[x] INFO [Partition t-0 broker=1] Shrinking ISR from 1,2 to 1. Leader: (highWatermark: 3).",
+        f"{STAMP}[x] INFO [Partition t-0 broker=1] ISR updated to 1  and version updated to 3 (kafka)",
+        f"{STAMP}[x] INFO [Partition t-0 broker=1] ISR updated to 1,2  and version updated to 4 (kafka)",
+    ]
+    assert [shown(e) for e in parse_lines(lines, "b")] == ["shrink-isr t-0 ? ?", "expand-isr t-0 ? ?"]
+
+
+@pytest.mark.parametrize(
+    ("line", "wall_ns"),
+    [
+        ("2026-11-21T05:28:49.630000001Z x", 1795238929630000001),
+        ("2026-11-21T05:28:49.63Z x", 1795238929630000000),
+        ("2026-11-21T05:28:49Z x", 1795238929000000000),
+        ("2026-13-41T05:28:49.1Z x", None),
+        ("no stamp", None),
+    ],
+)
+def test_dockers_stamps(line: str, wall_ns: int | None) -> None:
+    assert parse_stamp(line) == (None if wall_ns is None else (wall_ns, "x"))
+
+
+@given(st.text())
+def test_no_text_is_too_strange(text: str) -> None:
+    assert isinstance(list(parse_lines([STAMP + text, text], "b")), list)
+
+
+class Container:
+    def __init__(self, content: list[bytes] | APIError) -> None:
+        self.content = content
+
+    def logs(self, *, stream: bool, follow: bool, timestamps: bool) -> Any:
+        assert (stream, follow, timestamps) == (True, False, True)
+        if isinstance(self.content, APIError):
+            raise self.content
+        return iter(self.content)
+
+
+def test_logs_are_kept_and_put_among_what_else_happened(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path)
+    gone = APIError("404", explanation="No such container")
+    line = STAMP.encode() + b"[x] INFO Truncating log t-0 to offset 3. (kafka.log.Log)\n"
+    collect({"broker-1": Container([line[:9], line[9:], b"\xff\n"]), "broker-2": Container(gone)}, run_dir)
+    assert run_dir.log("broker-1").read_bytes() == line + b"\xff\n"
+    assert run_dir.log("broker-2").read_text() == "(the engine has no log of broker-2: No such container)\n"
+    with Timeline(run_dir.timeline) as timeline:
+        append_to(timeline, run_dir, wall_to_monotonic_ns=-1795238929000000000)
+    (event,) = read(run_dir.timeline).events
+    assert (event["node"], event["event"], event["topic"], event["partition"]) == ("broker-1", "truncate", "t", 0)
+    assert (event["offset"], event["monotonic_ns"]) == (3, 630000001)
+    assert [e.offset for e in parse(run_dir.log("broker-1"), "broker-1")] == [3]
