@@ -38,6 +38,7 @@ class Analyst:
         """Start the application; with `lazy`, only when `start` is called or the first run is to be checked."""
         self._master = master
         self._process: subprocess.Popen[str] | None = None
+        self._readers: list[threading.Thread] = []
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._complaints: list[str] = []
         self._lock = threading.Lock()
@@ -61,8 +62,12 @@ class Analyst:
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        threading.Thread(target=self._read_answers, args=(self._process.stdout,), daemon=True).start()
-        threading.Thread(target=self._read_complaints, args=(self._process.stderr,), daemon=True).start()
+        self._readers = [
+            threading.Thread(target=self._read_answers, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._read_complaints, args=(self._process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
 
     def _read_answers(self, stream: IO[str]) -> None:
         for line in stream:
@@ -131,6 +136,11 @@ class Analyst:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        for reader in self._readers:
+            reader.join()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
 
     def __enter__(self) -> Self:
         return self

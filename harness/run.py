@@ -266,7 +266,7 @@ class Run:
         keys: int = 0,
         **settings: str,
     ) -> Iterator[LoadGenerator]:
-        """A load on all partitions of the topic, for as long as the block lasts; what is in flight then is waited for."""
+        """A load on all partitions of the topic while the block lasts; what is then in flight is waited for."""
         options = (
             dict(CLIENT_SETTINGS) | dict(self.version.client_settings) | {"acks": acks, "linger.ms": "5"} | settings
         )

@@ -1,0 +1,72 @@
+"""Every fault on real brokers, in one run: each is proved, composes with the others, and heals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cluster import versions
+from harness.faults.cut import CHAIN
+from harness.run import Run
+from harness.runner import Request, execute
+from harness.scenario import EVERY_VERSION, ClusterPlan, Documented, Scenario, TopicPlan
+from harness.timeline import read
+
+pytestmark = pytest.mark.docker
+
+
+def rules(run: Run, broker: int) -> list[str]:
+    """Our DROP rules in a broker's kernel."""
+    listing = run.cluster.node(broker).run_inside("sh", "-c", "iptables -S")
+    return [line for line in listing.splitlines() if line.startswith(f"-A {CHAIN}") and "DROP" in line]
+
+
+def steps(run: Run) -> None:
+    one, two, three = run.replicas_of(run.partition())
+    run.cut([one], [two], one_way=True)
+    run.cut([one], [three])
+    run.require("one rule for one way, two for both", len(rules(run, 1)) == 3, rules=rules(run, 1))
+
+    run.freeze(two)
+    run.thaw()
+
+    run.kill(one)
+    run.start(one)
+    run.require("a restarted node is cut again", len(rules(run, 1)) == 3, rules=rules(run, 1))
+
+    run.heal_network()
+    run.heal_network()
+    run.require("healed: no rule is left", rules(run, 1) == [], rules=rules(run, 1))
+
+    run.stop(three)
+    run.start(three)
+    run.wait_isr(run.partition(), run.replicas_of(run.partition()))
+    run.send(run.partition(), 1)
+
+
+EVERY_FAULT = Scenario(
+    name="every-fault",
+    claim="Every fault takes effect and heals.",
+    source="this test",
+    cluster=ClusterPlan(settings={"replica.fetch.wait.max.ms": "500", "replica.lag.time.max.ms": "10000"}),
+    topic=TopicPlan(),
+    documented=(Documented(on=EVERY_VERSION),),
+    steps=steps,
+)
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "4.3.1"])
+def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
+    request = Request(scenario=EVERY_FAULT, version=versions.get(version), root=tmp_path)
+    finished = execute(request, echo=lambda _: None)
+    finished.wait_removed()
+    facts = finished.run_dir.read_run()
+    reading = read(finished.run_dir.timeline)
+    notes = [event["text"] for event in reading.of("note", source="runner")]
+    assert facts["state"] == "complete", facts["failure"]
+    assert all(event["held"] for event in reading.of("precondition")), notes
+    phases = [(event["fault"], event["phase"]) for event in reading.of("fault")]
+    proved = [fault for fault, phase in phases if phase == "verified"]
+    assert proved == ["cut", "cut", "freeze", "kill", "start", "stop", "start"]
+    assert [phase for _, phase in phases].count("healed") == 3
