@@ -236,7 +236,12 @@ def _text(data: bytes, source: str) -> str:
 
 
 def _counted(data: bytes, source: str, fields: int, form: str) -> tuple[int, list[tuple[int, list[str]]]]:
-    """Version and rows (with their line numbers) of a file whose second line is the number of rows."""
+    """Version and rows (with their line numbers) of a file whose second line is the number of rows.
+
+    No bytes at all are no rows: from 1.0 on brokers create these files empty and fill them later.
+    """
+    if not data:
+        return 0, []
     lines = _text(data, source).split("\n")
     while lines and not lines[-1].strip():
         lines.pop()

@@ -3,7 +3,10 @@
 `.index` and `.timeindex` are sparse and made by the broker that has the replica, so replicas' indexes differ
 legitimately; the only wrong index is one whose entry is not what the `.log` beside it holds (`check_index`,
 `check_time_index`). Both are memory-mapped at their largest size while the segment is active and cut when it rolls or
-the broker stops, so a live broker's file ends in zeros.
+the broker stops, so a live broker's file ends in zeros. How many of its entries count, only that broker's memory
+knows: when a log is truncated the entries beyond stay in the file until others overwrite them (seen after truncations
+on 0.10.2.2 and 2.8.2). A file that is still open, `is_open`, can therefore not be held against its log; what a crash
+leaves is such a file too, and the broker rebuilds it when it comes back.
 
 | file | entry | bytes |
 |---|---|---|
@@ -90,41 +93,52 @@ def base_offset_of(path: Path) -> int:
     raise ParseError(f"{path}: not named after an offset of 20 digits")
 
 
+def is_open(data: bytes) -> bool:
+    """Whether an .index or .timeindex still has its preallocated size: it may hold entries that no longer count."""
+    return data.endswith(bytes(_TIME_INDEX.size))
+
+
 def parse_index(data: bytes, base_offset: int, source: str = ".index") -> list[IndexEntry]:
-    """Entries up to the zero padding. Raises ParseError if they do not ascend or the size is not a multiple of 8."""
-    entries = [
-        IndexEntry(offset=base_offset + relative, position=position)
-        for relative, position in _entries(data, _INDEX, source)
-    ]
-    for before, entry in pairwise(entries):
+    """Entries up to the zero padding; of an open file, up to the first that does not ascend.
+
+    Raises ParseError if a closed file does not ascend, or its size is not a multiple of 8.
+    """
+    entries: list[IndexEntry] = []
+    for relative, position in _entries(data, _INDEX, source):
+        entry = IndexEntry(offset=base_offset + relative, position=position)
+        before = entries[-1] if entries else IndexEntry(offset=-1, position=-1)
         if entry.offset <= before.offset or entry.position <= before.position:
+            if is_open(data):
+                break
             raise ParseError(
                 f"{source}: offset {entry.offset} at {entry.position} after {before.offset} at {before.position}"
             )
-    if entries and entries[0].position < 0:
-        raise ParseError(f"{source}: position {entries[0].position}")
+        entries.append(entry)
     return entries
 
 
 def parse_time_index(data: bytes, base_offset: int, source: str = ".timeindex") -> list[TimeIndexEntry]:
-    """Entries up to the zero padding. Raises ParseError if they go back."""
-    entries = [
-        TimeIndexEntry(timestamp_ms=timestamp, offset=base_offset + relative)
-        for timestamp, relative in _entries(data, _TIME_INDEX, source)
-    ]
-    for before, entry in pairwise(entries):
+    """Entries up to the zero padding; of an open file, up to the first that goes back.
+
+    Raises ParseError if a closed file goes back, or its size is not a multiple of 12.
+    """
+    entries: list[TimeIndexEntry] = []
+    for timestamp, relative in _entries(data, _TIME_INDEX, source):
+        entry = TimeIndexEntry(timestamp_ms=timestamp, offset=base_offset + relative)
+        before = entries[-1] if entries else entry
         if entry.offset < before.offset or entry.timestamp_ms < before.timestamp_ms:
+            if is_open(data):
+                break
             raise ParseError(
                 f"{source}: {entry.timestamp_ms} ms at offset {entry.offset} "
                 f"after {before.timestamp_ms} ms at {before.offset}"
             )
+        entries.append(entry)
     return entries
 
 
 def _entries(data: bytes, form: struct.Struct, source: str) -> list[tuple[int, int]]:
-    """Fixed-size entries without the zeros that pad a live file; the first entry may be all zeros in earnest only if
-    alone.
-    """
+    """Fixed-size entries without the zeros that pad an open file."""
     whole = len(data) - len(data) % form.size
     used = len(data.rstrip(b"\x00"))
     if used > whole:
@@ -178,7 +192,7 @@ def parse_snapshot(data: bytes, source: str = ".snapshot") -> ProducerSnapshot:
 
 
 def check_index(entries: Sequence[IndexEntry], log: Buffer) -> list[str]:
-    """What is wrong with an offset index; empty if it is right.
+    """What is wrong with the offset index of a closed segment (not `is_open`); empty if it is right.
 
     An entry says where to begin looking for an offset, so its position must be where a batch begins, with nothing
     before it that is at or above the offset. Which offset of an append is entered differs by version (its first up to
@@ -201,8 +215,8 @@ def check_index(entries: Sequence[IndexEntry], log: Buffer) -> list[str]:
 
 
 def check_time_index(entries: Sequence[TimeIndexEntry], log: Buffer) -> list[str]:
-    """What is wrong with a time index: a timestamp that an earlier record passes, or that no batch has. Empty if it
-    is right.
+    """What is wrong with the time index of a closed segment (not `is_open`): a timestamp that an earlier record
+    passes, or that no batch has. Empty if it is right.
     """
     headers = _headers(log)
     known = {header.max_timestamp_ms for header in headers}

@@ -42,6 +42,16 @@ def test_a_wrong_offset_index():
         i.parse_index(index((3, 100), (4, 100)), 0)
 
 
+def test_an_open_index_may_hold_entries_that_no_longer_count():
+    """When a log is truncated its broker forgets entries, but leaves them in the file."""
+    stale = index((3, 100), (9, 300), (5, 200))
+    assert i.is_open(stale + bytes(80))
+    assert not i.is_open(stale)
+    assert [each.offset for each in i.parse_index(stale + bytes(80), 0)] == [3, 9]
+    times = time_index((50, 3), (90, 9), (60, 5)) + bytes(24)
+    assert [each.offset for each in i.parse_time_index(times, 0)] == [3, 9]
+
+
 def test_time_index():
     found = i.parse_time_index(time_index((50, 0), (60, 256)) + bytes(24), 7)
     assert [(each.timestamp_ms, each.offset) for each in found] == [(50, 7), (60, 263)]
