@@ -98,6 +98,8 @@ class HistoryWriter:
         self._file = pa.OSFile(str(path), "wb")
         options = pa.ipc.IpcWriteOptions(compression="lz4", emit_dictionary_deltas=True)
         self._stream = pa.ipc.new_stream(self._file, schema.SCHEMA, options=options)
+        # The schema is written with the first batch: let it be there from the start, whatever comes.
+        self._stream.write_batch(pa.RecordBatch.from_pylist([], schema=schema.SCHEMA))
         self._columns = {field.name: _Column(field, batch_rows) for field in schema.SCHEMA}
         self._rows = self._ops = 0
         self._oldest = 0.0

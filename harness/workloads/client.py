@@ -133,7 +133,7 @@ class Child:
     def kill(self) -> None:
         """Kill -9: for those who want to see what becomes of its history."""
         self._process.kill()
-        self._process.wait()
+        self.close()
 
 
 def _common(
@@ -340,6 +340,10 @@ class LoadGenerator:
                     raise
         self._child.close()
         return self._latest
+
+    def kill(self) -> None:
+        """Kill the process, -9."""
+        self._child.kill()
 
     def __enter__(self) -> Self:
         self.start()

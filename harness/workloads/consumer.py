@@ -1,7 +1,8 @@
 """A consumer that reads while the run goes on, assigned partitions or in a group, everything seen recorded.
 
-Its position is never moved behind its back: `auto.offset.reset=error`, and where a real consumer would have been
-reset silently, this one records the error and then begins at the log's first offset, as `earliest` would.
+Assigned partitions, its position is never moved behind its back: `auto.offset.reset=error`, and where a consumer would
+have been reset silently, this one records the error and then begins at the log's first offset, on record as well. In a
+group it is a member like any other, with `auto.offset.reset` as the caller sets it ("earliest" if not at all).
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ BATCH: Final = 2_000
 POLL_S: Final = 0.05
 OFFSETS_S: Final = 2.0
 REPORT_S: Final = 0.05
-FIXED: Final[Mapping[str, Any]] = {"auto.offset.reset": "error", "check.crcs": True}
+ASSIGNED: Final[Mapping[str, Any]] = {
+    "auto.offset.reset": "error",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+}
 
 
 class BackgroundReader:
@@ -41,23 +46,29 @@ class BackgroundReader:
     ) -> None:
         """Either `assign` partitions, read from their beginning without the group's offsets, or `subscribe` topics."""
         self._writer = writer
-        fixed = dict(FIXED) | {"group.id": group}
+        fixed = {"group.id": group, "check.crcs": True}
+        wished = {"auto.offset.reset": "earliest"} | dict(settings)
         if assign:
-            fixed |= {"enable.auto.commit": False, "enable.auto.offset.store": False}
-        self._client = Consumer(child.client_settings(bootstrap, settings, fixed=fixed))
+            fixed |= ASSIGNED
+        self._client = Consumer(child.client_settings(bootstrap, wished, fixed=fixed))
         self._polls = PollRecorder(writer, self._client, size=BATCH)
         self.read = 0
         self.positions: dict[Key, int] = {}
         self.errors: list[str] = []
+        self._assigned = list(assign)
         self._lost: set[Key] = set()
         if assign:
-            given = [TopicPartition(topic, number, OFFSET_BEGINNING) for topic, number in assign]
-            self._client.assign(given)
-            self._note_given(self._client, given)
+            self._assign()
         else:
             self._client.subscribe(
                 list(subscribe), on_assign=self._note_given, on_revoke=self._note_taken, on_lost=self._note_lost
             )
+
+    def _assign(self) -> None:
+        """Read every partition from its position on."""
+        places = [TopicPartition(*key, self.positions.get(key, OFFSET_BEGINNING)) for key in self._assigned]
+        self._client.assign(places)
+        self._note_given(self._client, places)
 
     def _note(self, kind: str, outcome: str, partitions: Sequence[TopicPartition]) -> None:
         for one in partitions:
@@ -87,21 +98,18 @@ class BackgroundReader:
         self.positions |= seen.positions
         for key, error in seen.errors:
             self.errors.append(f"{key[0]}-{key[1]}: {error.name()}" if key else error.name())
-            if key is not None and error.code() in LOST_POSITION:
+            if key in self._assigned and error.code() in LOST_POSITION:
                 self._lost.add(key)
         for key in list(self._lost):
             try:
-                low, _ = self._polls.watermarks(*key, OFFSETS_S)
-                start = TopicPartition(*key, low)
-                self._client.seek(start)
+                self.positions[key], _ = self._polls.watermarks(*key, OFFSETS_S)
             except KafkaException as error:
-                # No leader at the moment, or the partition was taken away: tried again, or given up, at the next poll.
+                # No leader at the moment: asked again at the next poll.
                 self.errors.append(f"{key[0]}-{key[1]}: {error.args[0].name()}")
-                if key not in {(one.topic, one.partition) for one in self._client.assignment()}:
-                    self._lost.discard(key)
             else:
-                self._note(schema.ASSIGN, schema.OK, [start])
                 self._lost.discard(key)
+                # A position that was refused cannot be sought away from: the partition is not being fetched any more.
+                self._assign()
         return seen
 
     def close(self) -> None:

@@ -68,7 +68,7 @@ class FinalReader:
         for key in partitions:
             bounds = self._bounds(key, deadline)
             ends[key] = bounds[1] if bounds else None
-        self._client.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for topic, number in partitions])
+        self._assign(reached)
 
         def unfinished() -> bool:
             return any(end is not None and reached[key] < end for key, end in ends.items())
@@ -81,7 +81,11 @@ class FinalReader:
             for lost, error in seen.errors:
                 self._note(lost, error)
                 if lost in ends and error.code() in LOST_POSITION:
-                    ends[lost] = self._resume(lost, reached[lost], deadline)
+                    bounds = self._bounds(lost, deadline)
+                    ends[lost] = bounds[1] if bounds else None
+                    if bounds:
+                        low, high = bounds
+                        self._assign(reached | {lost: min(max(reached[lost], low), high)})
         for (topic, number), end in ends.items():
             if end is not None and reached[(topic, number)] >= end:
                 self._writer.append(
@@ -95,17 +99,11 @@ class FinalReader:
         self._writer.flush()
         return {key: (ends[key], reached[key]) for key in partitions}
 
-    def _resume(self, key: Key, position: int, deadline: float) -> int | None:
-        """Read on from the offset nearest to `position` that the log has now; returns its end offset now."""
-        bounds = self._bounds(key, deadline)
-        if bounds is None:
-            return None
-        low, high = bounds
-        try:
-            self._client.seek(TopicPartition(*key, min(max(position, low), high)))
-        except KafkaException as error:
-            self._note(key, error.args[0])
-        return high
+    def _assign(self, positions: Mapping[Key, int]) -> None:
+        """Read every partition from its position on: the only way back for one whose position was refused, since a
+        partition that is not being fetched cannot seek.
+        """
+        self._client.assign([TopicPartition(*key, offset or OFFSET_BEGINNING) for key, offset in positions.items()])
 
     def close(self) -> None:
         """Let go of the brokers."""

@@ -92,9 +92,9 @@ class ScriptedSender:
         answers, self.answers = self.answers, []
         return answers
 
-    def close(self) -> None:
+    def close(self, limit_s: float = LAST_FLUSH_S) -> None:
         """Give what is in flight a last moment, then record it as unknown."""
-        self._client.flush(LAST_FLUSH_S)
+        self._client.flush(limit_s)
         if self.in_flight:
             self._client.purge(in_queue=True, in_flight=True, blocking=True)
             self._client.flush(LAST_FLUSH_S)
