@@ -1,0 +1,124 @@
+"""What the image's entry point makes of its environment, and that its short cuts change nothing but the time."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+import pytest
+
+from harness.cluster import docker, versions
+from harness.cluster.images import ensure_image
+
+pytestmark = pytest.mark.docker
+
+FAKE_JAVA = """
+mkdir /tmp/bin
+printf '#!/bin/sh\\necho "$@" >/tmp/arguments\\n' >/tmp/bin/java
+chmod +x /tmp/bin/java
+PATH=/tmp/bin:$PATH bash /opt/kafka/entrypoint || echo "status=$?"
+"""
+
+
+def _inside(name: str, script: str, environment: Mapping[str, str] | None = None, user: str = "0") -> str:
+    """What a script prints in a container of a version's image."""
+    version = versions.get(name)
+    ensure_image(version, lambda line: None)
+    client = docker.connect()
+    try:
+        output = client.containers.run(
+            version.image,
+            ["-c", textwrap.dedent(script)],
+            entrypoint="bash",
+            environment=dict(environment or {}),
+            user=user,
+            labels={docker.LABEL: "1", docker.OWNER_LABEL: docker.owner()},
+            tmpfs={"/data": f"uid={user},mode=755"},
+            remove=True,
+            stderr=True,
+        )
+    finally:
+        client.close()
+    assert isinstance(output, bytes)
+    return output.decode()
+
+
+def _properties(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
+
+
+BROKER = {"CHAOS_ROLE": "broker", "CHAOS_ID": "2", "CHAOS_ADDRESS": "192.0.2.12", "CHAOS_ZOOKEEPER": "192.0.2.10:2181"}
+
+
+def test_settings_override_ours_and_each_is_written_once() -> None:
+    environment = BROKER | {
+        "KAFKA_SETTINGS": "num.io.threads=9;a.b=c=d\nlog.dirs=/data/other",
+        "CHAOS_LOG_TRACE": "x.Y,z",
+    }
+    script = f"{FAKE_JAVA}\ncat /data/server.properties; grep TRACE /data/log4j.properties"
+    output = _inside("0.10.2.2", script, environment)
+    properties = _properties(output)
+    assert properties["num.io.threads"] == "9"
+    assert properties["log.dirs"] == "/data/other"
+    assert properties["a.b"] == "c=d"
+    assert properties["listeners"] == "PLAINTEXT://192.0.2.12:9092"
+    assert output.count("num.io.threads=") == 1
+    assert "log4j.logger.x.Y=TRACE\nlog4j.logger.z=TRACE" in output
+
+
+def test_0_8_has_no_listeners_and_logs_what_it_is_told_about_partitions() -> None:
+    output = _inside("0.8.2.2", f"{FAKE_JAVA}\ncat /data/server.properties /tmp/arguments", BROKER)
+    properties = _properties(output)
+    assert properties["host.name"] == "192.0.2.12"
+    assert "listeners" not in properties
+    assert "-Dchaos.state.change=TRACE" in output
+
+
+def test_an_unknown_role_is_refused() -> None:
+    output = _inside("0.10.2.2", FAKE_JAVA, BROKER | {"CHAOS_ROLE": "boss"})
+    assert "not 'boss'" in output
+    assert "status=64" in output
+
+
+KRAFT = {
+    "CHAOS_ROLE": "kraft-broker",
+    "CHAOS_ID": "3",
+    "CHAOS_ADDRESS": "192.0.2.13",
+    "CHAOS_VOTERS": "100@192.0.2.100:9093",
+}
+
+
+def test_copied_formatting_is_the_tools_own() -> None:
+    """The same files with the same ids and the same length; only times, checksums and the random id differ."""
+    script = f"""
+        {FAKE_JAVA}
+        for file in meta.properties bootstrap.checkpoint; do stat -c '%n=%s' /data/kafka/$file; done
+        ls -A /data/kafka | sort | xargs echo copied=; cat /data/kafka/meta.properties | sed 's/^/copied./'
+        rm -r /data/kafka; . /opt/kafka/jvm
+        format=(kafka.tools.StorageTool format -t chaos-chaos-chaos-chaoA -c /data/server.properties)
+        "${{jvm[@]}}" "${{format[@]}}" >/dev/null 2>&1
+        for file in meta.properties bootstrap.checkpoint; do stat -c 'tool.%n=%s' /data/kafka/$file; done
+        ls -A /data/kafka | sort | xargs echo tool=; cat /data/kafka/meta.properties | sed 's/^/tool./'
+    """
+    values = _properties(textwrap.dedent(_inside("4.3.1", script, KRAFT)))
+    assert values["copied"] == values["tool"] == " bootstrap.checkpoint meta.properties"
+    for key in ("node.id", "cluster.id", "version"):
+        assert values[f"copied.{key}"] == values[f"tool.{key}"]
+    assert values["copied.node.id"] == "3"
+    assert len(values["copied.directory.id"]) == len(values["tool.directory.id"]) == 22
+    assert values["/data/kafka/bootstrap.checkpoint"] == values["tool./data/kafka/bootstrap.checkpoint"]
+
+
+def test_a_formatted_directory_is_left_alone_and_any_user_may_start() -> None:
+    script = f"""
+        mkdir /data/kafka; echo node.id=3 >/data/kafka/meta.properties
+        {FAKE_JAVA}
+        cat /data/kafka/meta.properties; ls -A /data/kafka; id -u
+    """
+    assert _inside("4.3.1", script, KRAFT, user="1234").split() == ["node.id=3", "meta.properties", "1234"]
+
+
+@pytest.mark.parametrize(("name", "role"), [("3.9.2-zk", "broker"), ("3.9.2-zk", "zookeeper"), ("4.3.1", "kraft")])
+def test_the_archive_of_classes_is_usable(name: str, role: str) -> None:
+    script = f'. /opt/kafka/jvm; "${{jvm[@]}}" -Xshare:on -XX:SharedArchiveFile=/opt/kafka/classes/{role}.jsa -version'
+    assert "sharing" in _inside(name, f"{script} 2>&1")
