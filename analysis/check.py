@@ -146,7 +146,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
     def divergence() -> Sequence[Evidence]:
         evidence, problems, held = replica_divergence(run_dir, moments, reading.events, topic, partition)
         result.problems += problems
-        result.statistics["replica_records"] += held
+        result.statistics["replica_batches"] += held
         return evidence
 
     result.run("replica-divergence", where, divergence)

@@ -72,7 +72,7 @@ def describe(one: Record | None) -> dict[str, Any] | None:
 def replica_divergence(
     run_dir: RunDir, moments: Mapping[str, int], events: Sequence[Mapping[str, Any]], topic: str, partition: int
 ) -> tuple[list[dict[str, Any]], list[Problem], int]:
-    """Offsets at which in-sync replicas differ, at each moment (name → monotonic ns); problems; records compared."""
+    """Offsets at which in-sync replicas differ, at each moment (name → monotonic ns); problems; batches looked at."""
     evidence: list[dict[str, Any]] = []
     problems: list[Problem] = []
     held = 0
@@ -80,7 +80,7 @@ def replica_divergence(
         isr = isr_at(events, topic, partition, at_ns)
         replicas, wrong = replicas_at(run_dir, moment, topic, partition)
         problems += wrong
-        held += sum(int(segment.headers["count"].sum()) for r in replicas.values() for segment in r.segments)
+        held += sum(len(segment.headers) for replica in replicas.values() for segment in replica.segments)
         in_sync = {broker: replica for broker, replica in replicas.items() if broker in isr}
         if len(in_sync) < 2:
             continue

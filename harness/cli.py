@@ -1,4 +1,4 @@
-"""The command line: `kafka-chaos run | matrix | suite | check | report | list | setup | doctor | clean`.
+"""The command line: `kafka-chaos run | matrix | suite | check | report | replicas | list | setup | doctor | clean`.
 
 Every command ends with one of the statuses of harness/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from harness.errors import EXIT_ERROR, EXIT_USAGE, KafkaChaosError, UsageError
+from harness.formats import side_by_side
 
 RUNS: Final = Path("runs")
 DEFAULT_SCENARIOS: Final = (
@@ -381,6 +382,9 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
     report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
     report.add_argument("--table", type=Path, metavar="FILE", help="the table of what was reproduced, in Markdown")
+
+    replicas = command("replicas", side_by_side.run, "compare replicas' data directories, copied from any cluster")
+    side_by_side.add_arguments(replicas)
 
     listing = command("list", _list, "scenarios, versions, and what is documented for each")
     listing.add_argument("--json", action="store_true")

@@ -115,10 +115,11 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
 
 @pytest.mark.parametrize("moment", ["registered", "kill -9"], ids=["while the cluster starts", "in the sequence"])
 def test_ctrl_c_leaves_a_readable_run_and_no_container(tmp_path: Path, moment: str) -> None:
-    process = start_run(tmp_path)
-    read_until(process, moment)
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=INTERRUPT_LIMIT_S) == 130
+    with start_run(tmp_path) as process:
+        read_until(process, moment)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=INTERRUPT_LIMIT_S)
+        assert process.returncode == 130
     (path,) = tmp_path.iterdir()
     facts = RunDir(path).read_run()
     assert facts["state"] == "interrupted"
@@ -130,10 +131,10 @@ def test_what_a_killed_harness_left_is_cleaned_and_nothing_else(tmp_path: Path) 
     client = docker.connect()
     stranger = client.networks.create("not-of-this-project", labels={"com.example": "1"})
     try:
-        process = start_run(tmp_path)
-        read_until(process, "registered")
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=10)
+        with start_run(tmp_path) as process:
+            read_until(process, "registered")
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=INTERRUPT_LIMIT_S)
         (path,) = tmp_path.iterdir()
         facts = RunDir(path).read_run()
         assert facts["state"] == "running"
