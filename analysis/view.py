@@ -1,14 +1,19 @@
-"""One topic-partition as every witness has it, in columns: what was sent, what was read, what lies on which disk.
+"""One topic-partition as the clients have it, in columns: what was sent, what was read.
 
 The columns are numpy arrays, one entry per row of the history, so that a check is a few passes over arrays whatever
 their length. A record's identity (producer, sequence) is packed into one integer, its *value*: values are unique in a
-partition, sort by producer and then by sequence, and -1 stands for a record that is not ours or is damaged.
+partition, sort by producer and then by sequence, and -1 stands for a record that is not ours or is damaged. Names of
+processes are codes into `PartitionView.processes`.
+
+What several checks need (which values are committed for sure, the log as clients know it) is worked out once, when it
+is first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -20,13 +25,26 @@ from harness.history import schema
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Evidence = Mapping[str, Any]
 
 SEQUENCE_BITS: Final = 40
 NOBODY: Final = -1
 NO_OFFSET: Final = -1
+NO_TRANSACTION: Final = -1
+NEVER_NS: Final = 2**63 - 1
+EVIDENCE_LIMIT: Final = 1000
+"""Rows of evidence that a finding carries at most; its count is of all."""
 
 
-def value_of(producer: Ints, sequence: Ints) -> Ints:
+class Rows(list[Evidence]):
+    """Evidence that may have been curtailed: the first rows, and how many there are in all."""
+
+    def __init__(self, rows: Iterable[Evidence] = (), total: int | None = None) -> None:
+        super().__init__(rows)
+        self.total = len(self) if total is None else total
+
+
+def value_of(producer: npt.NDArray[Any], sequence: npt.NDArray[Any]) -> Ints:
     """Identities as values."""
     packed = (producer.astype(np.int64) << SEQUENCE_BITS) + sequence.astype(np.int64)
     return np.where((producer < 0) | (sequence < 0), NOBODY, packed)
@@ -49,9 +67,12 @@ class Sends:
     fail: Bools
     info: Bools
     acks: Ints
+    op: Ints
+    transaction: Ints
+    """-1: none."""
     invoked_ns: Ints
     completed_ns: Ints
-    process: npt.NDArray[np.object_]
+    process: Ints
 
     def __len__(self) -> int:
         return len(self.value)
@@ -65,8 +86,10 @@ class Polls:
     offset: Ints
     valid: Bools
     good: Bools
+    op: Ints
+    transaction: Ints
     completed_ns: Ints
-    process: npt.NDArray[np.object_]
+    process: Ints
 
     def __len__(self) -> int:
         return len(self.value)
@@ -82,26 +105,99 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRead:
+    """The final read came to the brokers' end offset `offset`, which it had asked for at `asked_ns`.
+
+    What was acknowledged after that moment may lie beyond it. Unknown times are the end of all times.
+    """
+
+    offset: int
+    asked_ns: int = NEVER_NS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """The partition as clients know it: what was seen at which offset, sorted by offset, each row once per witness."""
+
+    offset: Ints
+    value: Ints
+    index: Ints
+    """Dense rank of `offset`: holes in offsets are none in the index."""
+
+    def index_of(self, offsets: Ints) -> Ints:
+        """The index of offsets that are in the log; for others, that of the next offset seen."""
+        known = np.unique(self.offset)
+        return np.searchsorted(known, offsets).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PartitionView:
     """What the clients' histories say of one topic-partition."""
 
     topic: str
     partition: int
+    processes: tuple[str, ...]
     sends: Sends
     polls: Polls
     reservations: tuple[Reservation, ...]
-    final_offset: int | None
-    """The brokers' end offset, if the final read came to it; None if there was none or it fell short."""
+    final: FinalRead | None
+    """None: there was no final read, or it fell short."""
+    assignments: Mapping[int, Ints] = field(default_factory=dict)
+    """By process: the ops at which it was given or lost this partition, ascending."""
+    uncommitted_readers: frozenset[int] = frozenset()
+    """Processes that read at the isolation level read_uncommitted."""
+    readers_missing: bool = False
+    """The history of some reader is missing or not whole: what nobody is seen to have read may have been read."""
+    writers_missing: bool = False
+    """The history of some writer is missing altogether: what nobody is seen to have sent may have been sent."""
 
+    @cached_property
     def committed(self) -> Bools:
-        """Which sends are committed for sure: ok, or info and seen by an ok poll."""
-        seen = np.unique(self.polls.value[self.polls.good])
-        return self.sends.ok | (self.sends.info & np.isin(self.sends.value, seen))
+        """Which sends are committed for sure: those that are ok, and those of operations whose outcome is unknown but
+        of which an ok poll has returned a value.
+        """
+        sends = self.sends
+        proven = sends.info & np.isin(sends.value, self.polls.value[self.polls.good])
+        rows = np.flatnonzero(sends.info)
+        if proven.any() and len(rows) > 1:
+            # One value that was seen proves its whole operation.
+            keys = np.stack([sends.process[rows], sends.transaction[rows], sends.op[rows]], axis=1)
+            keys[keys[:, 1] >= 0, 2] = 0  # the operation that a transaction is has many sends
+            _, operation = np.unique(keys, axis=0, return_inverse=True)
+            seen = np.bincount(operation.ravel(), weights=proven[rows]) > 0
+            proven[rows] = seen[operation.ravel()]
+        return sends.ok | proven
 
-    def furthest_read(self) -> int:
+    @cached_property
+    def read(self) -> Bools:
+        """Which sends were returned by a poll of any outcome: a consumer was handed the value."""
+        return np.isin(self.sends.value, self.polls.value)
+
+    @cached_property
+    def furthest(self) -> int | None:
+        """The row of the ok poll that has come furthest; None if there was none."""
+        rows = np.flatnonzero(self.polls.good & (self.polls.offset >= 0))
+        return int(rows[np.argmax(self.polls.offset[rows])]) if len(rows) else None
+
+    @property
+    def furthest_offset(self) -> int:
         """The largest offset that an ok poll returned; -1 if there was none."""
-        offsets = self.polls.offset[self.polls.good]
-        return int(offsets.max()) if len(offsets) else NO_OFFSET
+        return NO_OFFSET if self.furthest is None else int(self.polls.offset[self.furthest])
+
+    @cached_property
+    def log(self) -> Log:
+        """The log: sends that are committed for sure and know their offset, and all polls. Records that are not ours
+        are in it (they take up an offset) with the value NOBODY.
+        """
+        known = self.committed & (self.sends.offset >= 0)
+        placed = self.polls.offset >= 0
+        offset = np.concatenate([self.sends.offset[known], self.polls.offset[placed]])
+        value = np.concatenate([self.sends.value[known], self.polls.value[placed]])
+        order = np.argsort(offset, kind="stable")
+        offset, value = offset[order], value[order]
+        step = np.ones(len(offset), dtype=np.int64)
+        step[1:] = offset[1:] != offset[:-1]
+        return Log(offset=offset, value=value, index=np.cumsum(step) - 1)
 
 
 def _ints(table: pa.Table, name: str, missing: int = -1) -> Ints:
@@ -109,25 +205,44 @@ def _ints(table: pa.Table, name: str, missing: int = -1) -> Ints:
     return np.asarray(pc.fill_null(column, pa.scalar(missing, column.type)).to_numpy(zero_copy_only=False), np.int64)
 
 
-def _words(table: pa.Table, name: str) -> npt.NDArray[np.object_]:
-    return np.asarray(table[name].combine_chunks().to_numpy(zero_copy_only=False), dtype=object)
-
-
 def _is(table: pa.Table, name: str, word: str) -> Bools:
     return np.asarray(pc.fill_null(pc.equal(table[name], word), False).to_numpy(), dtype=np.bool_)
 
 
-def view_of(topic: str, partition: int, table: pa.Table) -> PartitionView:
+def _is_false(table: pa.Table, name: str) -> Bools:
+    return np.asarray(pc.fill_null(pc.invert(table[name]), False).to_numpy(), dtype=np.bool_)
+
+
+def _codes(table: pa.Table, processes: pa.Array) -> Ints:
+    codes = pc.index_in(table["process"], value_set=processes)
+    return np.asarray(pc.fill_null(codes, -1).to_numpy(), dtype=np.int64)
+
+
+def _of(table: pa.Table, *kinds: str) -> pa.Table:
+    return table.filter(pc.is_in(table["kind"], value_set=pa.array(kinds, pa.string())))
+
+
+def view_of(
+    topic: str,
+    partition: int,
+    table: pa.Table,
+    *,
+    uncommitted_readers: Collection[str] = (),
+    readers_missing: bool = False,
+    writers_missing: bool = False,
+) -> PartitionView:
     """The view of one topic-partition's rows (harness.history.read.PLAIN_SCHEMA), of all processes."""
-    sends = table.filter(pc.equal(table["kind"], schema.SEND))
-    polls = table.filter(pc.equal(table["kind"], schema.POLL))
-    reserves = table.filter(pc.equal(table["kind"], schema.RESERVE)).to_pylist()
-    finals = table.filter(pc.and_(pc.equal(table["kind"], schema.FINAL_READ), pc.equal(table["outcome"], schema.OK)))
-    ends = [offset for offset in finals["offset"].to_pylist() if offset is not None]
+    sends, polls = _of(table, schema.SEND), _of(table, schema.POLL)
+    reserves = _of(table, schema.RESERVE).to_pylist()
+    names = sorted(name for name in pc.unique(table["process"]).to_pylist() if name is not None)
+    processes = pa.array(names, pa.string())
     ok, fail = _is(sends, "outcome", schema.OK), _is(sends, "outcome", schema.FAIL)
+    changes = _of(table, schema.ASSIGN, schema.REVOKE)
+    changed_by, changed_at = _codes(changes, processes), _ints(changes, "op")
     return PartitionView(
         topic=topic,
         partition=partition,
+        processes=tuple(names),
         sends=Sends(
             value=value_of(_ints(sends, "producer"), _ints(sends, "sequence")),
             offset=_ints(sends, "offset"),
@@ -135,27 +250,51 @@ def view_of(topic: str, partition: int, table: pa.Table) -> PartitionView:
             fail=fail,
             info=~(ok | fail),
             acks=_ints(sends, "acks", -2),
+            op=_ints(sends, "op"),
+            transaction=_ints(sends, "transaction"),
             invoked_ns=_ints(sends, "invoked_ns"),
             completed_ns=_ints(sends, "completed_ns"),
-            process=_words(sends, "process"),
+            process=_codes(sends, processes),
         ),
         polls=Polls(
             value=value_of(_ints(polls, "producer"), _ints(polls, "sequence")),
             offset=_ints(polls, "offset"),
             valid=~_is_false(polls, "valid"),
             good=_is(polls, "outcome", schema.OK),
+            op=_ints(polls, "op"),
+            transaction=_ints(polls, "transaction"),
             completed_ns=_ints(polls, "completed_ns"),
-            process=_words(polls, "process"),
+            process=_codes(polls, processes),
         ),
         reservations=tuple(
             Reservation(producer=row["producer"], first=row["sequence"], count=row["count"]) for row in reserves
         ),
-        final_offset=max(ends) if ends else None,
+        final=_final_read(table),
+        assignments={
+            int(process): np.sort(changed_at[changed_by == process]) for process in np.unique(changed_by).tolist()
+        },
+        uncommitted_readers=frozenset(names.index(name) for name in uncommitted_readers if name in names),
+        readers_missing=readers_missing,
+        writers_missing=writers_missing,
     )
 
 
-def _is_false(table: pa.Table, name: str) -> Bools:
-    return np.asarray(pc.fill_null(pc.invert(table[name]), False).to_numpy(), dtype=np.bool_)
+def _final_read(table: pa.Table) -> FinalRead | None:
+    """The final read that came furthest, if one was completed."""
+    reads = [
+        row
+        for row in _of(table, schema.FINAL_READ).to_pylist()
+        if row["outcome"] == schema.OK and row["offset"] is not None
+    ]
+    if not reads:
+        return None
+    last = max(reads, key=lambda row: row["offset"])
+    asked = [
+        row["invoked_ns"]
+        for row in _of(table, schema.END_OFFSETS).to_pylist()
+        if row["process"] == last["process"] and row["offset"] == last["offset"] and row["invoked_ns"] is not None
+    ]
+    return FinalRead(offset=last["offset"], asked_ns=min(asked, default=NEVER_NS))
 
 
 def sender(view: PartitionView, row: int) -> dict[str, Any]:
@@ -164,13 +303,13 @@ def sender(view: PartitionView, row: int) -> dict[str, Any]:
     outcome = schema.OK if sends.ok[row] else schema.FAIL if sends.fail[row] else schema.INFO
     return {
         **identity_of(int(sends.value[row])),
-        "offset": _offset(sends.offset[row]),
-        "process": sends.process[row],
+        "offset": known(sends.offset[row]),
+        "process": view.processes[sends.process[row]],
         "outcome": outcome,
-        "acks": int(sends.acks[row]),
-        "invoked_ns": int(sends.invoked_ns[row]),
-        "completed_ns": int(sends.completed_ns[row]),
-    }
+        "acks": None if sends.acks[row] < -1 else int(sends.acks[row]),
+        "invoked_ns": known(sends.invoked_ns[row]),
+        "completed_ns": known(sends.completed_ns[row]),
+    } | ({} if sends.transaction[row] < 0 else {"transaction": int(sends.transaction[row])})
 
 
 def reader(view: PartitionView, row: int) -> dict[str, Any]:
@@ -178,14 +317,12 @@ def reader(view: PartitionView, row: int) -> dict[str, Any]:
     polls = view.polls
     return {
         **identity_of(int(polls.value[row])),
-        "offset": _offset(polls.offset[row]),
-        "process": polls.process[row],
-        "completed_ns": int(polls.completed_ns[row]),
+        "offset": known(polls.offset[row]),
+        "process": view.processes[polls.process[row]],
+        "completed_ns": known(polls.completed_ns[row]),
     }
 
 
-def _offset(offset: Any) -> int | None:
-    return None if offset < 0 else int(offset)
-
-
-Evidence = Mapping[str, Any]
+def known(number: Any) -> int | None:
+    """A number from a column in which -1 stands for "not known"."""
+    return None if number < 0 else int(number)

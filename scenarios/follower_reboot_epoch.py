@@ -55,7 +55,7 @@ def follower_reboot_epoch(run: Run) -> None:
     run.copy_replicas("armed")
 
     run.start(follower)
-    run.wait_log_line(follower, END_OF_EPOCH_IS_2, "that the leader's epoch ends at 2, or that it asked with each fetch")
+    run.wait_log_line(follower, END_OF_EPOCH_IS_2, "that the epoch ends at 2, or that it asks with each fetch")
     run.wait_isr(t, run.replicas_of(t))
     run.copy_replicas("rebooted")
 

@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from analysis.anomalies.aborted_read import aborted_read
 from analysis.anomalies.corrupt_record import corrupt_record
 from analysis.anomalies.duplicate import duplicate
 from analysis.anomalies.inconsistent_offsets import inconsistent_offsets
 from analysis.anomalies.lost_write import lost_write, unseen
+from analysis.anomalies.order import (
+    internal_nonmonotonic_poll,
+    internal_nonmonotonic_send,
+    internal_poll_skip,
+    nonmonotonic_poll,
+    nonmonotonic_send,
+    poll_skip,
+)
 from analysis.anomalies.phantom import phantom
+from analysis.anomalies.precommitted_read import precommitted_read
 from analysis.view import Evidence, PartitionView
 
 Check = Callable[[PartitionView], Sequence[Evidence]]
@@ -26,4 +36,12 @@ PARTITION_CHECKS: Final[dict[str, Check]] = {
     "inconsistent-offsets": inconsistent_offsets,
     "phantom": phantom,
     "corrupt-record": corrupt_record,
+    "aborted-read": aborted_read,
+    "precommitted-read": precommitted_read,
+    "poll-skip": poll_skip,
+    "internal-poll-skip": internal_poll_skip,
+    "nonmonotonic-poll": nonmonotonic_poll,
+    "internal-nonmonotonic-poll": internal_nonmonotonic_poll,
+    "nonmonotonic-send": nonmonotonic_send,
+    "internal-nonmonotonic-send": internal_nonmonotonic_send,
 }

@@ -1,24 +1,35 @@
 """duplicate: one value at two or more offsets.
 
-Offsets are those of ok sends and of all polls. Reading one offset twice is no duplicate.
+Offsets are those of the log as clients know it: of sends that are committed for sure, and of all polls. Reading one
+offset twice is no duplicate.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import NOBODY, Evidence, PartitionView, identity_of
+from analysis.view import EVIDENCE_LIMIT, NOBODY, PartitionView, Rows, identity_of, reader, sender
 
 
-def duplicate(view: PartitionView) -> list[Evidence]:
-    """Values seen at several offsets, with all of them."""
-    known = view.sends.ok & (view.sends.offset >= 0)
-    values = np.concatenate([view.sends.value[known], view.polls.value])
-    offsets = np.concatenate([view.sends.offset[known], view.polls.offset])
-    ours = (values != NOBODY) & (offsets >= 0)
-    pairs = np.unique(np.stack([values[ours], offsets[ours]], axis=1), axis=0)
-    several, counts = np.unique(pairs[:, 0], return_counts=True)
-    return [
-        {**identity_of(int(value)), "offsets": [int(offset) for offset in pairs[pairs[:, 0] == value, 1]]}
-        for value in several[counts > 1]
-    ]
+def duplicate(view: PartitionView) -> Rows:
+    """Values seen at several offsets, with all of them and who saw which."""
+    ours = view.log.value != NOBODY
+    value, offset = view.log.value[ours], view.log.offset[ours]
+    order = np.argsort(value, kind="stable")  # and by offset within a value, as the log is
+    value, offset = value[order], offset[order]
+    differs = (value[1:] == value[:-1]) & (offset[1:] != offset[:-1])
+    several = np.unique(value[1:][differs])
+    rows = Rows(total=len(several))
+    for one in several[:EVIDENCE_LIMIT]:
+        low, high = np.searchsorted(value, [one, one + 1])
+        sends = np.flatnonzero(view.sends.value == one)
+        rows.append(
+            {
+                **identity_of(int(one)),
+                "offsets": np.unique(offset[low:high]).tolist(),
+                "process": view.processes[view.sends.process[sends[0]]] if len(sends) else None,
+                "writers": [sender(view, int(row)) for row in sends],
+                "readers": [reader(view, int(row)) for row in np.flatnonzero(view.polls.value == one)[:20]],
+            }
+        )
+    return rows

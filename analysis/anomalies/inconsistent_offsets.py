@@ -1,30 +1,33 @@
 """inconsistent-offsets: one offset of one partition seen with two values.
 
 Seen by sends that are committed for sure and know their offset, and by all polls. A lost record whose offset was
-given to another one shows here as well: its writer was told that offset.
+given to another one shows here as well: its writer was told that offset. A record that is not ours counts as a value
+of its own where one of ours was seen; two of them cannot be told apart.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import NOBODY, Evidence, PartitionView, identity_of, reader, sender
+from analysis.view import EVIDENCE_LIMIT, PartitionView, Rows, identity_of, reader, sender
 
 
-def inconsistent_offsets(view: PartitionView) -> list[Evidence]:
+def inconsistent_offsets(view: PartitionView) -> Rows:
     """Offsets with several values, and who saw which."""
-    known = view.committed() & (view.sends.offset >= 0)
-    values = np.concatenate([view.sends.value[known], view.polls.value])
-    offsets = np.concatenate([view.sends.offset[known], view.polls.offset])
-    ours = (values != NOBODY) & (offsets >= 0)
-    pairs = np.unique(np.stack([offsets[ours], values[ours]], axis=1), axis=0)
-    several, counts = np.unique(pairs[:, 0], return_counts=True)
-    return [
-        {
-            "offset": int(offset),
-            "values": [identity_of(int(value)) for value in pairs[pairs[:, 0] == offset, 1]],
-            "writers": [sender(view, int(row)) for row in np.flatnonzero(known & (view.sends.offset == offset))],
-            "readers": [reader(view, int(row)) for row in np.flatnonzero(view.polls.offset == offset)],
-        }
-        for offset in several[counts > 1]
-    ]
+    log = view.log
+    # Rows of one offset are neighbours, in no order of value: a group of two values has two unlike neighbours.
+    differs = (log.offset[1:] == log.offset[:-1]) & (log.value[1:] != log.value[:-1])
+    several = np.unique(log.offset[1:][differs])
+    rows = Rows(total=len(several))
+    for offset in several[:EVIDENCE_LIMIT]:
+        low, high = np.searchsorted(log.offset, [offset, offset + 1])
+        sends = np.flatnonzero(view.committed & (view.sends.offset == offset))
+        rows.append(
+            {
+                "offset": int(offset),
+                "values": [identity_of(int(value)) for value in np.unique(log.value[low:high])],
+                "writers": [sender(view, int(row)) for row in sends],
+                "readers": [reader(view, int(row)) for row in np.flatnonzero(view.polls.offset == offset)[:20]],
+            }
+        )
+    return rows

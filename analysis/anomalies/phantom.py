@@ -1,23 +1,29 @@
 """phantom: a value that was read and that nobody sent.
 
 Sent is what has a send of any outcome, or was reserved by a producer that may have died before it could record the
-outcome. Records whose bytes are damaged are corrupt, not phantoms.
+outcome. Records whose bytes are damaged are corrupt, not phantoms. Where a writer left no history at all, the values
+of producers that nothing is known of are not called phantoms: they may be its.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import NOBODY, SEQUENCE_BITS, Evidence, PartitionView, reader
+from analysis.view import EVIDENCE_LIMIT, NOBODY, SEQUENCE_BITS, PartitionView, Rows, reader
 
 
-def phantom(view: PartitionView) -> list[Evidence]:
+def phantom(view: PartitionView) -> Rows:
     """Reads of values without a writer."""
-    unknown = (view.polls.value != NOBODY) & ~np.isin(view.polls.value, view.sends.value)
+    polls = view.polls
+    unknown = (polls.value != NOBODY) & polls.valid & ~np.isin(polls.value, view.sends.value)
     rows = np.flatnonzero(unknown)
-    values = view.polls.value[rows]
+    values = polls.value[rows]
     reserved = np.zeros(len(rows), dtype=np.bool_)
     for one in view.reservations:
         first = (one.producer << SEQUENCE_BITS) + one.first
         reserved |= (values >= first) & (values < first + one.count)
-    return [reader(view, int(row)) for row in rows[~reserved]]
+    if view.writers_missing:
+        heard_of = np.unique(view.sends.value >> SEQUENCE_BITS).tolist() + [one.producer for one in view.reservations]
+        reserved |= ~np.isin(values >> SEQUENCE_BITS, heard_of)
+    rows = rows[~reserved]
+    return Rows((reader(view, int(row)) for row in rows[:EVIDENCE_LIMIT]), total=len(rows))

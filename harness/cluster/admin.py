@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from kazoo.exceptions import NoNodeError
 
 from harness.errors import HarnessError, UsageError, WaitTimeout
@@ -108,7 +108,8 @@ class ProtocolAdmin(_Described):
 
     def __init__(self, bootstrap: str, settings: Mapping[str, str], observer: ClusterObserver) -> None:
         super().__init__(observer)
-        self._client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2} | dict(settings))
+        configuration: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2, **settings}
+        self._client = AdminClient(configuration)
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         topic = NewTopic(

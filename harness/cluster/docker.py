@@ -109,7 +109,8 @@ class Node:
 
     def last_lines(self, count: int = 15) -> str:
         """The end of what the node printed, for a message that explains a failure."""
-        return bytes(self.container.logs(tail=count)).decode(errors="replace")
+        lines = self.container.logs(tail=count)
+        return (lines if isinstance(lines, bytes) else b"".join(lines)).decode(errors="replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ def names_in_class(content: bytes) -> list[str]:
 
 
 def ask_release(version: Version) -> list[str]:
-    """The settings that a release's own code names, from its locked jars or, from 0.9 on, by running it in its image."""
+    """The settings that a release's code names: from its jars, or from 0.9 on by running it in its image."""
     if version.release < (0, 9):
         archive = next(jars.resolve(version.kafka, lambda _: None).glob("kafka_*.jar"))
         with zipfile.ZipFile(archive) as jar:

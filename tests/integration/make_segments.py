@@ -252,8 +252,8 @@ def collect(version: Version, data: Path, destination: Path) -> Path:
         for path in sorted(partition.iterdir()):
             if KEPT.fullmatch(path.name):
                 shutil.copy(path, copy / path.name)
-    for copy, text in dumps(version, target).items():
-        (target / copy / "dump.txt").write_text(text)
+    for name, text in dumps(version, target).items():
+        (target / name / "dump.txt").write_text(text)
     return target
 
 

@@ -18,7 +18,7 @@ class Thing:
 
     def __init__(self, name: str, labels: dict[str, str], error: Exception | None = None) -> None:
         self.name, self.error, self.removed = name, error, False
-        self.attrs = {"Config": {"Labels": labels}} if name.startswith("c") else {"Labels": labels}
+        self.attrs: dict[str, Any] = {"Config": {"Labels": labels}} if name.startswith("c") else {"Labels": labels}
 
     def remove(self, **options: Any) -> None:
         if self.error:
@@ -36,8 +36,8 @@ class Engine:
             def __init__(self, letter: str) -> None:
                 self._letter = letter
 
-            def list(self, *, filters: dict[str, str], **_: Any) -> list[Thing]:
-                key, _, value = filters["label"].partition("=")
+            def list(self, *, filters: dict[str, str], **_options: Any) -> list[Thing]:
+                key, _equals, value = filters["label"].partition("=")
                 return [
                     thing
                     for thing in things

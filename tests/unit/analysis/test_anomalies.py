@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from analysis.anomalies import PARTITION_CHECKS
+from analysis.anomalies import PARTITION_CHECKS, Check
 from analysis.anomalies.corrupt_record import corrupt_record
 from analysis.anomalies.duplicate import duplicate
 from analysis.anomalies.inconsistent_offsets import inconsistent_offsets
 from analysis.anomalies.lost_write import lost_write, unseen
 from analysis.anomalies.phantom import phantom
+from analysis.view import Evidence
 from tests.unit.analysis.histories import final_read, polled, reserved, sent, view
 
 
-def sequences(evidence: list) -> list[int]:
+def sequences(evidence: Sequence[Evidence]) -> list[int]:
     return [row["sequence"] for row in evidence]
 
 
@@ -107,8 +110,8 @@ def test_reading_one_offset_twice_is_no_duplicate() -> None:
 
 
 def test_records_that_are_not_ours_are_no_duplicates_of_each_other() -> None:
-    stranger = {"producer": -1, "valid": False}
-    assert duplicate(view(polled(0, -1, **stranger), polled(1, -1, **stranger))) == []
+    strangers = [polled(offset, -1, producer=-1, valid=False) for offset in (0, 1)]
+    assert duplicate(view(*strangers)) == []
 
 
 # inconsistent-offsets
@@ -169,5 +172,5 @@ def test_a_sound_record_is_not_corrupt() -> None:
 
 
 @pytest.mark.parametrize("check", PARTITION_CHECKS.values(), ids=PARTITION_CHECKS)
-def test_an_empty_history_has_no_anomaly(check) -> None:
+def test_an_empty_history_has_no_anomaly(check: Check) -> None:
     assert check(view()) == []

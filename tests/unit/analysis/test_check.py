@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analysis import check
+from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import check_piece, check_run, merge, pieces
 from harness.errors import UsageError
 from harness.history.seal import seal_run
@@ -82,7 +83,7 @@ def test_a_crashing_check_is_reported_and_the_others_report(tmp_path: Path, monk
     def crash(view: object) -> list[dict[str, Any]]:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setitem(check.PARTITION_CHECKS, "duplicate", crash)
+    monkeypatch.setitem(PARTITION_CHECKS, "duplicate", crash)
     findings = check_run(make_run(tmp_path / "run", LOSS))
     statuses = {one["name"]: (one["status"], one["reason"]) for one in findings["checks"]}
     assert statuses["duplicate"] == ("crashed", "ZeroDivisionError: by zero")

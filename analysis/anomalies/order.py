@@ -1,0 +1,157 @@
+"""Order, of reads and of sends, by the index of the log: the dense rank of the offsets at which something was seen.
+
+For one consumer and partition, between one record and the next that it was given:
+
+    poll-skip, internal-poll-skip                  index distance above 1: records between the two were left out
+    nonmonotonic-poll, internal-nonmonotonic-poll  index distance below 1: it went back, or stood still
+
+"Internal" is inside one poll, else it is from the last record of one ok poll to the first of the next. A partition
+that was given or taken away in between, or that is the subject of a new assignment, begins anew.
+
+For one producer: nonmonotonic-send is a send whose index is not above that of the send before it (internal: the two
+are of one operation). A value's place is where it was read, or, if nobody read it, where it was acknowledged, unless
+something else was seen at that place: then the value is lost and has no place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.view import EVIDENCE_LIMIT, NO_OFFSET, Bools, Ints, PartitionView, Rows, identity_of, reader, sender
+
+
+def _eras(view: PartitionView, rows: Ints) -> Ints:
+    """Which stay of the partition with its consumer each poll belongs to."""
+    era = np.zeros(len(rows), dtype=np.int64)
+    for process, ops in view.assignments.items():
+        own = view.polls.process[rows] == process
+        # A rebalance is noted while a poll waits: the records of that same poll belong to the new stay.
+        era[own] = np.searchsorted(ops, view.polls.op[rows][own], side="right")
+    return era
+
+
+def _steps(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints]:
+    """Neighbouring reads: row before, row after, index distance; of one poll, or of one and the next."""
+    polls = view.polls
+    rows = np.flatnonzero(polls.good & (polls.offset >= 0))
+    rows = rows[np.lexsort((rows, polls.op[rows], polls.process[rows]))]
+    if len(rows) < 2:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, nothing
+    index = view.log.index_of(polls.offset[rows])
+    era = _eras(view, rows)
+    before, after = rows[:-1], rows[1:]
+    same = (polls.process[before] == polls.process[after]) & (era[:-1] == era[1:])
+    one_poll = polls.op[before] == polls.op[after]
+    chosen = np.flatnonzero(same & (one_poll if internal else ~one_poll))
+    return before[chosen], after[chosen], (index[1:] - index[:-1])[chosen]
+
+
+def _skips(view: PartitionView, *, internal: bool) -> Rows:
+    before, after, distance = _steps(view, internal=internal)
+    found = np.flatnonzero(distance > 1)
+    rows = Rows(total=len(found))
+    for one in found[:EVIDENCE_LIMIT].tolist():
+        low = np.searchsorted(view.log.offset, view.polls.offset[before[one]], side="right")
+        high = np.searchsorted(view.log.offset, view.polls.offset[after[one]])
+        skipped = list(dict.fromkeys(view.log.value[low:high].tolist()))
+        rows.append(
+            {
+                "offset": int(view.polls.offset[after[one]]),
+                "process": view.processes[view.polls.process[after[one]]],
+                "before": reader(view, int(before[one])),
+                "after": reader(view, int(after[one])),
+                "skipped": [identity_of(value) for value in skipped[:20]],
+                "skipped_count": len(skipped),
+            }
+        )
+    return rows
+
+
+def _returns(view: PartitionView, *, internal: bool) -> Rows:
+    before, after, distance = _steps(view, internal=internal)
+    found = np.flatnonzero(distance < 1)
+    return Rows(
+        (
+            {
+                "offset": int(view.polls.offset[after[one]]),
+                "process": view.processes[view.polls.process[after[one]]],
+                "before": reader(view, int(before[one])),
+                "after": reader(view, int(after[one])),
+            }
+            for one in found[:EVIDENCE_LIMIT].tolist()
+        ),
+        total=len(found),
+    )
+
+
+def poll_skip(view: PartitionView) -> Rows:
+    """From one poll to the next of a consumer, records were left out."""
+    return _skips(view, internal=False)
+
+
+def internal_poll_skip(view: PartitionView) -> Rows:
+    """Inside one poll, records were left out."""
+    return _skips(view, internal=True)
+
+
+def nonmonotonic_poll(view: PartitionView) -> Rows:
+    """From one poll to the next a consumer went back, or stood still."""
+    return _returns(view, internal=False)
+
+
+def internal_nonmonotonic_poll(view: PartitionView) -> Rows:
+    """Inside one poll a consumer was given records out of order."""
+    return _returns(view, internal=True)
+
+
+def places(view: PartitionView) -> Ints:
+    """For each send that is committed for sure, the offset at which its value lies; -1 where that is not known."""
+    sends, polls = view.sends, view.polls
+    place = np.full(len(sends), NO_OFFSET, dtype=np.int64)
+    read = polls.value >= 0
+    value, first = np.unique(polls.value[read], return_index=True)
+    offset = polls.offset[read][first]
+    if len(value):
+        at = np.minimum(np.searchsorted(value, sends.value), len(value) - 1)
+        place = np.where(value[at] == sends.value, offset[at], NO_OFFSET)
+    unread = (place < 0) & (sends.offset >= 0)
+    log = view.log
+    contested = np.unique(log.offset[1:][(log.offset[1:] == log.offset[:-1]) & (log.value[1:] != log.value[:-1])])
+    place = np.where(unread & ~np.isin(sends.offset, contested), sends.offset, place)
+    return np.where(view.committed & (sends.value >= 0), place, NO_OFFSET)
+
+
+def _backward(view: PartitionView, *, internal: bool) -> Rows:
+    sends = view.sends
+    place = places(view)
+    rows = np.flatnonzero(place >= 0)
+    rows = rows[np.lexsort((sends.value[rows], sends.invoked_ns[rows], sends.process[rows]))]
+    before, after = rows[:-1], rows[1:]
+    same: Bools = sends.process[before] == sends.process[after]
+    transaction = (sends.transaction[before] >= 0) & (sends.transaction[before] == sends.transaction[after])
+    one = (sends.op[before] == sends.op[after]) | transaction
+    # Sends that nothing orders (invoked at one time by operations of their own) follow their sequence.
+    found = np.flatnonzero(same & (one if internal else ~one) & (place[after] <= place[before]))
+    return Rows(
+        (
+            {
+                "offset": int(place[after[row]]),
+                "process": view.processes[sends.process[after[row]]],
+                "before": sender(view, int(before[row])) | {"offset": int(place[before[row]])},
+                "after": sender(view, int(after[row])) | {"offset": int(place[after[row]])},
+            }
+            for row in found[:EVIDENCE_LIMIT].tolist()
+        ),
+        total=len(found),
+    )
+
+
+def nonmonotonic_send(view: PartitionView) -> Rows:
+    """Two sends of a producer lie in the log in another order than they were sent in."""
+    return _backward(view, internal=False)
+
+
+def internal_nonmonotonic_send(view: PartitionView) -> Rows:
+    """Two sends of one operation lie in the log in another order than they were sent in."""
+    return _backward(view, internal=True)
