@@ -318,6 +318,16 @@ class Run:
         """Undo every cut."""
         self.faults.heal("cut")
 
+    def start_cut_off(self, target: Target, others: Sequence[Target]) -> None:
+        """Start a node that cannot reach these others from its first moment on, and wait until it is registered.
+
+        The cut is made in the node's new network while its process still loads.
+        """
+        self.wait_unregistered(target)
+        self.faults.carry_out(Start(target.node, self.events), role=target.role)
+        self.cut([target], others)
+        self.wait_registered([target])
+
     def start(self, *targets: Target) -> None:
         """Start nodes that are down, each once its old registration is gone, and wait until all are
         registered.
@@ -332,13 +342,7 @@ class Run:
             for _, fault in self.faults.active:
                 if isinstance(fault, Cut) and target.node.name in {node.name for node in fault.senders}:
                     fault.apply(target.node)
-        wanted = {target.id for target in targets}
-        self.wait_state(
-            f"brokers {sorted(wanted)} registered",
-            lambda state: wanted <= state.brokers,
-            START_LIMIT_S,
-            alive=targets,
-        )
+        self.wait_registered(targets)
 
     # Waits
 
@@ -399,6 +403,13 @@ class Run:
             limit_s,
         )
 
+    def wait_registered(self, targets: Sequence[Target]) -> None:
+        """Wait until these brokers are registered; fails early if one of them ends."""
+        wanted = {target.id for target in targets}
+        self.wait_state(
+            f"brokers {sorted(wanted)} registered", lambda state: wanted <= state.brokers, START_LIMIT_S, alive=targets
+        )
+
     def wait_unregistered(self, target: Target) -> None:
         """Wait until a dead broker's registration has ended (its ZooKeeper session, or KRaft's fencing)."""
         self.wait_state(
@@ -414,7 +425,8 @@ class Run:
         if self.version.mode != "zookeeper":
             return
         avoid = {target.id for target in targets}
-        self.wait_state("there is a controller", lambda state: state.controller is not None)
+        # The last word on the controller may still be of one that is dead: wait for one that is registered.
+        self.wait_state("a live broker is the controller", lambda state: state.controller in state.brokers)
         if self.observer.state.controller in avoid:
             others = sorted(self.observer.state.brokers - avoid)
             with self.step("move the controller", to=others[0]):
