@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.metadata import METADATA_CHECKS
-from analysis.replicas import EVIDENCE_LIMIT, holdings, replica_divergence
-from analysis.view import SEQUENCE_BITS, PartitionView, view_of
+from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
+from analysis.view import EVIDENCE_LIMIT, NO_TRANSACTION, SEQUENCE_BITS, PartitionView, Rows, identity_of, view_of
 from harness import timeline
 from harness.errors import UsageError
 from harness.history import schema
@@ -28,7 +28,10 @@ from harness.history.read import History, open_run
 from harness.rundir import SCHEMA, RunDir
 
 METADATA: Final = "metadata"
+LOST: Final = ("lost-write", "unseen")
+UNCOMMITTED: Final = "read_uncommitted"
 Evidence = Mapping[str, Any]
+Where = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,10 @@ class Result:
     problems: list[dict[str, str]] = field(default_factory=list)
     statistics: Counter[str] = field(default_factory=Counter)
     unknown_errors: Counter[str] = field(default_factory=Counter)
+    transactions: list[dict[str, Any]] = field(default_factory=list)
+    """What this piece saw of each transaction that wrote to it; put together over all pieces in `merge`."""
 
-    def run(self, name: str, where: tuple[str, int] | None, check: Callable[[], Sequence[Evidence]]) -> None:
+    def run(self, name: str, where: Where | None, check: Callable[[], Sequence[Evidence]]) -> None:
         """Run one check: its findings, or its crash."""
         begun = time.monotonic()
         status, reason = "ok", None
@@ -71,6 +76,7 @@ class Result:
             "problems": self.problems,
             "statistics": dict(self.statistics),
             "unknown_errors": dict(self.unknown_errors),
+            "transactions": self.transactions,
         }
 
     @classmethod
@@ -80,32 +86,46 @@ class Result:
         return cls(**(dict(value) | counters))
 
 
-def _finding(name: str, where: tuple[str, int] | None, evidence: Sequence[Evidence]) -> dict[str, Any]:
-    topic, partition = where if where else (None, None)
-    place = f" in {topic}-{partition}" if where else ""
+def _finding(name: str, where: Where | None, evidence: Sequence[Evidence]) -> dict[str, Any]:
+    count = evidence.total if isinstance(evidence, Rows) else len(evidence)
     first = evidence[0]
+    if where is None and len({(row.get("topic"), row.get("partition")) for row in evidence}) == 1:
+        where = (first["topic"], first["partition"]) if first.get("topic") is not None else None
+    place = f" in {where[0]}-{where[1]}" if where else ""
     at = first.get("offset")
-    summary = f"{name}: {len(evidence)}{place}" + (f", the first at offset {at}" if at is not None else "")
+    summary = f"{name}: {count}{place}" + (f", the first at offset {at}" if at is not None else "")
     return {
         "anomaly": name,
-        "topic": topic,
-        "partition": partition,
-        "count": len(evidence),
+        "topic": where[0] if where else None,
+        "partition": where[1] if where else None,
+        "count": count,
         "summary": summary,
         "evidence": list(evidence[:EVIDENCE_LIMIT]),
     }
 
 
 def pieces(run_dir: RunDir) -> list[Piece]:
-    """The pieces of a run. Raises UsageError if it is none."""
-    facts = run_dir.read_run()
-    where = [
-        (topic["name"], int(number))
-        for topic in facts.get("topics", ())
-        for number in sorted(topic["partitions"], key=int)
-    ]
+    """The pieces of a run: a topic-partition each of what `run.json` and the sealed histories name, and the rest.
+
+    Raises UsageError if it is none.
+    """
+    stated = _stated_partitions(run_dir.read_run())
+    sealed = {
+        (path.parent.name.partition("=")[2], int(path.name.partition("=")[2]))
+        for path in run_dir.sealed.glob("topic=*/partition=*")
+        if path.name.partition("=")[2].isdigit()
+    }
     path = str(run_dir.path)
-    return [*(Piece(path, topic, number) for topic, number in where), Piece(path, "", -1)]
+    return [*(Piece(path, *where) for where in sorted(stated | sealed)), Piece(path, "", -1)]
+
+
+def _stated_partitions(facts: Mapping[str, Any]) -> set[Where]:
+    try:
+        return {
+            (str(topic["name"]), int(number)) for topic in facts.get("topics") or () for number in topic["partitions"]
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"run.json does not say which partitions there are ({error!r}); it is damaged") from None
 
 
 def check_piece(piece: Piece) -> Result:
@@ -128,43 +148,123 @@ def check_piece(piece: Piece) -> Result:
     return result
 
 
-def _moments(events: Iterable[Mapping[str, Any]], run_dir: RunDir) -> dict[str, int]:
-    """When each copy of the replicas was taken, for the copies that are there."""
-    times = {event["name"]: event["monotonic_ns"] for event in events if event["kind"] == "moment"}
-    return {name: times[name] for name in run_dir.moments() if name in times}
-
-
 def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, partition: int, result: Result) -> None:
-    history = open_run(run_dir, facts, only=(topic, partition))
     where = (topic, partition)
-    view = view_of(topic, partition, history.tables.get(where, history.operations.slice(0, 0)))
+    history = open_run(run_dir, facts, only=where)
+    result.problems += [problem.as_json() for problem in history.problems]
+    view = view_of(
+        topic, partition, history.tables.get(where, history.operations.slice(0, 0)), **_circumstances(facts, history)
+    )
     for name, check in PARTITION_CHECKS.items():
         result.run(name, where, lambda check=check: check(view))  # type: ignore[misc]
-    reading = timeline.read(run_dir.timeline)
-    moments = _moments(reading.events, run_dir)
-
-    def divergence() -> Sequence[Evidence]:
-        evidence, problems, held = replica_divergence(run_dir, moments, reading.events, topic, partition)
+    result.transactions += transactions_of(view)
+    copies = Copies()
+    try:
+        copies, problems = load_copies(
+            run_dir, timeline.read(run_dir.timeline).events, *where, compacted=_compacted(facts, topic)
+        )
         result.problems += problems
-        result.statistics["replica_batches"] += held
-        return evidence
-
-    result.run("replica-divergence", where, divergence)
-    _add_holdings(run_dir, moments, where, result)
+    except Exception as error:
+        result.problems.append(
+            {"what": "unreadable replicas", "process": "", "detail": f"{topic}-{partition}: {error!r}"}
+        )
+    for name, on_copies in COPIES_CHECKS.items():
+        result.run(name, where, lambda check=on_copies: check(copies))  # type: ignore[misc]
+    result.run("unreplicated-acknowledgement", where, lambda: unreplicated_acknowledgement(view, copies))
+    result.statistics["replica_records"] += sum(
+        int(segment.headers["count"].clip(min=0).sum()) for copy in copies.copies for segment in copy.replica.segments
+    )
+    _add_holdings(copies, result)
     _count(view, history, where, result)
 
 
-def _add_holdings(run_dir: RunDir, moments: Mapping[str, int], where: tuple[str, int], result: Result) -> None:
+def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]:
+    """What the run's facts say that bears on how its histories are to be read."""
+    kinds = {str(process.get("name")): process.get("kind") for process in facts.get("processes") or ()}
+    gone = {problem.process for problem in history.problems if problem.what in ("missing history", "damaged history")}
+    torn = {problem.process for problem in history.problems}
+    return {
+        "uncommitted_readers": [
+            str(process.get("name"))
+            for process in facts.get("processes") or ()
+            if (process.get("settings") or {}).get("isolation.level") == UNCOMMITTED
+        ],
+        "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
+        "writers_missing": any(kinds.get(name, "producer") == "producer" for name in gone),
+    }
+
+
+def _compacted(facts: Mapping[str, Any], topic: str) -> bool:
+    settings = [one.get("settings") or {} for one in facts.get("topics") or () if one.get("name") == topic]
+    return any("compact" in str(one.get("cleanup.policy", "")) for one in settings)
+
+
+def _add_holdings(copies: Copies, result: Result) -> None:
     """Tell of each lost record on which disks it lay at each moment."""
-    for finding in result.findings:
-        if finding["anomaly"] not in ("lost-write", "unseen"):
-            continue
-        rows = {(row["producer"] << SEQUENCE_BITS) + row["sequence"]: row for row in finding["evidence"]}
-        for value, lay in holdings(run_dir, moments, *where, rows).items():
+    rows = {
+        (row["producer"] << SEQUENCE_BITS) + row["sequence"]: row
+        for finding in result.findings
+        if finding["anomaly"] in LOST
+        for row in finding["evidence"]
+    }
+    try:
+        for value, lay in holdings(copies, list(rows)).items():
             rows[value]["replicas"] = lay
+    except Exception as error:
+        detail = f"where the lost records lay could not be told: {error!r}"
+        result.problems.append({"what": "unreadable replicas", "process": "", "detail": detail})
 
 
-def _count(view: PartitionView, history: History, where: tuple[str, int], result: Result) -> None:
+def transactions_of(view: PartitionView) -> list[dict[str, Any]]:
+    """Of each transaction that wrote to this partition: how it ended, and how many of its values were read and how
+    many were not although the final read came to the end.
+    """
+    sends = view.sends
+    rows = np.flatnonzero(sends.transaction != NO_TRANSACTION)
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    for row in rows.tolist():
+        one = found.setdefault(
+            (int(sends.process[row]), int(sends.transaction[row])),
+            {
+                "process": view.processes[sends.process[row]],
+                "transaction": int(sends.transaction[row]),
+                "topic": view.topic,
+                "partition": view.partition,
+                "ok": False,
+                "fail": False,
+                "read": [],
+                "missing": [],
+            },
+        )
+        one["ok"] = one["ok"] or bool(sends.ok[row])
+        one["fail"] = one["fail"] or bool(sends.fail[row])
+        whole = view.final is not None and not sends.completed_ns[row] > view.final.asked_ns
+        if view.read[row] or whole:
+            one["read" if view.read[row] else "missing"].append(identity_of(int(sends.value[row])))
+    return list(found.values())
+
+
+def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
+    """torn-transaction: of a transaction that was committed (or that reads prove to have been) some values were read,
+    and others are not in the log although the final read came to its end.
+    """
+    parts: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for one in seen:
+        parts.setdefault((one["process"], one["transaction"]), []).append(one)
+    rows: list[Evidence] = []
+    for (process, transaction), of_it in parts.items():
+        read = [value | {"topic": p["topic"], "partition": p["partition"]} for p in of_it for value in p["read"]]
+        missing = [value | {"topic": p["topic"], "partition": p["partition"]} for p in of_it for value in p["missing"]]
+        aborted = any(part["fail"] for part in of_it)  # reading those is aborted-read
+        if read and missing and not aborted:
+            outcome = "ok" if any(part["ok"] for part in of_it) else "info"
+            rows.append(
+                {"process": process, "transaction": transaction, "outcome": outcome, "read": read, "missing": missing}
+            )
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def _count(view: PartitionView, history: History, where: Where, result: Result) -> None:
     sends, polls = view.sends, view.polls
     result.statistics.update(
         partitions=1,
@@ -174,7 +274,7 @@ def _count(view: PartitionView, history: History, where: tuple[str, int], result
         polled=len(polls),
         distinct_polled=len(np.unique(polls.value)),
     )
-    if view.final_offset is None:
+    if view.final is None:
         result.problems.append(
             {
                 "what": "no final read",
@@ -194,7 +294,12 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
     result.problems += [
         {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
     ]
-    result.problems += [problem.as_json() for problem in open_run(run_dir, facts, only=("", -1)).problems]
+    history = open_run(run_dir, facts)
+    result.problems += [problem.as_json() for problem in history.problems]
+    known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
+    for topic, partition in sorted(set(history.tables) - known):
+        detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
+        result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
         result.run(name, None, lambda check=check: check(reading.events))  # type: ignore[misc]
     if not any(event["kind"] == "partition" for event in reading.events):
@@ -203,21 +308,29 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         )
 
 
+def _merged_check(known: dict[str, Any], check: Mapping[str, Any]) -> None:
+    known["seconds"] = round(known["seconds"] + check["seconds"], 4)
+    if check["status"] == "crashed":
+        known["status"], known["reason"] = "crashed", check["reason"]
+
+
 def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
     """The findings of a run from those of its pieces, as findings.json has them."""
     total = Result()
     checks: dict[str, dict[str, Any]] = {}
     for result in results:
         total.findings += result.findings
-        total.problems += result.problems
+        total.problems += [problem for problem in result.problems if problem not in total.problems]
         total.statistics.update(result.statistics)
         total.unknown_errors.update(result.unknown_errors)
+        total.transactions += result.transactions
         for check in result.checks:
-            known = checks.setdefault(check["name"], dict(check))
-            if known is not check and known != check:
-                known["seconds"] = round(known["seconds"] + check["seconds"], 4)
-                if check["status"] == "crashed":
-                    known["status"], known["reason"] = "crashed", check["reason"]
+            if check["name"] in checks:
+                _merged_check(checks[check["name"]], check)
+            else:
+                checks[check["name"]] = dict(check)
+    total.run("torn-transaction", None, lambda: torn_transactions(total.transactions))
+    checks["torn-transaction"] = total.checks[-1]
     if not total.statistics["sends_ok"]:
         detail = "no record was acknowledged: nothing can have been lost, and nothing was shown"
         total.problems.append({"what": "empty history", "process": "", "detail": detail})

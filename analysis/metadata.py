@@ -1,6 +1,9 @@
 """Invariants over what the cluster stated of itself: epochs never go back, a leader is in its ISR.
 
-Input are the timeline's events of partitions and controllers, in the order in which the observer saw them.
+Input are the timeline's events of partitions and controllers, in the order in which the observer saw them. An observer
+that looks again after a silence may state once more what it has stated before: a state that carries an older version
+(znode version, offset in the metadata log) than one already seen, and that was seen under that version, is a repetition
+and left out. Limit: a topic deleted and created again under its name begins with epoch 0 again, and is reported.
 """
 
 from __future__ import annotations
@@ -11,45 +14,79 @@ from typing import Any, Final
 
 Event = Mapping[str, Any]
 Evidence = dict[str, Any]
+Key = tuple[str, int]
 
 NO_LEADER: Final = -1
+LIVE, DEAD, FROZEN = "live", "dead", "frozen"
+_BECOMES: Final[Mapping[str, str]] = {
+    "start": LIVE,
+    "restart": LIVE,
+    "unpause": LIVE,
+    "die": DEAD,
+    "kill": DEAD,
+    "stop": DEAD,
+    "oom": DEAD,
+    "pause": FROZEN,
+}
 
 
-def _of_partitions(events: Iterable[Event]) -> dict[tuple[str, int], list[Event]]:
-    found: dict[tuple[str, int], list[Event]] = {}
+def states_of(events: Iterable[Event]) -> dict[Key, list[Event]]:
+    """The states of each partition in the order they were stated, repetitions left out."""
+    found: dict[Key, list[Event]] = {}
+    seen: dict[Key, dict[Any, tuple[Any, ...]]] = {}
     for event in events:
-        if event["kind"] == "partition":
-            found.setdefault((event["topic"], event["partition"]), []).append(event)
+        if event["kind"] != "partition":
+            continue
+        key, version = (event["topic"], event["partition"]), event.get("version")
+        content = (event.get("leader"), event.get("leader_epoch"), tuple(event.get("isr") or ()))
+        known = seen.setdefault(key, {})
+        if version is not None:
+            if known.get(version) == content and version < max(known):
+                continue
+            known[version] = content
+        found.setdefault(key, []).append(event)
     return found
 
 
+def leader_of(event: Event) -> int | None:
+    """The leader that a state names; None for none."""
+    leader = event.get("leader")
+    return None if leader is None or leader == NO_LEADER else int(leader)
+
+
 def _what(event: Event) -> Evidence:
-    names = ("topic", "partition", "leader", "leader_epoch", "isr", "controller_epoch", "version", "monotonic_ns")
-    return {name: event.get(name) for name in names}
+    names = ("topic", "partition", "leader", "leader_epoch", "isr", "elr", "replicas", "controller_epoch", "version")
+    return {name: event.get(name) for name in (*names, "monotonic_ns", "source")}
+
+
+def _goes_back(states: Iterable[Event], name: str) -> list[tuple[Event, Event]]:
+    stated = [state for state in states if state.get(name) is not None]
+    return [(before, after) for before, after in itertools.pairwise(stated) if after[name] < before[name]]
 
 
 def leader_epoch_regression(events: Sequence[Event]) -> list[Evidence]:
     """Partitions whose leader epoch went down from one statement to the next."""
     return [
-        {"before": _what(before), "after": _what(after), "topic": topic, "partition": partition}
-        for (topic, partition), states in _of_partitions(events).items()
-        for before, after in itertools.pairwise(states)
-        if after["leader_epoch"] < before["leader_epoch"]
+        {"topic": topic, "partition": partition, "before": _what(before), "after": _what(after)}
+        for (topic, partition), states in states_of(events).items()
+        for before, after in _goes_back(states, "leader_epoch")
     ]
+
+
+def _controllers(events: Iterable[Event]) -> list[Event]:
+    return [event for event in events if event["kind"] == "controller" and (event.get("epoch") or -1) >= 0]
 
 
 def controller_epoch_regression(events: Sequence[Event]) -> list[Evidence]:
     """The controller epoch going down: in the cluster's own record of controllers, or in a partition's state."""
-    found: list[Evidence] = []
-    controllers = [event for event in events if event["kind"] == "controller" and event["epoch"] >= 0]
-    for before, after in itertools.pairwise(controllers):
-        if after["epoch"] < before["epoch"]:
-            found.append({"before": dict(before), "after": dict(after)})
-    for (topic, partition), states in _of_partitions(events).items():
-        stated = [state for state in states if state.get("controller_epoch") is not None]
-        for before, after in itertools.pairwise(stated):
-            if after["controller_epoch"] < before["controller_epoch"]:
-                found.append({"before": _what(before), "after": _what(after), "topic": topic, "partition": partition})
+    found: list[Evidence] = [
+        {"before": dict(before), "after": dict(after)} for before, after in _goes_back(_controllers(events), "epoch")
+    ]
+    for (topic, partition), states in states_of(events).items():
+        found += [
+            {"topic": topic, "partition": partition, "before": _what(before), "after": _what(after)}
+            for before, after in _goes_back(states, "controller_epoch")
+        ]
     return found
 
 
@@ -57,25 +94,111 @@ def leader_outside_isr(events: Sequence[Event]) -> list[Evidence]:
     """States of a partition whose leader is not one of its in-sync replicas."""
     return [
         _what(event)
-        for states in _of_partitions(events).values()
+        for states in states_of(events).values()
         for event in states
-        if event["leader"] != NO_LEADER and event["leader"] not in event["isr"]
+        if leader_of(event) is not None and leader_of(event) not in event["isr"]
     ]
+
+
+def empty_isr(events: Sequence[Event]) -> list[Evidence]:
+    """States of a partition without any in-sync replica.
+
+    Not those in which eligible leader replicas (KIP-966) keep the place of the ISR: such a replica has every
+    committed record too, and an ISR is allowed to be empty then.
+    """
+    return [
+        _what(event)
+        for states in states_of(events).values()
+        for event in states
+        if event.get("isr") == [] and not event.get("elr")
+    ]
+
+
+def isr_outside_assignment(events: Sequence[Event]) -> list[Evidence]:
+    """States of a partition with an in-sync replica that is not assigned to it."""
+    return [
+        _what(event) | {"outside": sorted(set(event["isr"]) - set(event["replicas"]))}
+        for states in states_of(events).values()
+        for event in states
+        if event.get("replicas") and not set(event["isr"]) <= set(event["replicas"])
+    ]
+
+
+def two_leaders_in_one_epoch(events: Sequence[Event]) -> list[Evidence]:
+    """Two leaders that the cluster named under one leader epoch of a partition."""
+    found: list[Evidence] = []
+    for (topic, partition), states in states_of(events).items():
+        first: dict[int, Event] = {}
+        for state in states:
+            if leader_of(state) is None or state.get("leader_epoch") is None:
+                continue
+            earlier = first.setdefault(state["leader_epoch"], state)
+            if leader_of(earlier) != leader_of(state):
+                found.append(
+                    {
+                        "topic": topic,
+                        "partition": partition,
+                        "leader_epoch": state["leader_epoch"],
+                        "before": _what(earlier),
+                        "after": _what(state),
+                    }
+                )
+    return found
+
+
+def two_controllers_in_one_epoch(events: Sequence[Event]) -> list[Evidence]:
+    """Two nodes that were controller under one controller epoch."""
+    first: dict[int, Event] = {}
+    found: list[Evidence] = []
+    for event in _controllers(events):
+        if event.get("node") is None:
+            continue
+        earlier = first.setdefault(event["epoch"], event)
+        if earlier["node"] != event["node"]:
+            found.append({"controller_epoch": event["epoch"], "before": dict(earlier), "after": dict(event)})
+    return found
 
 
 METADATA_CHECKS: Final[dict[str, Callable[[Sequence[Event]], list[Evidence]]]] = {
     "leader-epoch-regression": leader_epoch_regression,
     "controller-epoch-regression": controller_epoch_regression,
     "leader-outside-isr": leader_outside_isr,
+    "empty-isr": empty_isr,
+    "isr-outside-assignment": isr_outside_assignment,
+    "two-leaders-in-one-epoch": two_leaders_in_one_epoch,
+    "two-controllers-in-one-epoch": two_controllers_in_one_epoch,
 }
 
 
-def isr_at(events: Iterable[Event], topic: str, partition: int, monotonic_ns: int) -> list[int]:
-    """The ISR last stated at or before a time; empty if nothing had been stated."""
-    isr: list[int] = []
-    for event in events:
-        if event["monotonic_ns"] > monotonic_ns:
+# What the timeline says of one moment
+
+
+def isr_at(states: Iterable[Event], monotonic_ns: int) -> list[int] | None:
+    """The ISR of a partition last stated at or before a time; None if nothing had been stated."""
+    isr: list[int] | None = None
+    for state in states:
+        if state["monotonic_ns"] > monotonic_ns:
             break
-        if event["kind"] == "partition" and (event["topic"], event["partition"]) == (topic, partition):
-            isr = list(event["isr"])
+        isr = list(state["isr"])
     return isr
+
+
+def in_isr_throughout(states: Sequence[Event], begin_ns: int, end_ns: int) -> set[int]:
+    """The brokers in every ISR that was stated to hold at some time between `begin_ns` and `end_ns`."""
+    held = isr_at(states, begin_ns)
+    if held is None:
+        return set()
+    brokers = set(held)
+    for state in states:
+        if begin_ns < state["monotonic_ns"] <= end_ns:
+            brokers &= set(state["isr"])
+    return brokers
+
+
+def condition_at(events: Iterable[Event], node: str, monotonic_ns: int) -> str:
+    """Whether a node's container was live, dead or frozen at a time; live if the engine said nothing of it."""
+    condition = LIVE
+    for event in events:
+        if event["kind"] == "container" and event.get("node") == node and event["monotonic_ns"] <= monotonic_ns:
+            condition = _BECOMES.get(str(event.get("action")), condition)
+    return condition

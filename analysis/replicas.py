@@ -1,28 +1,57 @@
-"""Replica logs, the second witness: copies of what lay on each broker's disk at named moments.
+"""Replica logs, the second witness: copies of what lay on each broker's disk at named moments, held against each
+other, against what the clients were told, and against themselves.
 
-replica-divergence: two replicas that are both in the ISR hold different records at one offset at or below the smaller
-of their log end offsets. A replica that is not in the ISR may hold what it likes: it has still to truncate. Copies
-are compared per moment, against the ISR that the cluster had stated by then.
+replica-divergence: two replicas that are both in the ISR hold different records at one offset below the smaller of
+their log end offsets. A replica that is not in the ISR may hold what it likes: it has still to truncate. So may, above
+the high watermark, one that is in the ISR but has not settled: after an election a follower, or a broker that is frozen
+or dead, may hold records that the new leader never had, until it truncates. So above the larger of the two replicas'
+high watermarks only replicas are compared that run, of a partition whose leader and ISR have not changed for
+`QUIET_NS`. Below a high watermark that either has announced, in-sync replicas must agree at any time.
+
+unreplicated-acknowledgement: a record acknowledged under acks=all before the copies were taken, and missing from the
+copy of a replica that was in every ISR stated from before its sending until the copying.
+
+leader-epoch-regression, as far as files tell: a leader-epoch checkpoint whose epochs or start offsets go back, or that
+gives a batch another epoch than the batch itself carries. What the file does not have *yet* (an epoch newer than its
+last; brokers from 3.7 on write it behind the log) counts only against a broker that runs and is quiet.
+
+two-leaders-in-one-epoch: two replicas hold different records at one offset under one leader epoch, whether in sync or
+not. corrupt-record: a checksum that does not fit, or bytes that are no record. The torn end of a log whose broker is
+dead is neither: recovery cuts it off. index-mismatch: an .index or .timeindex entry that points to something else than
+the .log holds.
+
+Records are compared batch by batch as bytes, so agreeing replicas cost no more than reading them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
+import numpy as np
 
-from analysis.metadata import isr_at
-from analysis.view import NOBODY, SEQUENCE_BITS
+from analysis import metadata
+from analysis.metadata import Event
+from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView, Rows, sender, value_of
+from harness.formats import indexes
 from harness.formats.batches import Record
+from harness.formats.checkpoints import EpochStart
 from harness.formats.errors import ParseError
-from harness.formats.replica import Replica, compare, read_replica
+from harness.formats.replica import Difference, Replica, SegmentProblem, differences, read_replica
 from harness.history import record
 from harness.rundir import RunDir
 
-EVIDENCE_LIMIT: Final = 1000
 Problem = dict[str, str]
+
+QUIET_NS: Final = 1_000_000_000
+ACKS_ALL: Final = -1
+WITH_EPOCHS: Final = 2
+"""The first message format whose batches carry a leader epoch."""
+_FIELDS: Final = ("key", "value", "headers", "timestamp_ms", "control")
 
 
 def broker_of(node: str) -> int:
@@ -30,28 +59,153 @@ def broker_of(node: str) -> int:
     return int(node.rpartition("-")[2])
 
 
-def replicas_at(run_dir: RunDir, moment: str, topic: str, partition: int) -> tuple[dict[int, Replica], list[Problem]]:
-    """The copies of one partition at one moment, by broker, and what is wrong with them."""
-    found: dict[int, Replica] = {}
-    problems: list[Problem] = []
-    for directory in sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}")):
-        node = directory.parent.name
-        try:
-            replica = read_replica(directory)
-        except (ParseError, OSError) as error:
-            problems.append(_problem(moment, node, directory, str(error)))
-            continue
-        found[broker_of(node)] = replica
-        problems += [
-            _problem(moment, node, directory, f"segment {p.segment}: {p.corrupt.kind}: {p.corrupt.reason}")
-            for p in replica.corruption
+@dataclass(frozen=True, kw_only=True)
+class Copy:
+    """One replica as it lay on one broker's disk at one moment."""
+
+    moment: str
+    at_ns: int
+    node: str
+    replica: Replica
+    high_watermark: int | None = None
+    condition: str = metadata.LIVE
+
+    @property
+    def broker(self) -> int:
+        return broker_of(self.node)
+
+    @cached_property
+    def contents(self) -> tuple[Ints, Ints]:
+        """Values and offsets of all data records, in log order."""
+        values, offsets = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for batch in self.replica.record_batches():
+            if isinstance(batch, SegmentProblem):
+                continue
+            data = batch.filter(batch["control"].is_null())
+            found = record.decode_all(data["value"].to_numpy(zero_copy_only=False).tolist())
+            values.append(value_of(found.producer, found.sequence))
+            offsets.append(data["offset"].to_numpy(zero_copy_only=False).astype(np.int64))
+        return np.concatenate(values), np.concatenate(offsets)
+
+    def place(self) -> dict[str, Any]:
+        """Which copy this is, as evidence."""
+        return {"moment": self.moment, "node": self.node, "broker": self.broker}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """All copies of one partition, and what the timeline says of the partition."""
+
+    copies: tuple[Copy, ...] = ()
+    states: tuple[Event, ...] = ()
+    compacted: bool = False
+
+    def moments(self) -> Iterator[tuple[int, list[Copy]]]:
+        """The copies of each moment, with its time, in order."""
+        for moment in dict.fromkeys(copy.moment for copy in self.copies):
+            of_it = [copy for copy in self.copies if copy.moment == moment]
+            yield of_it[0].at_ns, of_it
+
+    def isr_at(self, at_ns: int) -> list[int] | None:
+        return metadata.isr_at(self.states, at_ns)
+
+    def quiet(self, at_ns: int) -> bool:
+        """Whether leader and ISR had been stated and had not changed for a while."""
+        times = [state["monotonic_ns"] for state in self.states if state["monotonic_ns"] <= at_ns]
+        return bool(times) and times[-1] <= at_ns - QUIET_NS
+
+    @cached_property
+    def compared(self) -> list[tuple[int, list[Copy], Difference[int]]]:
+        """Every offset at which copies of one moment differ: the moment's time, its copies, the difference."""
+        return [
+            (at_ns, copies, difference)
+            for at_ns, copies in self.moments()
+            for difference in _all_differences(copies, self.compacted)
         ]
-        problems += [_problem(moment, node, directory, note) for note in replica.notes]
-    return found, problems
+
+
+def _all_differences(copies: Sequence[Copy], compacted: bool) -> Iterator[Difference[int]]:
+    """What copies of one moment differ in; a replica that ends early does not end the comparison of the others."""
+    left = {copy.broker: copy.replica for copy in copies}
+    reached = 0
+    while len(left) > 1:
+        for difference in differences(left, compacted=compacted):
+            if difference.offset >= reached:
+                yield difference
+        reached = min(replica.leo for replica in left.values())
+        left = {broker: replica for broker, replica in left.items() if replica.leo > reached}
+
+
+def load_copies(
+    run_dir: RunDir,
+    events: Sequence[Event],
+    topic: str,
+    partition: int,
+    *,
+    compacted: bool = False,
+) -> tuple[Copies, list[Problem]]:
+    """The copies of one partition at all moments, and what is wrong with them."""
+    states = tuple(metadata.states_of(events).get((topic, partition), ()))
+    moments = {event.get("name"): event for event in events if event["kind"] == "moment"}
+    found: list[Copy] = []
+    problems: list[Problem] = []
+    for moment in run_dir.moments():
+        directories = sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}"))
+        if moment not in moments:
+            if directories:
+                detail = f"{moment}: the timeline does not say when these copies were taken"
+                problems.append({"what": "unknown moment", "process": "", "detail": detail})
+            continue
+        at_ns = moments[moment]["monotonic_ns"]
+        for directory in directories:
+            node = directory.parent.name
+            try:
+                replica = read_replica(directory)
+            except (ParseError, OSError, ValueError) as error:
+                problems.append(_problem(moment, node, directory, str(error)))
+                continue
+            stated = ((moments[moment].get("nodes") or {}).get(node) or {}).get(directory.name) or {}
+            copy = Copy(
+                moment=moment,
+                at_ns=at_ns,
+                node=node,
+                replica=replica,
+                high_watermark=stated.get("hw"),
+                condition=metadata.condition_at(events, node, at_ns),
+            )
+            found.append(copy)
+            problems += [
+                _problem(moment, node, directory, f"segment {p.segment}: {p.corrupt.kind}: {p.corrupt.reason}")
+                for p in _damage(copy)
+            ]
+            problems += [_problem(moment, node, directory, note) for note in replica.notes]
+        if states and len(directories) > 1 and metadata.isr_at(states, at_ns) is None:
+            detail = f"{moment}: nothing was stated of {topic}-{partition} before these copies were taken"
+            problems.append({"what": "unknown ISR", "process": "", "detail": detail})
+    return Copies(copies=tuple(found), states=states, compacted=compacted), problems
 
 
 def _problem(moment: str, node: str, directory: Path, detail: str) -> Problem:
     return {"what": "unreadable replica", "process": node, "detail": f"{moment}/{node}/{directory.name}: {detail}"}
+
+
+def _damage(copy: Copy) -> list[SegmentProblem]:
+    """What no crash explains."""
+    segments = {segment.base_offset: segment for segment in copy.replica.segments}
+    last = max(segments, default=-1)
+    found = []
+    for problem in copy.replica.checksum_problems():
+        corrupt, at_end = problem.corrupt, False
+        if problem.segment == last:
+            at_end = corrupt.kind in ("zero-padding", "torn") or (
+                copy.condition != metadata.LIVE and corrupt.position + corrupt.size >= segments[last].size
+            )
+        if not at_end:
+            found.append(problem)
+    return found
+
+
+# The checks: each takes the copies, most the clients' view as well
 
 
 def describe(one: Record | None) -> dict[str, Any] | None:
@@ -69,58 +223,262 @@ def describe(one: Record | None) -> dict[str, Any] | None:
     }
 
 
-def replica_divergence(
-    run_dir: RunDir, moments: Mapping[str, int], events: Sequence[Mapping[str, Any]], topic: str, partition: int
-) -> tuple[list[dict[str, Any]], list[Problem], int]:
-    """Offsets at which in-sync replicas differ, at each moment (name → monotonic ns); problems; batches looked at."""
-    evidence: list[dict[str, Any]] = []
-    problems: list[Problem] = []
-    held = 0
-    for moment, at_ns in moments.items():
-        isr = isr_at(events, topic, partition, at_ns)
-        replicas, wrong = replicas_at(run_dir, moment, topic, partition)
-        problems += wrong
-        held += sum(len(segment.headers) for replica in replicas.values() for segment in replica.segments)
-        in_sync = {broker: replica for broker, replica in replicas.items() if broker in isr}
-        if len(in_sync) < 2:
+def _unlike(one: Record | None, other: Record | None) -> tuple[str, ...]:
+    """The fields in which two records differ."""
+    if one is None or other is None:
+        return () if one is other else ("record",)
+    fields = [name for name in _FIELDS if getattr(one, name) != getattr(other, name)]
+    if one.magic >= WITH_EPOCHS and other.magic >= WITH_EPOCHS and one.leader_epoch != other.leader_epoch:
+        fields.append("leader_epoch")
+    return tuple(fields)
+
+
+def _settled(copies: Copies, at_ns: int, pair: tuple[Copy, Copy]) -> bool:
+    return copies.quiet(at_ns) and all(copy.condition == metadata.LIVE for copy in pair)
+
+
+def replica_divergence(copies: Copies) -> Rows:
+    """Offsets at which in-sync replicas differ, at each moment."""
+    rows = Rows()
+    for at_ns, of_moment, difference in copies.compared:
+        isr = copies.isr_at(at_ns) or []
+        in_sync = [copy for copy in of_moment if copy.broker in isr and copy.broker in difference.records]
+        fields: set[str] = set()
+        for pair in combinations(in_sync, 2):
+            known = [copy.high_watermark for copy in pair if copy.high_watermark is not None]
+            if difference.offset < max(known, default=0) or _settled(copies, at_ns, pair):
+                fields.update(_unlike(*(difference.records[copy.broker] for copy in pair)))
+        if not fields:
             continue
-        for difference in compare(in_sync):
-            evidence.append(
+        rows.total += 1
+        if len(rows) < EVIDENCE_LIMIT:
+            rows.append(
                 {
-                    "moment": moment,
+                    "moment": of_moment[0].moment,
                     "offset": difference.offset,
-                    "fields": list(difference.fields),
-                    "brokers": {str(broker): describe(one) for broker, one in difference.records.items()},
+                    "fields": sorted(fields),
+                    "brokers": {
+                        str(copy.broker): describe(difference.records[copy.broker])
+                        for copy in sorted(in_sync, key=lambda copy: copy.broker)
+                    },
                     "isr": isr,
                 }
             )
-    return evidence, problems, held
+    return rows
 
 
-def holdings(
-    run_dir: RunDir, moments: Iterable[str], topic: str, partition: int, values: Iterable[int]
-) -> dict[int, dict[str, dict[str, int | None]]]:
+def two_leaders(copies: Copies) -> Rows:
+    """Offsets at which replicas hold different records of one leader epoch, so that two brokers appended under it."""
+    rows = Rows()
+    for _, of_moment, difference in copies.compared:
+        held = [(broker, one) for broker, one in difference.records.items() if one and one.magic >= WITH_EPOCHS]
+        guilty = [
+            (broker, other)
+            for (broker, one), (other, another) in combinations(held, 2)
+            if one.leader_epoch == another.leader_epoch >= 0 and _unlike(one, another)
+        ]
+        if guilty:
+            rows.total += 1
+            rows.append(
+                {
+                    "moment": of_moment[0].moment,
+                    "offset": difference.offset,
+                    "brokers": {str(broker): describe(one) for broker, one in held},
+                }
+            )
+    return Rows(rows[:EVIDENCE_LIMIT], total=rows.total)
+
+
+def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
+    """Acknowledged under acks=all, and missing from a replica that was in the ISR throughout."""
+    sends = view.sends
+    rows = Rows()
+    # -1 is acks=all; a history that does not say (acks null) does not accuse.
+    acked = np.flatnonzero(sends.ok & (sends.acks == ACKS_ALL) & (sends.invoked_ns >= 0) & (sends.completed_ns >= 0))
+    for at_ns, of_moment in copies.moments():
+        begun = [copy for copy in of_moment if copy.replica.segments]
+        due = acked[sends.completed_ns[acked] <= at_ns]
+        if not len(due):
+            continue
+        # From one change of the ISR to the next, the brokers that stay are the same for all sends.
+        changes = sorted({state["monotonic_ns"] for state in copies.states if state["monotonic_ns"] <= at_ns})
+        stay = np.searchsorted(changes, sends.invoked_ns[due], side="right")
+        lacking: dict[int, list[Copy]] = {}
+        expected: dict[int, list[int]] = {}
+        for era in np.unique(stay).tolist():
+            if era == 0:
+                continue  # sent before anything was stated of the partition
+            brokers = metadata.in_isr_throughout(copies.states, changes[era - 1], at_ns)
+            of_era = due[stay == era]
+            for copy in begun:
+                if copy.broker not in brokers:
+                    continue
+                # Below its start a log has been cut by retention, not by replication.
+                kept = (sends.offset[of_era] < 0) | (sends.offset[of_era] >= copy.replica.start_offset)
+                values, offsets = copy.contents
+                # What cannot be told whose it is may be the very record.
+                kept &= ~np.isin(sends.offset[of_era], offsets[values == NOBODY])
+                missing = of_era[kept & ~np.isin(sends.value[of_era], values)]
+                for row in missing.tolist():
+                    lacking.setdefault(row, []).append(copy)
+                    expected[row] = sorted(brokers)
+        for row in sorted(lacking):
+            rows.total += 1
+            if len(rows) < EVIDENCE_LIMIT:
+                rows.append(
+                    sender(view, row)
+                    | {
+                        "moment": of_moment[0].moment,
+                        "missing_from": [copy.node for copy in lacking[row]],
+                        "log_ends": {copy.node: copy.replica.leo for copy in lacking[row]},
+                        "in_isr_throughout": expected[row],
+                    }
+                )
+    return rows
+
+
+def corrupt_on_disk(copies: Copies) -> Rows:
+    """Places in segments whose checksum does not fit, or that hold no record."""
+    return Rows(
+        copy.place()
+        | {
+            "segment": problem.segment,
+            "position": problem.corrupt.position,
+            "size": problem.corrupt.size,
+            "kind": problem.corrupt.kind,
+            "reason": problem.corrupt.reason,
+        }
+        for copy in copies.copies
+        for problem in _damage(copy)
+    )
+
+
+def _epochs_of_batches(replica: Replica) -> tuple[Ints, Ints]:
+    """Base offset and leader epoch of every batch that has one."""
+    found = [
+        (segment.headers["base_offset"][own].astype(np.int64), segment.headers["leader_epoch"][own].astype(np.int64))
+        for segment in replica.segments
+        for own in [(segment.headers["magic"] >= WITH_EPOCHS) & (segment.headers["leader_epoch"] >= 0)]
+    ]
+    nothing = np.zeros(0, np.int64)
+    return np.concatenate([nothing, *(base for base, _ in found)]), np.concatenate(
+        [nothing, *(epoch for _, epoch in found)]
+    )
+
+
+def epoch_disagreements(
+    entries: Sequence[EpochStart], base: Ints, epoch: Ints, *, settled: bool = True
+) -> list[dict[str, Any]]:
+    """What an epoch file says that goes back, or that its log's batches (base offset, epoch) contradict."""
+    found: list[dict[str, Any]] = [
+        {"what": "the epoch file goes back", "before": _entry(before), "after": _entry(after)}
+        for before, after in pairwise(entries)
+        if after.epoch <= before.epoch or after.start_offset < before.start_offset
+    ]
+    back = np.flatnonzero(np.diff(epoch) < 0)
+    found += [
+        {"what": "the log's epochs go back", "offset": int(base[at + 1]), "epochs": epoch[at : at + 2].tolist()}
+        for at in back.tolist()
+    ]
+    if not entries:
+        return found + [
+            {"what": "the epoch file is empty", "offset": int(base[0]), "batch_epoch": int(epoch[0])}
+            for _ in [0][: int(settled and len(base) > 0)]
+        ]
+    starts = np.array([entry.start_offset for entry in entries])
+    numbers = np.array([NOBODY, *(entry.epoch for entry in entries)])
+    by_file = numbers[np.searchsorted(starts, base, side="right")]
+    wrong = by_file != epoch
+    if not settled:
+        wrong &= epoch <= entries[-1].epoch
+    return found + [
+        {
+            "what": "the epoch file disagrees with a batch",
+            "offset": int(base[at]),
+            "batch_epoch": int(epoch[at]),
+            "file_epoch": None if by_file[at] == NOBODY else int(by_file[at]),
+            "epoch_file": [_entry(entry) for entry in entries[-20:]],
+        }
+        for at in np.flatnonzero(wrong)[:EVIDENCE_LIMIT].tolist()
+    ]
+
+
+def _entry(entry: EpochStart) -> dict[str, int]:
+    return {"epoch": entry.epoch, "start_offset": entry.start_offset}
+
+
+def epoch_files(copies: Copies) -> Rows:
+    """Replicas whose leader-epoch checkpoint goes back, or disagrees with the epochs in their own batches."""
+    rows: list[Evidence] = []
+    for copy in copies.copies:
+        if copy.replica.epochs is None:
+            continue
+        settled = copy.condition == metadata.LIVE and copies.quiet(copy.at_ns)
+        wrong = epoch_disagreements(
+            copy.replica.epochs.entries, *_epochs_of_batches(copy.replica), settled=settled
+        )
+        rows += [copy.place() | row for row in wrong]
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def index_mismatch(copies: Copies) -> Rows:
+    """Entries of .index and .timeindex files of closed segments that point to something else than the log holds.
+
+    A segment that is still written to has an index of preallocated room, whose end may hold what was there before.
+    """
+    rows: list[Evidence] = []
+    for copy in copies.copies:
+        for segment in copy.replica.segments[:-1]:
+            rows += [copy.place() | wrong for wrong in _wrong_entries(segment.path)]
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def _wrong_entries(log: Path) -> Iterator[dict[str, str]]:
+    offsets, times = log.with_suffix(".index"), log.with_suffix(".timeindex")
+    if offsets.exists() and not indexes.is_open(offsets.read_bytes()):
+        for wrong in indexes.check_index(indexes.read_index(offsets), log.read_bytes()):
+            yield {"file": offsets.name, "what": wrong}
+    if times.exists() and not indexes.is_open(times.read_bytes()):
+        for wrong in indexes.check_time_index(indexes.read_time_index(times), log.read_bytes()):
+            yield {"file": times.name, "what": wrong}
+
+
+def log_start_regression(copies: Copies) -> Rows:
+    """Replicas whose log begins at a smaller offset than it did at an earlier moment."""
+    rows: list[Evidence] = []
+    begun: dict[str, Copy] = {}
+    for copy in copies.copies:
+        before = begun.get(copy.node)
+        if before is not None and copy.replica.start_offset < before.replica.start_offset:
+            was = {"moment": before.moment, "start_offset": before.replica.start_offset}
+            rows.append(copy.place() | {"start_offset": copy.replica.start_offset, "before": was})
+        begun[copy.node] = copy
+    return Rows(rows)
+
+
+def holdings(copies: Copies, wanted: Sequence[int]) -> dict[int, dict[str, dict[str, int | None]]]:
     """Where each value lay: value → moment → node → offset (None: not in that replica). Unreadable copies are left
     out.
     """
-    wanted = set(values)
     found: dict[int, dict[str, dict[str, int | None]]] = {value: {} for value in wanted}
     if not wanted:
         return found
-    for moment in moments:
-        replicas, _ = replicas_at(run_dir, moment, topic, partition)
-        for broker, replica in sorted(replicas.items()):
-            for value in wanted:
-                found[value].setdefault(moment, {})[f"broker-{broker}"] = None
-            table, _ = replica.table()
-            for value, offset in _values(table):
-                if value in wanted:
-                    found[value][moment][f"broker-{broker}"] = offset
+    asked = np.array(sorted(wanted))
+    for copy in copies.copies:
+        for value in found:
+            found[value].setdefault(copy.moment, {})[copy.node] = None
+        values, offsets = copy.contents
+        for at in np.flatnonzero(np.isin(values, asked)).tolist():
+            found[int(values[at])][copy.moment][copy.node] = int(offsets[at])
     return found
 
 
-def _values(table: pa.Table) -> Iterable[tuple[int, int]]:
-    for content, offset in zip(table["value"], table["offset"], strict=True):
-        identity = record.decode(content.as_py())
-        if identity is not None:
-            yield (identity.producer << SEQUENCE_BITS) + identity.sequence, offset.as_py()
+COPIES_CHECKS: Final[Mapping[str, Any]] = {
+    "replica-divergence": replica_divergence,
+    "two-leaders-in-one-epoch": two_leaders,
+    "corrupt-record": corrupt_on_disk,
+    "leader-epoch-regression": epoch_files,
+    "index-mismatch": index_mismatch,
+    "log-start-regression": log_start_regression,
+}
+"""By name of the anomaly; some of the names have another check among those of histories or metadata."""

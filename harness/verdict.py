@@ -77,6 +77,7 @@ EXIT_STATUS: Final[Mapping[str, int]] = {
 }
 
 KILLED: Final = 137
+NO_LEADER: Final = -1
 NEVER_NS: Final = 2**63 - 1
 
 # Without a complete final read an unread record says nothing; with one the analysis calls it a lost-write.
@@ -339,6 +340,9 @@ def permitted(run: Facts, finding: Facts) -> str | None:
     name = str(finding.get("anomaly"))
     if name in ALWAYS_PERMITTED:
         return ALWAYS_PERMITTED[name]
+    if name == "empty-isr":
+        led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
+        return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
     if name not in ("duplicate", "nonmonotonic-send", "internal-nonmonotonic-send"):
         return None
     producers = {
@@ -373,8 +377,13 @@ def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str
     A lost record was acknowledged at an offset that the next record then takes: one offset, two values. That is no
     second anomaly as long as nobody *read* the lost one, which is what makes it lost: at every such offset at most
     one value may be other than a lost one. An offset that readers saw with two values stays an anomaly of its own.
+
+    And what is lost for all is missing from in-sync replicas; that no acknowledged record but lost ones is missing
+    from one of them is what makes it the same.
     """
-    if finding.get("anomaly") != "inconsistent-offsets" or "lost-write" not in documented:
+    if finding.get("anomaly") not in ("inconsistent-offsets", "unreplicated-acknowledgement"):
+        return None
+    if "lost-write" not in documented:
         return None
     where = (finding.get("topic"), finding.get("partition"))
     losses = [f for f in found if f.get("anomaly") == "lost-write" and (f.get("topic"), f.get("partition")) == where]
@@ -383,6 +392,9 @@ def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str
     # same.
     curtailed = any(int(loss.get("count") or 0) > len(loss.get("evidence") or ()) for loss in losses)
     rows = finding.get("evidence") or ()
+    if finding.get("anomaly") == "unreplicated-acknowledgement":
+        same = bool(lost) and (curtailed or {_identity(row) for row in rows} <= lost)
+        return "a lost record is missing from in-sync replicas, as the documented loss implies" if same else None
     for row in rows:
         values = {_identity(value) for value in row.get("values") or ()}
         read = {_identity(value) for value in row.get("readers") or ()}

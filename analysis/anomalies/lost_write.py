@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, Bools, Evidence, PartitionView, Rows, sender
+from analysis.view import EVIDENCE_LIMIT, Bools, PartitionView, Rows, sender
 
 
 def _never_read(view: PartitionView) -> Bools:
@@ -37,7 +37,7 @@ def _rows(view: PartitionView, which: Bools) -> Rows:
     furthest = None
     if view.furthest is not None:
         furthest = {"offset": view.furthest_offset, "process": view.processes[view.polls.process[view.furthest]]}
-    context: Evidence = {"furthest_read": furthest, "final_offset": None if view.final is None else view.final.offset}
+    context = {"furthest_read": furthest, "final_offset": None if view.final is None else view.final.offset}
     rows = np.flatnonzero(which)
     return Rows((sender(view, int(row)) | context for row in rows[:EVIDENCE_LIMIT]), total=len(rows))
 

@@ -311,6 +311,27 @@ def test_a_reused_offset_is_excused_only_by_a_documented_loss_of_the_same_partit
     assert judge(run(), PROVED, findings).unexpected == ("inconsistent-offsets",)
 
 
+@pytest.mark.parametrize(
+    ("missing", "documented", "expected"),
+    [([3], ["lost-write"], "as-documented"), ([3, 4], ["lost-write"], "unexpected"), ([3], [], "unexpected")],
+)
+def test_a_lost_record_is_missing_from_in_sync_replicas(
+    missing: list[int], documented: list[str], expected: str
+) -> None:
+    findings = found("lost-write", "unreplicated-acknowledgement")
+    findings["findings"][0] |= {"evidence": [{"producer": 1, "sequence": 3}], "count": 1}
+    findings["findings"][1] |= {"evidence": [{"producer": 1, "sequence": one} for one in missing]}
+    policy: dict[str, Any] = {"required": documented, "allowed": []}
+    assert judge(run(documented=policy), PROVED, findings).verdict == expected
+
+
+@pytest.mark.parametrize(("leader", "expected"), [(-1, "as-documented"), (None, "as-documented"), (2, "unexpected")])
+def test_nobody_is_in_sync_with_nobody(leader: int | None, expected: str) -> None:
+    findings = found("lost-write", "empty-isr")
+    findings["findings"][1] |= {"evidence": [{"leader": leader, "isr": []}]}
+    assert judge(run(), PROVED, findings).verdict == expected
+
+
 # Suites
 
 

@@ -40,7 +40,7 @@ def test_the_evidence_explains_the_loss() -> None:
         "acks": -1,
         "invoked_ns": 70,
         "completed_ns": 75,
-        "furthest_read": 4,
+        "furthest_read": {"offset": 4, "process": "reader-1"},
         "final_offset": 5,
     }
 
@@ -96,9 +96,10 @@ def test_two_producers_with_one_sequence_are_two_records() -> None:
 
 
 def test_one_value_at_two_offsets_is_a_duplicate() -> None:
-    assert duplicate(view(sent(0, 0), polled(0, 0), polled(3, 0))) == [
-        {"producer": 1, "sequence": 0, "offsets": [0, 3]}
-    ]
+    (row,) = duplicate(view(sent(0, 0), polled(0, 0), polled(3, 0)))
+    assert (row["producer"], row["sequence"], row["offsets"]) == (1, 0, [0, 3])
+    assert [reading["offset"] for reading in row["readers"]] == [0, 3]
+    assert sequences(row["writers"]) == [0]
 
 
 def test_an_acknowledged_offset_counts_as_seen() -> None:
