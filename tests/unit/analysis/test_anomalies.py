@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
-from analysis.anomalies import PARTITION_CHECKS, Check
+from analysis.anomalies import PARTITION_CHECKS
+from analysis.anomalies.aborted_read import aborted_read
 from analysis.anomalies.corrupt_record import corrupt_record
 from analysis.anomalies.duplicate import duplicate
 from analysis.anomalies.inconsistent_offsets import inconsistent_offsets
 from analysis.anomalies.lost_write import lost_write, unseen
+from analysis.anomalies.order import (
+    internal_nonmonotonic_poll,
+    internal_nonmonotonic_send,
+    internal_poll_skip,
+    nonmonotonic_poll,
+    nonmonotonic_send,
+    poll_skip,
+)
 from analysis.anomalies.phantom import phantom
-from analysis.view import Evidence
-from tests.unit.analysis.histories import final_read, polled, reserved, sent, view
+from analysis.anomalies.precommitted_read import precommitted_read
+from analysis.check import torn_transactions, transactions_of
+from analysis.view import EVIDENCE_LIMIT
+from tests.unit.analysis.histories import asked_end, assigned, final_read, polled, reserved, sent, view
 
 
 def sequences(evidence: Sequence[Evidence]) -> list[int]:
@@ -92,6 +101,43 @@ def test_two_producers_with_one_sequence_are_two_records() -> None:
     assert [(row["producer"], row["sequence"]) for row in lost_write(history)] == [(1, 0)]
 
 
+def test_acknowledged_after_the_final_read_asked_for_the_end_a_record_is_only_unseen() -> None:
+    late = view(sent(0, 0), sent(9, 1), polled(0, 0), asked_end(1, at_ns=50), final_read(1))
+    assert lost_write(late) == []
+    assert sequences(unseen(late)) == [9]
+    below_the_end = view(sent(9, 0), sent(0, 1), polled(1, 0), asked_end(2, at_ns=50), final_read(2))
+    assert sequences(lost_write(below_the_end)) == [9]
+
+
+def test_what_a_reader_without_a_history_was_given_is_not_known() -> None:
+    rows = (sent(0, 0), sent(1, 1), polled(1, 1))
+    assert sequences(lost_write(view(*rows))) == [0]
+    assert lost_write(view(*rows, readers_missing=True)) == []
+    assert sequences(unseen(view(*rows, readers_missing=True))) == [0]
+    assert sequences(lost_write(view(*rows, final_read(2), readers_missing=True))) == [0]
+
+
+def test_one_value_that_was_read_proves_its_whole_operation() -> None:
+    batch = (sent(0, 0, "info", op=7), sent(1, 1, "info", op=7), sent(2, 2, "info", op=8), sent(3, 3))
+    history = view(*batch, polled(0, 0), polled(3, 3))
+    assert sequences(lost_write(history)) == [1]
+
+
+def test_a_failed_poll_proves_nothing() -> None:
+    batch = (sent(0, 0, "info", op=7), sent(1, 1, "info", op=7), sent(3, 3))
+    assert lost_write(view(*batch, polled(0, 0, outcome="info"), polled(3, 3))) == []
+
+
+def test_a_transaction_is_one_operation() -> None:
+    part = [sent(n, n, "info", transaction=5) for n in (0, 1)]
+    assert sequences(lost_write(view(*part, polled(0, 0), sent(2, 2), polled(2, 2)))) == [1]
+
+
+def test_evidence_is_curtailed_and_its_count_is_not() -> None:
+    rows = lost_write(view(*(sent(n, n) for n in range(EVIDENCE_LIMIT + 5)), final_read(5000)))
+    assert (len(rows), rows.total) == (EVIDENCE_LIMIT, EVIDENCE_LIMIT + 5)
+
+
 # duplicate
 
 
@@ -141,6 +187,15 @@ def test_offsets_read_twice_alike_are_consistent() -> None:
     assert inconsistent_offsets(view(sent(0, 0), polled(0, 0), polled(0, 0))) == []
 
 
+def test_a_damaged_record_is_no_second_value() -> None:
+    assert inconsistent_offsets(view(sent(0, 0), polled(0, -1, producer=-1, valid=False))) == []
+
+
+def test_values_of_one_offset_are_found_in_any_order() -> None:
+    history = view(sent(0, 0), sent(1, 0), polled(0, 0), polled(0, 1), polled(0, 0), polled(1, 5), sent(5, 1))
+    assert [row["offset"] for row in inconsistent_offsets(history)] == [0]
+
+
 # phantom and corrupt-record
 
 
@@ -170,6 +225,178 @@ def test_a_damaged_record_is_corrupt_and_no_phantom() -> None:
 
 def test_a_sound_record_is_not_corrupt() -> None:
     assert corrupt_record(view(sent(0, 0), polled(0, 0))) == []
+
+
+def test_a_producer_nothing_is_known_of_may_have_lost_its_history() -> None:
+    rows = (sent(0, 0), polled(0, 0), polled(1, 0, producer=9), polled(2, 4))
+    assert [(row["producer"], row["sequence"]) for row in phantom(view(*rows))] == [(9, 0), (1, 4)]
+    assert sequences(phantom(view(*rows, writers_missing=True))) == [4]
+
+
+# aborted-read and precommitted-read
+
+
+def test_a_value_whose_send_failed_was_read() -> None:
+    (row,) = aborted_read(view(sent(0, None, "fail"), polled(0, 0)))
+    assert (row["offset"], row["writer"]["outcome"]) == (0, "fail")
+
+
+def test_reads_of_unknown_sends_are_not_aborted() -> None:
+    assert aborted_read(view(sent(0, None, "info"), sent(1, 1), polled(0, 0), polled(1, 1))) == []
+
+
+def test_a_failed_poll_is_no_aborted_read() -> None:
+    assert aborted_read(view(sent(0, None, "fail"), polled(0, 0, outcome="fail"))) == []
+
+
+def test_an_aborted_transaction_may_be_read_uncommitted_and_a_failed_send_may_not() -> None:
+    aborted = (sent(0, 0, "fail", transaction=1), polled(0, 0))
+    assert len(aborted_read(view(*aborted))) == 1
+    assert aborted_read(view(*aborted, uncommitted_readers=["reader-1"])) == []
+    assert len(aborted_read(view(sent(0, None, "fail"), polled(0, 0), uncommitted_readers=["reader-1"]))) == 1
+
+
+def test_a_value_that_failed_once_and_was_sent_again() -> None:
+    assert aborted_read(view(sent(0, None, "fail"), sent(0, 0), polled(0, 0))) == []
+
+
+def test_an_operation_that_read_what_it_sent() -> None:
+    own = {"process": "worker-1", "op": 3}
+    assert sequences(precommitted_read(view(sent(0, 0, **own), polled(0, 0, **own)))) == [0]
+    assert precommitted_read(view(sent(0, 0, **own), polled(0, 0, process="worker-1", op=4))) == []
+    assert precommitted_read(view(sent(0, 0, **own), polled(0, 0, process="worker-2", op=3))) == []
+
+
+def test_a_transaction_that_read_what_it_sent() -> None:
+    one = {"process": "worker-1", "transaction": 2}
+    assert sequences(precommitted_read(view(sent(0, 0, **one), polled(0, 0, **one)))) == [0]
+    assert precommitted_read(view(sent(0, 0, **one), polled(0, 0, process="worker-1", transaction=3))) == []
+
+
+# order of reads
+
+
+def log(*offsets: int) -> list[dict]:
+    """Acknowledged records at these offsets; sequences as offsets."""
+    return [sent(offset, offset) for offset in offsets]
+
+
+def test_a_consumer_that_leaves_a_record_out_between_polls() -> None:
+    (row,) = poll_skip(view(*log(0, 1, 2), polled(0, 0), polled(2, 2)))
+    assert sequences(row["skipped"]) == [1]
+    assert (row["before"]["offset"], row["after"]["offset"], row["process"]) == (0, 2, "reader-1")
+
+
+def test_holes_in_offsets_are_no_skip() -> None:
+    history = view(*log(0, 7), polled(0, 0), polled(7, 7))
+    assert poll_skip(history) == []
+    assert internal_poll_skip(history) == []
+
+
+def test_what_only_another_reader_saw_is_skipped_too() -> None:
+    history = view(polled(1, 1, process="reader-2"), polled(0, 0), polled(2, 2))
+    assert [row["process"] for row in poll_skip(history)] == ["reader-1"]
+
+
+def test_a_skip_inside_one_poll_is_internal() -> None:
+    history = view(*log(0, 1, 2), polled(0, 0, op=50), polled(2, 2, op=50))
+    assert poll_skip(history) == []
+    assert sequences(internal_poll_skip(history)[0]["skipped"]) == [1]
+
+
+def test_a_consumer_that_goes_back_or_stands_still() -> None:
+    back = view(*log(0, 1), polled(1, 1), polled(0, 0))
+    assert [row["offset"] for row in nonmonotonic_poll(back)] == [0]
+    assert len(nonmonotonic_poll(view(*log(0), polled(0, 0), polled(0, 0)))) == 1
+    assert len(internal_nonmonotonic_poll(view(polled(1, 1, op=50), polled(0, 0, op=50)))) == 1
+    assert nonmonotonic_poll(view(*log(0, 1), polled(0, 0), polled(1, 1))) == []
+
+
+def test_two_readers_of_one_partition_are_not_compared() -> None:
+    history = view(*log(0, 1), polled(1, 1), polled(0, 0, process="reader-2"))
+    assert nonmonotonic_poll(history) == []
+
+
+def test_a_new_assignment_begins_anew() -> None:
+    back = view(*log(0, 1), polled(1, 1), assigned(), polled(0, 0))
+    assert nonmonotonic_poll(back) == []
+    assert poll_skip(view(*log(0, 1, 2), polled(0, 0), assigned(), polled(2, 2))) == []
+    other = view(*log(0, 1), polled(1, 1), assigned(reader="reader-2"), polled(0, 0))
+    assert len(nonmonotonic_poll(other)) == 1
+
+
+def test_a_failed_poll_is_no_place_to_go_on_from() -> None:
+    assert nonmonotonic_poll(view(*log(0, 1), polled(1, 1, outcome="fail"), polled(0, 0))) == []
+
+
+# order of sends
+
+
+def test_two_sends_in_another_order() -> None:
+    (row,) = nonmonotonic_send(view(sent(0, 1), sent(1, 0)))
+    assert (row["before"]["sequence"], row["after"]["sequence"]) == (0, 1)
+    assert nonmonotonic_send(view(sent(0, 0), sent(1, 4))) == []
+
+
+def test_two_producers_have_no_order() -> None:
+    assert nonmonotonic_send(view(sent(0, 1), sent(1, 0, producer=2))) == []
+
+
+def test_order_inside_one_operation_is_internal() -> None:
+    history = view(sent(0, 1, op=5), sent(1, 0, op=5))
+    assert nonmonotonic_send(history) == []
+    assert len(internal_nonmonotonic_send(history)) == 1
+    assert len(internal_nonmonotonic_send(view(sent(0, 1, transaction=5), sent(1, 0, transaction=5)))) == 1
+
+
+def test_an_unknown_offset_is_known_from_a_read() -> None:
+    assert len(nonmonotonic_send(view(sent(0, None), sent(1, 1), polled(2, 0)))) == 1
+    assert nonmonotonic_send(view(sent(0, None), sent(1, 1))) == []
+
+
+def test_a_lost_value_has_no_place() -> None:
+    assert nonmonotonic_send(view(sent(0, 3), sent(1, 3), polled(3, 1))) == []
+
+
+def test_failed_and_unknown_sends_have_no_place() -> None:
+    assert nonmonotonic_send(view(sent(0, 5, "info"), sent(1, 4), sent(2, 3, "fail"))) == []
+
+
+# torn-transaction
+
+
+def torn(*histories: list[dict]) -> list:
+    return torn_transactions([one for rows in histories for one in transactions_of(view(*rows))])
+
+
+def test_a_transaction_of_which_a_part_is_gone() -> None:
+    (row,) = torn([sent(0, 0, transaction=1), sent(1, 1, transaction=1), polled(0, 0), final_read(2)])
+    assert (row["process"], row["transaction"]) == ("producer-1", 1)
+    assert sequences(row["read"]) == [0]
+    assert sequences(row["missing"]) == [1]
+
+
+def test_a_transaction_torn_across_partitions() -> None:
+    here = [sent(0, 0, transaction=1), polled(0, 0), final_read(1)]
+    there = [sent(1, 0, transaction=1), final_read(0)]
+    assert len(torn(here, there)) == 1
+    assert torn(here) == []
+    assert torn(there) == []
+
+
+def test_what_nothing_says_of_is_not_missing() -> None:
+    assert torn([sent(0, 0, transaction=1), sent(1, 1, transaction=1), polled(0, 0)]) == []
+
+
+def test_an_unknown_transaction_that_was_read_is_all_there() -> None:
+    part = [sent(n, None, "info", transaction=1) for n in (0, 1)]
+    assert torn([*part, polled(0, 0), final_read(1)])[0]["outcome"] == "info"
+    assert torn([*part, polled(0, 0), polled(1, 1), final_read(2)]) == []
+
+
+def test_an_aborted_transaction_that_was_read_is_an_aborted_read() -> None:
+    part = [sent(n, None, "fail", transaction=1) for n in (0, 1)]
+    assert torn([*part, polled(0, 0), final_read(1)]) == []
 
 
 @pytest.mark.parametrize("check", PARTITION_CHECKS.values(), ids=PARTITION_CHECKS)

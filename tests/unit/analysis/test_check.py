@@ -105,4 +105,7 @@ def test_results_survive_the_way_to_a_worker_and_back(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
     results = [check_piece(piece) for piece in pieces(run_dir)]
     again = [check.Result.from_json(result.as_json()) for result in results]
-    assert merge(again, 0.0) == merge(results, 0.0)
+    merged, merged_again = merge(results, 0.0), merge(again, 0.0)
+    for one in (*merged["checks"], *merged_again["checks"]):
+        del one["seconds"]
+    assert merged_again == merged
