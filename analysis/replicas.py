@@ -414,9 +414,7 @@ def epoch_files(copies: Copies) -> Rows:
         if copy.replica.epochs is None:
             continue
         settled = copy.condition == metadata.LIVE and copies.quiet(copy.at_ns)
-        wrong = epoch_disagreements(
-            copy.replica.epochs.entries, *_epochs_of_batches(copy.replica), settled=settled
-        )
+        wrong = epoch_disagreements(copy.replica.epochs.entries, *_epochs_of_batches(copy.replica), settled=settled)
         rows += [copy.place() | row for row in wrong]
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 

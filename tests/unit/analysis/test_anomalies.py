@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from analysis.anomalies import PARTITION_CHECKS
+from analysis.anomalies import PARTITION_CHECKS, Check
 from analysis.anomalies.aborted_read import aborted_read
 from analysis.anomalies.corrupt_record import corrupt_record
 from analysis.anomalies.duplicate import duplicate
@@ -21,8 +24,8 @@ from analysis.anomalies.order import (
 from analysis.anomalies.phantom import phantom
 from analysis.anomalies.precommitted_read import precommitted_read
 from analysis.check import torn_transactions, transactions_of
-from analysis.view import EVIDENCE_LIMIT
-from tests.unit.analysis.histories import asked_end, assigned, final_read, polled, reserved, sent, view
+from analysis.view import EVIDENCE_LIMIT, Evidence
+from tests.unit.analysis.histories import Row, asked_end, assigned, final_read, polled, reserved, sent, view
 
 
 def sequences(evidence: Sequence[Evidence]) -> list[int]:
@@ -261,14 +264,14 @@ def test_a_value_that_failed_once_and_was_sent_again() -> None:
 
 
 def test_an_operation_that_read_what_it_sent() -> None:
-    own = {"process": "worker-1", "op": 3}
+    own: dict[str, Any] = {"process": "worker-1", "op": 3}
     assert sequences(precommitted_read(view(sent(0, 0, **own), polled(0, 0, **own)))) == [0]
     assert precommitted_read(view(sent(0, 0, **own), polled(0, 0, process="worker-1", op=4))) == []
     assert precommitted_read(view(sent(0, 0, **own), polled(0, 0, process="worker-2", op=3))) == []
 
 
 def test_a_transaction_that_read_what_it_sent() -> None:
-    one = {"process": "worker-1", "transaction": 2}
+    one: dict[str, Any] = {"process": "worker-1", "transaction": 2}
     assert sequences(precommitted_read(view(sent(0, 0, **one), polled(0, 0, **one)))) == [0]
     assert precommitted_read(view(sent(0, 0, **one), polled(0, 0, process="worker-1", transaction=3))) == []
 
@@ -276,7 +279,7 @@ def test_a_transaction_that_read_what_it_sent() -> None:
 # order of reads
 
 
-def log(*offsets: int) -> list[dict]:
+def log(*offsets: int) -> list[Row]:
     """Acknowledged records at these offsets; sequences as offsets."""
     return [sent(offset, offset) for offset in offsets]
 
@@ -365,7 +368,7 @@ def test_failed_and_unknown_sends_have_no_place() -> None:
 # torn-transaction
 
 
-def torn(*histories: list[dict]) -> list:
+def torn(*histories: list[Row]) -> Sequence[Evidence]:
     return torn_transactions([one for rows in histories for one in transactions_of(view(*rows))])
 
 

@@ -1,0 +1,350 @@
+"""What lay on the brokers' disks, held against ISR, high watermark, epoch files and acknowledgements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.check import check_run
+from analysis.replicas import (
+    QUIET_NS,
+    Copies,
+    corrupt_on_disk,
+    epoch_disagreements,
+    epoch_files,
+    holdings,
+    index_mismatch,
+    load_copies,
+    log_start_regression,
+    replica_divergence,
+    two_leaders,
+    unreplicated_acknowledgement,
+)
+from analysis.view import PartitionView, value_of
+from harness.formats.checkpoints import EpochStart
+from harness.history import record
+from harness.rundir import RunDir
+from tests.unit.analysis.histories import final_read, polled, sent, view
+from tests.unit.analysis.runs import make_run
+from tests.unit.formats.encode import R, batch, message
+
+SECOND = 1_000_000_000
+ARMED, FINAL = "00-armed", "01-final"
+Log = list[tuple[int, int] | tuple[int, int, int]]
+
+
+def written(path: Path, log: Log, *, magic: int = 2, start: int = 0, epochs: str | None = None) -> Path:
+    """A replica's directory whose log holds (offset, sequence of producer 1[, leader epoch])."""
+    path.mkdir(parents=True)
+    content = b""
+    for offset, sequence, *epoch in log:
+        one = R(value=record.encode(1, 1, sequence), timestamp=1000 + sequence)
+        new = batch(offset, [one], epoch=epoch[0] if epoch else 0)
+        content += new if magic == 2 else message(offset, one, magic=magic)
+    (path / f"{start:020}.log").write_bytes(content)
+    if epochs is not None:
+        (path / "leader-epoch-checkpoint").write_text(epochs)
+    return path
+
+
+def state(at: int, leader: int = 1, isr: tuple[int, ...] = (1, 2), epoch: int = 0) -> dict[str, Any]:
+    where = {"topic": "t", "partition": 0, "source": "zookeeper", "wall_ns": 0}
+    return where | {
+        "kind": "partition",
+        "monotonic_ns": at * SECOND,
+        "leader": leader,
+        "leader_epoch": epoch,
+        "isr": list(isr),
+    }
+
+
+def moment(name: str, at: int, **high_watermarks: int) -> dict[str, Any]:
+    nodes = {node.replace("_", "-"): {"t-0": {"leo": 0, "hw": hw}} for node, hw in high_watermarks.items()}
+    return {"kind": "moment", "name": name, "monotonic_ns": at * SECOND, "nodes": nodes}
+
+
+def container(node: str, action: str, at: int) -> dict[str, Any]:
+    return {"kind": "container", "node": node, "action": action, "monotonic_ns": at * SECOND}
+
+
+SETTLED = [state(1), moment(FINAL, 10)]
+
+
+def copies(root: Path, logs: dict[str, Log], events: list[dict[str, Any]], name: str = FINAL, **how: Any) -> Copies:
+    """The copies of one moment, by node."""
+    for node, log in logs.items():
+        written(root / "replicas" / name / node / "t-0", log, **how)
+    found, problems = load_copies(RunDir(root), events, "t", 0)
+    assert problems == []
+    return found
+
+
+# replica-divergence
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_in_sync_replicas_with_different_records_at_one_offset(tmp_path: Path, magic: int) -> None:
+    logs: dict[str, Log] = {"broker-1": [(0, 0), (1, 1), (2, 2)], "broker-2": [(0, 0), (1, 9), (2, 2)]}
+    (row,) = replica_divergence(copies(tmp_path, logs, SETTLED, magic=magic))
+    assert (row["moment"], row["offset"], row["isr"]) == (FINAL, 1, [1, 2])
+    assert [row["brokers"][broker]["sequence"] for broker in ("1", "2")] == [1, 9]
+    assert "value" in row["fields"]
+
+
+def test_replicas_that_agree(tmp_path: Path) -> None:
+    logs: dict[str, Log] = {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 1)]}
+    assert replica_divergence(copies(tmp_path, logs, SETTLED)) == []
+
+
+def test_another_leader_epoch_is_another_record(tmp_path: Path) -> None:
+    logs: dict[str, Log] = {"broker-1": [(0, 0, 1)], "broker-2": [(0, 0, 2)]}
+    (row,) = replica_divergence(copies(tmp_path, logs, SETTLED))
+    assert row["fields"] == ["leader_epoch"]
+
+
+def test_a_follower_that_lags_is_not_divergent(tmp_path: Path) -> None:
+    assert replica_divergence(copies(tmp_path, {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0)]}, SETTLED)) == []
+
+
+def test_a_replica_out_of_the_isr_may_hold_what_it_likes(tmp_path: Path) -> None:
+    logs: dict[str, Log] = {"broker-1": [(0, 0)], "broker-2": [(0, 5)]}
+    assert replica_divergence(copies(tmp_path, logs, [state(1, isr=(1,)), moment(FINAL, 10)])) == []
+
+
+def test_a_replica_that_ends_early_hides_no_difference_of_the_others(tmp_path: Path) -> None:
+    logs: dict[str, Log] = {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 5)], "broker-3": [(0, 0)]}
+    (row,) = replica_divergence(copies(tmp_path, logs, [state(1, isr=(1, 2, 3)), moment(FINAL, 10)]))
+    assert (row["offset"], sorted(row["brokers"])) == (1, ["1", "2"])
+
+
+UNSETTLED = {
+    "the leader has just changed": [state(9, leader=2, epoch=1), state(10, leader=2, epoch=2)],
+    "a replica is frozen": [state(1), container("broker-1", "pause", 8)],
+    "a replica is dead": [state(1), container("broker-1", "die", 8)],
+}
+
+
+@pytest.mark.parametrize("events", UNSETTLED.values(), ids=UNSETTLED)
+@pytest.mark.parametrize(("offset", "divergent"), [(1, True), (2, False)], ids=["below", "at the high watermark"])
+def test_what_has_not_settled_is_compared_below_the_high_watermark(
+    tmp_path: Path, events: list[dict[str, Any]], offset: int, divergent: bool
+) -> None:
+    logs: dict[str, Log] = {node: [(n, n) for n in range(3)] for node in ("broker-1", "broker-2")}
+    logs["broker-1"][offset] = (offset, 77)
+    found = copies(tmp_path, logs, [*events, moment(FINAL, 10, broker_1=1, broker_2=2)])
+    assert bool(replica_divergence(found)) == divergent
+
+
+def test_quiet_begins_a_while_after_the_last_change(tmp_path: Path) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0)]}, [state(5), moment(FINAL, 10)])
+    assert not found.quiet(5 * SECOND + QUIET_NS - 1)
+    assert found.quiet(5 * SECOND + QUIET_NS)
+    assert not found.quiet(4 * SECOND)
+
+
+def test_copies_of_an_untold_moment_and_an_untold_isr_are_problems(tmp_path: Path) -> None:
+    for node in ("broker-1", "broker-2"):
+        written(tmp_path / "replicas" / FINAL / node / "t-0", [(0, 0)])
+    _, problems = load_copies(RunDir(tmp_path), [state(1)], "t", 0)
+    assert [problem["what"] for problem in problems] == ["unknown moment"]
+    _, problems = load_copies(RunDir(tmp_path), [moment(FINAL, 1), state(5)], "t", 0)
+    assert [problem["what"] for problem in problems] == ["unknown ISR"]
+
+
+# two-leaders-in-one-epoch
+
+
+def test_two_brokers_that_appended_under_one_epoch(tmp_path: Path) -> None:
+    logs: dict[str, Log] = {"broker-1": [(0, 0, 4)], "broker-2": [(0, 1, 4)]}
+    (row,) = two_leaders(copies(tmp_path, logs, [state(1, isr=(1,)), moment(FINAL, 10)]))
+    assert row["offset"] == 0
+
+
+def test_different_records_of_two_epochs_have_two_leaders_by_right(tmp_path: Path) -> None:
+    assert two_leaders(copies(tmp_path, {"broker-1": [(0, 0, 4)], "broker-2": [(0, 1, 5)]}, SETTLED)) == []
+
+
+def test_old_formats_know_no_epochs(tmp_path: Path) -> None:
+    assert two_leaders(copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": [(0, 1)]}, SETTLED, magic=1)) == []
+
+
+# unreplicated-acknowledgement
+
+
+def acked(*sequences: int, at: int = 5, acks: int = -1) -> PartitionView:
+    times: dict[str, Any] = {"invoked_ns": at * SECOND, "completed_ns": at * SECOND + 1}
+    return view(*(sent(n, n, acks=acks, **times) for n in sequences))
+
+
+def test_acknowledged_and_missing_from_an_in_sync_replica(tmp_path: Path) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0)]}, SETTLED)
+    (row,) = unreplicated_acknowledgement(acked(0, 1), found)
+    assert (row["sequence"], row["missing_from"], row["log_ends"]) == (1, ["broker-2"], {"broker-2": 1})
+    assert row["in_isr_throughout"] == [1, 2]
+
+
+def test_acknowledged_and_on_every_in_sync_replica(tmp_path: Path) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": [(0, 0)]}, SETTLED)
+    assert unreplicated_acknowledgement(acked(0), found) == []
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [state(1, isr=(1,))],
+        [state(1), state(7, isr=(1,)), state(8)],
+        [state(1, isr=(1,)), state(6)],
+        [state(6)],
+    ],
+    ids=["never in it", "left and came back", "joined later", "nothing stated before the send"],
+)
+def test_a_replica_that_was_not_in_the_isr_throughout_owes_nothing(
+    tmp_path: Path, events: list[dict[str, Any]]
+) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": []}, [*events, moment(FINAL, 10)])
+    assert unreplicated_acknowledgement(acked(0), found) == []
+
+
+def test_what_is_acknowledged_by_the_leader_alone_or_later_is_not_owed(tmp_path: Path) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": []}, SETTLED)
+    assert unreplicated_acknowledgement(acked(0, acks=1), found) == []
+    assert unreplicated_acknowledgement(acked(0, at=11), found) == []
+
+
+def test_a_record_nobody_can_read_the_identity_of_may_be_the_one(tmp_path: Path) -> None:
+    directory = tmp_path / "replicas" / FINAL / "broker-2" / "t-0"
+    directory.mkdir(parents=True)
+    (directory / f"{0:020}.log").write_bytes(batch(0, [R(value=b"someone else's")]))
+    assert unreplicated_acknowledgement(acked(0), copies(tmp_path, {"broker-1": [(0, 0)]}, SETTLED)) == []
+
+
+# corrupt-record, index-mismatch, log-start-regression
+
+
+def damage(path: Path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 0xFF
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_checksum_that_does_not_fit(tmp_path: Path, magic: int) -> None:
+    directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)], magic=magic)
+    (log,) = directory.glob("*.log")
+    damage(log, log.stat().st_size // 2 - 1)
+    found, problems = load_copies(RunDir(tmp_path), SETTLED, "t", 0)
+    (row,) = corrupt_on_disk(found)
+    assert (row["node"], row["position"], row["kind"]) == ("broker-1", 0, "checksum")
+    assert [problem["what"] for problem in problems] == ["unreadable replica"]
+
+
+@pytest.mark.parametrize(("actions", "corrupt"), [(["die"], False), (["die", "start"], True)], ids=["dead", "live"])
+def test_the_end_of_a_dead_brokers_log_may_be_torn(tmp_path: Path, actions: list[str], corrupt: bool) -> None:
+    directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)])
+    (log,) = directory.glob("*.log")
+    damage(log, log.stat().st_size - 1)
+    events = [state(1), *(container("broker-1", action, 5) for action in actions), moment(FINAL, 10)]
+    assert bool(corrupt_on_disk(load_copies(RunDir(tmp_path), events, "t", 0)[0])) == corrupt
+    log.write_bytes(log.read_bytes()[:-3])
+    assert corrupt_on_disk(load_copies(RunDir(tmp_path), events, "t", 0)[0]) == []
+
+
+def test_an_index_that_points_beside_a_batch(tmp_path: Path) -> None:
+    directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)])
+    (directory / f"{2:020}.log").write_bytes(b"")
+    size = (directory / f"{0:020}.log").stat().st_size // 2
+    index = directory / f"{0:020}.index"
+    for position, wrong in ((size, 0), (size + 1, 1)):
+        index.write_bytes((1).to_bytes(4, "big") + position.to_bytes(4, "big"))
+        assert len(index_mismatch(load_copies(RunDir(tmp_path), SETTLED, "t", 0)[0])) == wrong
+
+
+def test_a_log_whose_start_goes_back(tmp_path: Path) -> None:
+    events = [state(1), moment(ARMED, 5), moment(FINAL, 10)]
+    copies(tmp_path, {"broker-1": [(5, 5)], "broker-2": [(0, 0)]}, [*events], ARMED, start=0)
+    (tmp_path / "replicas" / ARMED / "broker-1" / "t-0" / f"{0:020}.log").rename(
+        tmp_path / "replicas" / ARMED / "broker-1" / "t-0" / f"{5:020}.log"
+    )
+    found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": [(0, 0)]}, events)
+    (row,) = log_start_regression(found)
+    assert (row["node"], row["start_offset"], row["before"]["start_offset"]) == ("broker-1", 0, 5)
+
+
+# leader-epoch-regression, as far as files tell
+
+
+def entries(*pairs: tuple[int, int]) -> list[EpochStart]:
+    return [EpochStart(epoch=epoch, start_offset=offset) for epoch, offset in pairs]
+
+
+def columns(*batches: tuple[int, int]) -> tuple[Any, Any]:
+    return np.array([b[0] for b in batches], np.int64), np.array([b[1] for b in batches], np.int64)
+
+
+BATCHES = columns((0, 0), (3, 0), (4, 2))
+
+
+def test_an_epoch_file_that_its_log_bears_out() -> None:
+    assert epoch_disagreements(entries((0, 0), (2, 4)), *BATCHES) == []
+    assert epoch_disagreements(entries((0, 0), (1, 4), (2, 4), (5, 9)), *BATCHES) == []
+    assert epoch_disagreements([], *columns()) == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "offset", "of_file"), [([(0, 0), (2, 3)], 3, 2), ([(0, 0), (1, 4)], 4, 1), ([(2, 4)], 0, None)]
+)
+def test_an_epoch_file_that_gives_a_batch_another_epoch(
+    pairs: list[tuple[int, int]], offset: int, of_file: int | None
+) -> None:
+    rows = epoch_disagreements(entries(*pairs), *BATCHES)
+    assert (rows[0]["offset"], rows[0]["file_epoch"]) == (offset, of_file)
+
+
+@pytest.mark.parametrize("pairs", [[(1, 0), (0, 4)], [(0, 4), (1, 0)], [(1, 0), (1, 4)]])
+def test_an_epoch_file_that_goes_back(pairs: list[tuple[int, int]]) -> None:
+    assert epoch_disagreements(entries(*pairs), *columns())[0]["what"] == "the epoch file goes back"
+
+
+def test_a_log_whose_epochs_go_back() -> None:
+    rows = epoch_disagreements(entries((0, 0)), *columns((0, 0), (1, 3), (2, 1)), settled=False)
+    assert [(row["offset"], row["epochs"]) for row in rows] == [(2, [3, 1])]
+
+
+def test_the_file_of_a_broker_that_has_not_settled_may_lag_behind() -> None:
+    assert epoch_disagreements(entries((0, 0)), *BATCHES, settled=False) == []
+    assert len(epoch_disagreements(entries((0, 0)), *BATCHES)) == 1
+    assert epoch_disagreements([], *BATCHES, settled=False) == []
+    assert len(epoch_disagreements([], *BATCHES)) == 1
+
+
+def test_epoch_files_are_read_beside_the_log(tmp_path: Path) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0, 0), (1, 1, 3)]}, SETTLED, epochs="0\n2\n0 0\n3 0\n")
+    (row,) = epoch_files(found)
+    assert (row["node"], row["offset"], row["file_epoch"]) == ("broker-1", 0, 3)
+
+
+# together
+
+
+def test_where_a_record_lay_at_each_moment(tmp_path: Path) -> None:
+    events = [state(1), moment(ARMED, 5), moment(FINAL, 10)]
+    copies(tmp_path, {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0)]}, events, ARMED)
+    found = copies(tmp_path, {"broker-1": [(0, 0), (1, 2)]}, events)
+    value = int(value_of(np.array([1]), np.array([1]))[0])
+    assert holdings(found, [value]) == {value: {ARMED: {"broker-1": 1, "broker-2": None}, FINAL: {"broker-1": None}}}
+
+
+def test_a_lost_write_tells_on_which_disks_it_lay(tmp_path: Path) -> None:
+    histories = {"producer-1": [sent(0, 0), sent(1, 1)], "final-read-1": [polled(0, 0), final_read(1)]}
+    run_dir = make_run(tmp_path / "run", histories)
+    written(run_dir.moment(ARMED) / "broker-1" / "t-0", [(0, 0), (1, 1)])
+    written(run_dir.moment(ARMED) / "broker-2" / "t-0", [(0, 0)])
+    with run_dir.timeline.open("a") as timeline:
+        timeline.write(
+            '{"monotonic_ns":99999999999999999,"wall_ns":0,"source":"runner","kind":"moment","name":"00-armed"}\n'
+        )
+    (finding,) = [one for one in check_run(run_dir)["findings"] if one["anomaly"] == "lost-write"]
+    assert finding["evidence"][0]["replicas"] == {ARMED: {"broker-1": 1, "broker-2": None}}
