@@ -100,7 +100,8 @@ class Node:
     def run_inside(self, *command: str) -> str:
         """Run a command in the container as root and return what it printed; HarnessError if it fails."""
         result = self.container.exec_run(list(command), user="0")
-        output = result.output.decode(errors="replace")
+        printed = result.output if isinstance(result.output, bytes) else b"".join(result.output)
+        output = printed.decode(errors="replace")
         if result.exit_code != 0:
             raise HarnessError(
                 f"{self.name}: {' '.join(command)} ended with {result.exit_code}: {output.strip()[:300]}"
@@ -109,8 +110,7 @@ class Node:
 
     def last_lines(self, count: int = 15) -> str:
         """The end of what the node printed, for a message that explains a failure."""
-        lines = self.container.logs(tail=count)
-        return (lines if isinstance(lines, bytes) else b"".join(lines)).decode(errors="replace")
+        return self.container.logs(tail=count).decode(errors="replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
