@@ -41,7 +41,11 @@ RESIDUE: Final = 0x48674BC7
 _HEAD: Final = np.dtype([("magic", ">u4"), ("run", ">u4"), ("producer", ">i4"), ("sequence", ">i8")])
 _MAGIC_WORD: Final = int.from_bytes(MAGIC, "big")
 _NOTHING: Final = bytes(MINIMUM_BYTES)
+_JOINED_BYTES: Final = 256
+"""Up to this size it is quicker to copy whole values together than to cut the headers out of them."""
 _SEQUENCE_BYTES: Final = 5
+_CHUNK_ROWS: Final = 16
+_CHUNK_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +79,21 @@ def encode(run: int, producer: int, sequence: int, payload: bytes = b"") -> byte
 
 
 class Encoder:
-    """Encodes the records of one producer, all with the same payload, in blocks.
+    """Encodes the records of one producer, all with the same payload, sequence after sequence.
 
-    About 80 ns a record of 100 bytes where `encode` needs 700.
+    It makes them a chunk ahead, chunks being whole multiples of 256 sequences: within one, the checksum is that of the
+    higher bytes of the sequence exclusive-or that of its lowest byte, an outer product of two short tables. That is
+    about 50 ns a record of 100 bytes where `encode` needs 700.
     """
 
-    def __init__(self, run: int, producer: int, payload: bytes, *, block: int) -> None:
-        """`block` is the largest number of records that will be asked for at once."""
-        zero = bytearray(encode(run, producer, 0, payload))
-        self._records = np.empty((block, len(zero)), np.uint8)
-        self._records[:] = np.frombuffer(bytes(zero), np.uint8)
-        self._value = np.dtype(f"V{len(zero)}")
-        body = zero[: -CHECKSUM.size]
+    def __init__(self, run: int, producer: int, payload: bytes) -> None:
+        zero = encode(run, producer, 0, payload)
+        rows = max(1, min(_CHUNK_BYTES // len(zero) // 256, _CHUNK_ROWS))
+        self._chunk = 256 * rows
+        self._records = np.empty((self._chunk, len(zero)), np.uint8)
+        self._records[:] = np.frombuffer(zero, np.uint8)
+        self._whole_value = np.dtype(f"V{len(zero)}")
+        body = bytearray(zero[: -CHECKSUM.size])
         self._zero_checksum = google_crc32c.value(bytes(body))
         self._tables = np.empty((_SEQUENCE_BYTES, 256), np.uint32)
         for place in range(_SEQUENCE_BYTES):
@@ -94,6 +101,8 @@ class Encoder:
                 body[SEQUENCE_AT + 7 - place] = byte
                 self._tables[place, byte] = google_crc32c.value(bytes(body)) ^ self._zero_checksum
             body[SEQUENCE_AT + 7 - place] = 0
+        self._base = -1
+        self._ready: list[bytes] = []
 
     def block(self, first: int, count: int) -> list[bytes]:
         """The values of the records with sequences [first, first + count).
@@ -102,15 +111,27 @@ class Encoder:
         """
         if not 0 <= first <= SEQUENCE_LIMIT - count:
             raise ValueError(f"sequences [{first}, {first + count}) are not all within [0, 2^40)")
-        records = self._records[:count]
-        sequences = np.arange(first, first + count, dtype=np.int64)
-        checksums = np.full(count, self._zero_checksum, np.uint32)
-        for place in range(_SEQUENCE_BYTES):
-            checksums ^= self._tables[place, (sequences >> (8 * place)) & 0xFF]
-        records[:, SEQUENCE_AT : SEQUENCE_AT + 8] = sequences.astype(">i8").view(np.uint8).reshape(count, 8)
-        records[:, -CHECKSUM.size :] = checksums.astype("<u4").view(np.uint8).reshape(count, CHECKSUM.size)
-        values: list[bytes] = records.view(self._value).ravel().tolist()
+        values: list[bytes] = []
+        while len(values) < count:
+            at = first + len(values)
+            base = at - at % self._chunk
+            if base != self._base:
+                self._make(base)
+            begin = at - base
+            values += self._ready[begin : begin + count - len(values)]
         return values
+
+    def _make(self, base: int) -> None:
+        rows = np.arange(base, base + self._chunk, 256, dtype=np.int64)
+        high = np.full(len(rows), self._zero_checksum, np.uint32)
+        for place in range(1, _SEQUENCE_BYTES):
+            high ^= self._tables[place, (rows >> (8 * place)) & 0xFF]
+        checksums = (high[:, None] ^ self._tables[0][None, :]).ravel()
+        sequences = np.arange(base, base + self._chunk, dtype=">i8")
+        self._records[:, SEQUENCE_AT : SEQUENCE_AT + 8] = sequences.view(np.uint8).reshape(-1, 8)
+        self._records[:, -CHECKSUM.size :] = checksums.astype("<u4").view(np.uint8).reshape(-1, CHECKSUM.size)
+        self._ready = self._records.view(self._whole_value).ravel().tolist()
+        self._base = base
 
 
 def decode(value: bytes | memoryview | None) -> Identity | None:
@@ -128,10 +149,29 @@ def decode_all(values: Sequence[bytes | None]) -> Identities:
 
     From an Arrow column of binaries: `decode_all(column.to_numpy(zero_copy_only=False).tolist())`.
     """
-    whole = [value if value is not None and len(value) >= MINIMUM_BYTES else _NOTHING for value in values]
-    heads = np.frombuffer(b"".join([value[: HEADER.size] for value in whole]), _HEAD)
+    whole: Sequence[bytes] = values  # type: ignore[assignment]
+    try:
+        sizes = set(map(len, whole))
+    except TypeError:
+        sizes = {0}
+    if min(sizes, default=MINIMUM_BYTES) < MINIMUM_BYTES:
+        # Those that cannot be ours give way to something that is long enough and not ours either.
+        whole = [value if value is not None and len(value) >= MINIMUM_BYTES else _NOTHING for value in values]
+        sizes = set(map(len, whole))
+    if len(sizes) == 1 and (size := sizes.pop()) <= _JOINED_BYTES:
+        rows = np.frombuffer(b"".join(whole), np.uint8).reshape(len(whole), size)
+        heads = np.ascontiguousarray(rows[:, : HEADER.size]).view(_HEAD).ravel()
+    else:
+        heads = np.frombuffer(b"".join([value[: HEADER.size] for value in whole]), _HEAD)
     checksums = np.fromiter(map(google_crc32c.value, whole), np.uint32, len(whole))
     valid = (checksums == RESIDUE) & (heads["magic"] == _MAGIC_WORD)
+    if valid.all():
+        return Identities(
+            run=heads["run"].astype(np.uint32),
+            producer=heads["producer"].astype(np.int32),
+            sequence=heads["sequence"].astype(np.int64),
+            valid=valid,
+        )
     return Identities(
         run=np.where(valid, heads["run"], 0).astype(np.uint32),
         producer=np.where(valid, heads["producer"], -1).astype(np.int32),

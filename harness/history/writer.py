@@ -28,7 +28,8 @@ from harness.history import schema
 BATCH_ROWS: Final = 32_768
 FLUSH_AFTER_S: Final = 0.25
 NULL: Final = int(np.iinfo(np.int64).min)
-"""Stands for null in an array given for a column of 64-bit numbers."""
+NULL_32: Final = int(np.iinfo(np.int32).min)
+"""Stand for null in arrays given for columns of 64-bit and of 32-bit numbers."""
 
 
 class _Column:

@@ -51,7 +51,9 @@ class BackgroundReader:
         if assign:
             fixed |= ASSIGNED
         self._client = Consumer(child.client_settings(bootstrap, wished, fixed=fixed))
-        self._polls = PollRecorder(writer, self._client, size=BATCH)
+        topics = {topic for topic, _ in assign}
+        only = topics.pop() if len(topics) == 1 else None
+        self._polls = PollRecorder(writer, self._client, size=BATCH, topic=only)
         self.read = 0
         self.positions: dict[Key, int] = {}
         self.errors: list[str] = []

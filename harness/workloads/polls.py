@@ -2,7 +2,8 @@
 
 The records of one poll are one operation of many rows. Their times are the poll's own: invoked before it, completed
 after it. Identities and checksums are read from the records' bytes, so a record that is damaged, or was never sent by
-us, is on record as just that.
+us, is on record as just that. Records' timestamps are not: asking the client for them costs as much as everything else
+about a record but its checksum, and the replicas' files have them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from harness.history import record, schema
-from harness.history.writer import NULL, HistoryWriter
+from harness.history.writer import NULL_32, HistoryWriter
 
 Key = tuple[str, int]
 
@@ -27,8 +28,8 @@ _topic_of: Final[Callable[[Message], str]] = Message.topic  # type: ignore[assig
 _partition_of: Final = Message.partition
 _offset_of: Final = Message.offset
 _value_of: Final = Message.value
-_timestamp_of: Final = Message.timestamp
 _leader_epoch_of: Final = Message.leader_epoch
+_error_of: Final = Message.error
 
 
 @dataclass(slots=True)
@@ -46,9 +47,9 @@ class Poll:
 class PollRecorder:
     """Polls a consumer and records what it returns."""
 
-    def __init__(self, writer: HistoryWriter, client: Consumer, *, size: int) -> None:
-        """`size` is how many records a poll returns at most."""
-        self._writer, self._client, self._size = writer, client, size
+    def __init__(self, writer: HistoryWriter, client: Consumer, *, size: int, topic: str | None = None) -> None:
+        """`size`: how many records a poll returns at most; `topic`: the only one it can return records of, if known."""
+        self._writer, self._client, self._size, self._topic = writer, client, size, topic
 
     def poll(self, timeout_s: float) -> Poll:
         """One poll, waiting up to `timeout_s` for it to be full."""
@@ -56,11 +57,12 @@ class PollRecorder:
         messages = self._client.consume(self._size, timeout_s)
         completed_ns = time.monotonic_ns()
         seen = Poll()
-        failed = [message for message in messages if message.error() is not None]
-        if failed:
+        # Not by comparison with None: an error raises when it is compared with anything but a number or an error.
+        if any(map(_error_of, messages)):
+            for message in messages:
+                if message.error() is not None:
+                    self._failed(message, seen, invoked_ns, completed_ns)
             messages = [message for message in messages if message.error() is None]
-            for message in failed:
-                self._failed(message, seen, invoked_ns, completed_ns)
         if messages:
             self._returned(messages, seen, invoked_ns, completed_ns)
         return seen
@@ -85,20 +87,19 @@ class PollRecorder:
         )
 
     def _returned(self, messages: list[Message], seen: Poll, invoked_ns: int, completed_ns: int) -> None:
-        seen.records = len(messages)
-        topics: list[str] = list(map(_topic_of, messages))
-        partitions = np.array(list(map(_partition_of, messages)), np.int32)
-        offsets = np.array(list(map(_offset_of, messages)), np.int64)
-        epochs = np.array([-1 if e is None else e for e in map(_leader_epoch_of, messages)], np.int32)
-        times = np.array([t for _, t in map(_timestamp_of, messages)], np.int64)
+        count = seen.records = len(messages)
+        topics = list(map(_topic_of, messages)) if self._topic is None else [self._topic] * count
+        partitions = np.fromiter(map(_partition_of, messages), np.int32, count)
+        offsets = np.fromiter(map(_offset_of, messages), np.int64, count)
+        epochs = _epochs(list(map(_leader_epoch_of, messages)))
         identities = record.decode_all(list(map(_value_of, messages)))
         # A consumer takes what waits for each partition in turn, so a poll is a few runs of one partition each.
-        names = np.zeros(len(topics), np.int32) if topics.count(topics[0]) == len(topics) else _numbers(topics)
-        begins = [0, *(np.flatnonzero((np.diff(partitions) != 0) | (np.diff(names) != 0)) + 1).tolist()]
-        for begin, end in zip(begins, [*begins[1:], len(topics)], strict=True):
+        names = _numbers(topics) if self._topic is None else np.zeros(count, np.int32)
+        steps = [0, *(np.flatnonzero((np.diff(partitions) != 0) | (np.diff(names) != 0)) + 1).tolist(), count]
+        for begin, end in pairwise(steps):
             seen.positions[(topics[begin], int(partitions[begin]))] = int(offsets[end - 1]) + 1
         operation = self._writer.next_operation()
-        changes = [0, *(np.flatnonzero(np.diff(names)) + 1).tolist(), len(topics)]
+        changes = [0, *(np.flatnonzero(np.diff(names)) + 1).tolist(), count]
         for begin, end in pairwise(changes):
             part = slice(begin, end)
             self._writer.extend(
@@ -114,8 +115,7 @@ class PollRecorder:
                 invoked_ns=invoked_ns,
                 completed_ns=completed_ns,
                 valid=identities.valid[part],
-                timestamp_ms=np.where(times[part] < 0, NULL, times[part]),
-                leader_epoch=np.where(epochs[part] < 0, np.iinfo(np.int32).min, epochs[part]),
+                leader_epoch=None if epochs is None else epochs[part],
             )
 
     def watermarks(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
@@ -140,7 +140,17 @@ class PollRecorder:
         return int(low), int(high)
 
 
+def _epochs(epochs: list[int | None]) -> npt.NDArray[np.int32] | None:
+    """Leader epochs as an array; None if no record has one (formats before 2)."""
+    unknown = epochs.count(None)
+    if unknown == len(epochs):
+        return None
+    return np.array([NULL_32 if epoch is None else epoch for epoch in epochs] if unknown else epochs, np.int32)
+
+
 def _numbers(words: list[str]) -> npt.NDArray[np.int32]:
     """Equal words as equal numbers."""
     known = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    if len(known) == 1:
+        return np.zeros(len(words), np.int32)
     return np.array([known[word] for word in words], np.int32)

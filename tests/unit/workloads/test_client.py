@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 
 from harness.errors import HarnessError, WaitTimeout
 from harness.history import schema
-from harness.history.read import open_run
+from harness.history.read import open_run, stream_batches
 from harness.rundir import RunDir
 from harness.timeline import Timeline, read
 from harness.workloads.client import BackgroundConsumer, Child, FinalReader, LoadGenerator, ScriptedProducer
@@ -122,12 +122,22 @@ def test_a_process_that_fails_is_named_with_its_last_words(run_dir: RunDir) -> N
     assert [problem.what for problem in open_run(run_dir).problems] == ["recorder died"]
 
 
+def sends_on_disk(run_dir: RunDir) -> int:
+    """How many sends the load has written down."""
+    complaints: list[str] = []
+    batches = stream_batches(run_dir.stream("load"), complaints)
+    return sum(batch["kind"].to_pylist().count(schema.SEND) for batch in batches)
+
+
 def test_kill_9_in_mid_stream_leaves_everything_flushed_and_no_phantoms(
     run_dir: RunDir, mock_cluster: Producer, bootstrap: str, topic: str
 ) -> None:
     load = a_load(run_dir, bootstrap, topic, records=None, rate=None)
     load.start()
-    acked = load.wait_acked(20_000, timeout_s=LIMIT_S).acked
+    acked = 0
+    while not sends_on_disk(run_dir):
+        acked = load.wait_acked(acked + 5000, timeout_s=LIMIT_S).acked
+    flushed = sends_on_disk(run_dir)
     load.kill()
     final = FinalReader(run_dir, "final", bootstrap, {topic: [0, 1]}, {}, timeout_s=LIMIT_S)
     assert final.read().complete
@@ -145,9 +155,7 @@ def test_kill_9_in_mid_stream_leaves_everything_flushed_and_no_phantoms(
     polled = {(row["partition"], row["sequence"]) for row in rows if row["kind"] == schema.POLL}
     assert len(polled) > 0
     assert polled <= reserved
-    assert 0 < len(sends) <= len(reserved)
-    # What was acknowledged a quarter of a second before the end was written down; here that is most of it.
-    assert len(sends) > acked // 10
+    assert flushed <= len(sends) <= len(reserved)
     assert {row["outcome"] for row in sends} == {"ok"}
 
 
