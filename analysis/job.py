@@ -2,11 +2,13 @@
 
     python -m analysis.job RUN_DIR… [--master local[2]] [--json]
     python -m analysis.job --serve
+    python -m analysis.job --prepare
 
-Runs are cut into pieces, a topic-partition each, that need nothing of one another; a piece is one row of a DataFrame
-and one call in `mapInArrow`, so there is no shuffle and a partition's columns never leave its task. With --serve the
-application stays up and takes one run directory a line: Spark takes seconds to start and a fraction of one to check a
-run, so a suite starts it once, and while the first cluster is still busy.
+Runs are cut into pieces, a topic-partition each, that need nothing of one another; a piece is one task that reads its
+own files into Arrow columns, so there is no shuffle, nothing to plan, and a partition's columns never leave their
+task. What comes back is findings. With --serve the application stays up and takes one run directory a line: Spark
+takes seconds to start and a fraction of one to check a run, so a suite starts it once, and while the first cluster is
+still busy. --prepare makes Spark start faster from then on (analysis.spark says how).
 
 Java 17 or later is taken from JAVA_HOME, the PATH or /usr/lib/jvm; the caller usually sets JAVA_HOME.
 """
@@ -15,165 +17,127 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from analysis.check import Piece, Result, check_piece, merge, pieces
-from harness.errors import EXIT_ERROR, KafkaChaosError, UsageError
+from analysis.spark import close_context, find_java_home, open_context, open_session, prepare_archive
+from harness.errors import EXIT_ERROR, KafkaChaosError
 from harness.rundir import RunDir, write_json
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
-PIECE: Final = "run_dir string, topic string, partition int"
-ANSWER: Final = pa.schema([pa.field("run_dir", pa.string()), pa.field("result", pa.string())])
-JVM: Final = (
-    # One core for the JIT is half of this kind of machine: compile quickly, collect simply, start from shared
-    # classes.
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
-)
+__all__ = ["check_runs", "find_java_home", "main", "open_context", "open_session"]
+
+NOWHERE = Piece("", "", -1)
+"""A piece of no run: what a task does with it is to load everything that checking needs."""
 
 
-def find_java_home() -> str:
-    """JAVA_HOME for Spark; UsageError if there is no Java to be found."""
-    stated = os.environ.get("JAVA_HOME")
-    if stated and (Path(stated) / "bin" / "java").exists():
-        return stated
-    on_path = shutil.which("java")
-    if on_path:
-        return str(Path(on_path).resolve().parent.parent)
-    for home in sorted(Path("/usr/lib/jvm").glob("*")):
-        if (home / "bin" / "java").exists():
-            return str(home)
-    raise UsageError(
-        "Spark needs Java 17 or later and there is none: install it and set JAVA_HOME, or run `make setup`"
-    )
+def check_pieces(work: Iterable[Piece]) -> Iterator[tuple[str, str]]:
+    """The work of one task: check each of its pieces. Yields run directory and result, as JSON."""
+    for piece in work:
+        yield piece.run_dir, json.dumps(check_piece(piece).as_json())
 
 
-def open_session(master: str, scratch: str) -> SparkSession:
-    """A quiet session without a web page, its files under `scratch`."""
-    os.environ["JAVA_HOME"] = find_java_home()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    logging = Path(scratch) / "log4j2.properties"
-    logging.write_text(
-        "rootLogger.level = error\nrootLogger.appenderRef.err.ref = err\n"
-        "appender.err.type = Console\nappender.err.name = err\nappender.err.target = SYSTEM_ERR\n"
-        "appender.err.layout.type = PatternLayout\nappender.err.layout.pattern = %p %c: %m%n\n"
-    )
-    from pyspark.sql import SparkSession
-
-    return (
-        SparkSession.builder.master(master)
-        .appName("kafka-chaos")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", f"{JVM} -Dlog4j2.configurationFile={logging}")
-        .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.warehouse.dir", f"{scratch}/warehouse")
-        .config("spark.local.dir", scratch)
-        .config("spark.sql.adaptive.enabled", "false")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "64")
-        .getOrCreate()
-    )
-
-
-def check_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The work of one task: check every piece of every batch."""
-    for batch in batches:
-        for row in batch.to_pylist():
-            result = check_piece(Piece(row["run_dir"], row["topic"], row["partition"]))
-            text = json.dumps(result.as_json())
-            yield pa.RecordBatch.from_pylist([{"run_dir": row["run_dir"], "result": text}], schema=ANSWER)
-
-
-def check_runs(spark: SparkSession, run_dirs: Sequence[RunDir]) -> dict[str, dict[str, Any]]:
-    """The findings of every run, by its path; all their pieces in one Spark job.
+def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, dict[str, Any]]:
+    """The findings of every run, by its path; all their pieces in one Spark job, a task each.
 
     Raises UsageError if one of them is not a run directory.
     """
     begun = time.monotonic()
     work = [piece for run_dir in run_dirs for piece in pieces(run_dir)]
-    rows = [(piece.run_dir, piece.topic, piece.partition) for piece in work]
-    slices = min(len(rows), spark.sparkContext.defaultParallelism * 4)
-    frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, slices), PIECE)
-    answers = frame.mapInArrow(check_batches, "run_dir string, result string").collect()
+    answers = context.parallelize(work, max(1, len(work))).mapPartitions(check_pieces).collect()
     results: dict[str, list[Result]] = {str(run_dir.path): [] for run_dir in run_dirs}
-    for answer in answers:
-        results[answer["run_dir"]].append(Result.from_json(json.loads(answer["result"])))
+    for path, answer in answers:
+        results[path].append(Result.from_json(json.loads(answer)))
     seconds = time.monotonic() - begun
     return {path: merge(found, seconds) for path, found in results.items()}
 
 
-def _serve(spark: SparkSession, lines: Iterable[str]) -> None:
-    check_runs_warm(spark)
+def warm(context: SparkContext) -> None:
+    """Start the Python workers and let them load everything, before anybody waits for them."""
+    cores = context.defaultParallelism
+    context.parallelize([NOWHERE] * cores, cores).mapPartitions(check_pieces).collect()
+
+
+def answer_for(context: SparkContext, path: str) -> dict[str, Any]:
+    """Check one run and write its findings: the answer to a line of --serve, an error being an answer too."""
+    try:
+        run_dir = RunDir(Path(path))
+        (findings,) = check_runs(context, [run_dir]).values()
+        write_json(run_dir.findings, findings)
+    except KafkaChaosError as error:
+        return {"run_dir": path, "error": str(error)}
+    except Exception as error:
+        return {"run_dir": path, "error": f"{type(error).__name__}: {error}"[:2000]}
+    return {"run_dir": path, "findings": len(findings["findings"]), "seconds": findings["seconds"]}
+
+
+def serve(context: SparkContext, lines: Iterable[str]) -> None:
+    """Answer each line, a run directory, until there are no more."""
+    warm(context)
     print(json.dumps({"ready": True}), flush=True)
     for line in lines:
-        path = line.strip()
-        if not path:
-            continue
-        answer: dict[str, Any] = {"run_dir": path}
-        try:
-            run_dir = RunDir(Path(path))
-            (findings,) = check_runs(spark, [run_dir]).values()
-            write_json(run_dir.findings, findings)
-            answer |= {"findings": len(findings["findings"]), "seconds": findings["seconds"]}
-        except Exception as error:
-            answer["error"] = f"{type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
-            print(error, file=sys.stderr)
-        print(json.dumps(answer), flush=True)
+        if line.strip():
+            print(json.dumps(answer_for(context, line.strip())), flush=True)
 
 
-def check_runs_warm(spark: SparkSession) -> None:
-    """Start the Python workers and let them load everything, before anybody waits for them."""
-    cores = spark.sparkContext.defaultParallelism
-    rows = [("", "", -1)] * cores
-    frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, cores), PIECE)
-    frame.mapInArrow(check_batches, "run_dir string, result string").collect()
+def check_all(context: SparkContext, run_dirs: Sequence[RunDir], *, as_json: bool) -> None:
+    """Check runs, write their findings and print a line for each."""
+    for path, findings in check_runs(context, run_dirs).items():
+        write_json(RunDir(Path(path)).findings, findings)
+        count = sum(finding["count"] for finding in findings["findings"])
+        line = json.dumps({"run_dir": path} | findings) if as_json else f"{path}: {count} anomalies"
+        print(line, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m analysis.job", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
+    parser.add_argument("--master", default="local[2]", help="Spark's master, such as spark://host:7077")
+    parser.add_argument("--serve", action="store_true", help="take run directories on stdin, one a line")
+    parser.add_argument("--json", action="store_true", help="print the findings as well, one line a run")
+    parser.add_argument("--prepare", action="store_true", help="make an archive of Spark's classes, once")
+    parser.add_argument("--record-classes", metavar="FILE", help=argparse.SUPPRESS)
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line of the job; returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.job", description=__doc__)
-    parser.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
-    parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--serve", action="store_true", help="take run directories on stdin, one a line")
-    parser.add_argument("--json", action="store_true", help="print the findings as well")
+    parser = _parser()
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="kafka-chaos-spark-") as scratch:
-        try:
-            run_dirs = [RunDir(path) for path in options.run_dirs]
-            for run_dir in run_dirs:
-                run_dir.read_run()
-            spark = open_session(options.master, scratch)
+    if not (options.run_dirs or options.serve or options.prepare or options.record_classes):
+        parser.error("name a run directory, or --serve, or --prepare")
+    try:
+        run_dirs = list(dict.fromkeys(RunDir(path) for path in options.run_dirs))
+        for run_dir in run_dirs:
+            run_dir.read_run()
+        if options.prepare:
+            print(prepare_archive())
+            return 0
+        with tempfile.TemporaryDirectory(prefix="kafka-chaos-spark-") as scratch:
+            recording = f"-XX:ArchiveClassesAtExit={options.record_classes}" if options.record_classes else ""
+            context = open_context(options.master, scratch, recording)
             try:
-                if options.serve:
-                    _serve(spark, sys.stdin)
-                    return 0
-                found = check_runs(spark, run_dirs)
+                if options.record_classes:
+                    warm(context)
+                elif options.serve:
+                    serve(context, sys.stdin)
+                else:
+                    check_all(context, run_dirs, as_json=options.json)
             finally:
-                spark.stop()
-            for path, findings in found.items():
-                write_json(RunDir(Path(path)).findings, findings)
-                count = sum(finding["count"] for finding in findings["findings"])
-                print(json.dumps(findings) if options.json else f"{path}: {count} anomalies", flush=True)
-        except KafkaChaosError as error:
-            print(f"analysis: {error}", file=sys.stderr)
-            return error.exit_status
-        except Exception as error:
-            print(f"analysis: {type(error).__name__}: {error}", file=sys.stderr)
-            return EXIT_ERROR
+                close_context(context)
+    except KafkaChaosError as error:
+        print(f"analysis: {error}", file=sys.stderr)
+        return error.exit_status
+    except Exception as error:
+        print(f"analysis: {type(error).__name__}: {error}", file=sys.stderr)
+        return EXIT_ERROR
     return 0
 
 

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from analysis.check import check_run
-from analysis.job import check_runs, main, open_session
-from harness.errors import EXIT_USAGE
+from analysis.job import answer_for, check_all, check_runs, main
+from analysis.spark import archive_path, open_context
+from harness.errors import EXIT_USAGE, UsageError
+from harness.history.seal import seal_run
 from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run
 
@@ -25,9 +27,9 @@ SOUND = {"producer-1": [sent(0, 0)], "final-read-1": [polled(0, 0), final_read(1
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    session = open_session("local[2]", str(tmp_path_factory.mktemp("spark")))
-    yield session
-    session.stop()
+    context = open_context("local[2]", str(tmp_path_factory.mktemp("spark")))
+    yield context
+    context.stop()
 
 
 def without_times(findings: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +67,63 @@ def test_serving_answers_every_line_and_survives_a_bad_one(tmp_path: Path) -> No
     assert "no such run directory" in bad["error"]
     assert good["findings"] == 1
     assert json.loads(run_dir.findings.read_text())["findings"][0]["anomaly"] == "lost-write"
+
+
+def test_findings_are_written_and_printed_for_every_run(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [make_run(tmp_path / "loss", LOSS), make_run(tmp_path / "sound", SOUND)]
+    check_all(spark, runs, as_json=True)
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["run_dir"] for one in printed] == [str(run.path) for run in runs]
+    for run, one in zip(runs, printed, strict=True):
+        assert json.loads(run.findings.read_text()) == {key: one[key] for key in one if key != "run_dir"}
+
+
+def test_a_run_cut_short_is_judged_and_its_problems_are_told(spark: Any, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", LOSS)
+    stream = run.stream("final-read-1")
+    stream.write_bytes(stream.read_bytes()[:-100])
+    run.timeline.write_bytes(run.timeline.read_bytes()[:-20])
+    (findings,) = check_runs(spark, [run]).values()
+    problems = [problem["what"] for problem in findings["problems"]]
+    assert {"recorder died", "damaged timeline"} <= set(problems)
+    assert len(problems) == len({json.dumps(problem) for problem in findings["problems"]})
+    assert {check["status"] for check in findings["checks"]} == {"ok"}
+
+
+def test_a_sealed_history_that_is_damaged_is_read_from_its_stream_or_told(spark: Any, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", LOSS)
+    seal_run(run)
+    sealed = run.sealed_partition("t", 0, "producer-1")
+    sealed.write_bytes(sealed.read_bytes()[:50])
+    (whole,) = check_runs(spark, [run]).values()
+    assert ([one["anomaly"] for one in whole["findings"]], whole["problems"]) == (["lost-write"], [])
+    run.stream("producer-1").unlink()
+    (gone,) = check_runs(spark, [run]).values()
+    assert {"damaged history", "empty history"} <= {problem["what"] for problem in gone["problems"]}
+
+
+def test_a_directory_that_is_not_a_run_any_more_spoils_no_other(spark: Any, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", LOSS)
+    facts = json.loads(run.run_json.read_text())
+    run.run_json.write_text(json.dumps(facts | {"schema": 99}))
+    with pytest.raises(UsageError, match="schema 99"):
+        check_runs(spark, [run])
+    assert "schema 99" in answer_for(spark, str(run.path))["error"]
+    run.run_json.write_text(json.dumps(facts | {"topics": [{"name": "t"}]}))
+    assert "partitions" in answer_for(spark, str(run.path))["error"]
+    run.run_json.write_text(json.dumps(facts))
+    assert answer_for(spark, str(run.path))["findings"] == 1
+
+
+def test_an_archive_belongs_to_one_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path))
+    (tmp_path / "release").write_text("JAVA_VERSION=17")
+    one = archive_path(str(tmp_path))
+    assert one.parent == tmp_path / "spark"
+    (tmp_path / "release").write_text("JAVA_VERSION=21")
+    assert archive_path(str(tmp_path)) != one
 
 
 def test_bad_input_is_one_line_and_the_right_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

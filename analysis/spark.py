@@ -1,0 +1,168 @@
+"""Spark for the analysis: a quiet application that starts as quickly as Spark can.
+
+Its start is part of the time to a verdict, so it is counted in processor seconds (two cores are shared with a
+cluster that starts as well; measured on a busy machine of two cores, `local[2]`, start and first job):
+
+    DataFrame and mapInArrow                16.6 s    the planner and its compiler load thousands of classes
+    plain tasks (RDD)                        7.4 s
+    plain tasks, with a class archive        4.0 s
+
+The checks are columns in, rows out, inside one task, and need no planner; so `analysis.job` runs plain tasks, and only
+who reads segments as a table (analysis.segments) needs a session. The archive (`prepare_archive`, some 70 MB in the
+user's cache directory) holds Spark's classes as the virtual machine has them in memory. It fits one Java and one Spark;
+without it, or with one that does not fit, everything works, only slower.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from harness.errors import HarnessError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+JVM: Final = (
+    # One core for the compiler would be half of this kind of machine: compile quickly, collect simply.
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto "
+    # Standard output belongs to the answers.
+    "-Xlog:disable -Xlog:all=error:stderr"
+)
+LAUNCHER: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+ARCHIVE_LIMIT_S: Final = 600.0
+
+
+def find_java_home() -> str:
+    """JAVA_HOME for Spark; UsageError if there is no Java to be found."""
+    stated = os.environ.get("JAVA_HOME")
+    if stated and (Path(stated) / "bin" / "java").exists():
+        return stated
+    on_path = shutil.which("java")
+    if on_path:
+        return str(Path(on_path).resolve().parent.parent)
+    for home in sorted(Path("/usr/lib/jvm").glob("*")):
+        if (home / "bin" / "java").exists():
+            return str(home)
+    raise UsageError(
+        "Spark needs Java 17 or later and there is none: install it and set JAVA_HOME, or run `make setup`"
+    )
+
+
+def archive_path(java_home: str) -> Path:
+    """Where the class archive for this Java and this Spark is, if there is one."""
+    import pyspark
+
+    release = Path(java_home) / "release"
+    identity = f"{Path(java_home).resolve()} {release.read_text() if release.exists() else ''} {pyspark.__file__}"
+    identity += f" {pyspark.__version__} {JVM}"
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("KAFKA_CHAOS_CACHE") or Path(base) / "kafka-chaos")  # as the harness has it
+    return cache / "spark" / f"{digest}.jsa"
+
+
+def configuration(master: str, scratch: str, java_options: str = "") -> SparkConf:
+    """The settings of a quiet application without a web page, its files under `scratch`.
+
+    Sets JAVA_HOME and the interpreters of the workers in this process's environment. Raises UsageError without Java.
+    """
+    from pyspark import SparkConf
+
+    java_home = find_java_home()
+    os.environ["JAVA_HOME"] = java_home
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging = Path(scratch) / "log4j2.properties"
+    logging.write_text(
+        "rootLogger.level = error\nrootLogger.appenderRef.err.ref = err\n"
+        "appender.err.type = Console\nappender.err.name = err\nappender.err.target = SYSTEM_ERR\n"
+        "appender.err.layout.type = PatternLayout\nappender.err.layout.pattern = %p %c: %m%n\n"
+    )
+    archive = archive_path(java_home)
+    if not java_options and archive.exists():
+        java_options = f"-XX:SharedArchiveFile={archive}"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": f"{JVM} {java_options} -Dlog4j2.configurationFile={logging}",
+        "spark.local.dir": scratch,
+        "spark.python.worker.reuse": "true",
+        "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    }
+    return SparkConf().setMaster(master).setAppName("kafka-chaos").setAll(list(settings.items()))
+
+
+def open_context(master: str, scratch: str, java_options: str = "") -> SparkContext:
+    """A context for plain tasks."""
+    from pyspark import SparkContext
+
+    return SparkContext.getOrCreate(configuration(master, scratch, java_options))
+
+
+def open_session(master: str, scratch: str) -> SparkSession:
+    """A session, for who reads tables."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.config(conf=configuration(master, scratch)).getOrCreate()
+
+
+def prepare_archive() -> Path:
+    """Make the class archive, unless it is there: start the application once and keep the classes it has loaded.
+
+    Returns its path. Raises UsageError without Java, HarnessError if Java does not make one.
+    """
+    archive = archive_path(find_java_home())
+    if archive.exists():
+        return archive
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = archive.with_name(f".{archive.name}.{os.getpid()}.tmp")
+    try:
+        # In a process of its own: the archive is written when the virtual machine ends.
+        made = subprocess.run(
+            [sys.executable, "-m", "analysis.job", "--record-classes", str(unfinished)],
+            capture_output=True,
+            text=True,
+            timeout=ARCHIVE_LIMIT_S,
+            check=False,
+        )
+        if made.returncode or not unfinished.exists():
+            said = made.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+            raise HarnessError(f"Java made no class archive ({said[0]}); Spark starts without it, only slower")
+        unfinished.replace(archive)
+    except subprocess.TimeoutExpired:
+        raise HarnessError(f"Java made no class archive within {ARCHIVE_LIMIT_S:.0f} s") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return archive
+
+
+def close_context(context: SparkContext) -> None:
+    """Stop the application and wait until its virtual machine has ended."""
+    from pyspark import SparkContext
+
+    context.stop()
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    process = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    if process is not None:
+        process.stdin.close()
+        process.wait()
