@@ -125,9 +125,8 @@ class Log:
     """Dense rank of `offset`: holes in offsets are none in the index."""
 
     def index_of(self, offsets: Ints) -> Ints:
-        """The index of offsets that are in the log; for others, that of the next offset seen."""
-        known = np.unique(self.offset)
-        return np.searchsorted(known, offsets).astype(np.int64)
+        """The index of offsets that are in the log."""
+        return self.index[np.searchsorted(self.offset, offsets)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +182,17 @@ class PartitionView:
     def furthest_offset(self) -> int:
         """The largest offset that an ok poll returned; -1 if there was none."""
         return NO_OFFSET if self.furthest is None else int(self.polls.offset[self.furthest])
+
+    @cached_property
+    def reading_order(self) -> tuple[Ints, Ints]:
+        """The rows of ok polls by process and then in the order of its operations, and the index of each."""
+        polls = self.polls
+        rows = np.flatnonzero(polls.good & (polls.offset >= 0))
+        rows = rows[np.argsort(polls.process[rows], kind="stable")]
+        process, op = polls.process[rows], polls.op[rows]
+        if np.any((process[1:] == process[:-1]) & (op[1:] < op[:-1])):  # histories are recorded in order: hardly ever
+            rows = rows[np.lexsort((rows, op, process))]
+        return rows, self.log.index_of(polls.offset[rows])
 
     @cached_property
     def log(self) -> Log:

@@ -33,12 +33,7 @@ def _eras(view: PartitionView, rows: Ints) -> Ints:
 def _steps(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints]:
     """Neighbouring reads: row before, row after, index distance; of one poll, or of one and the next."""
     polls = view.polls
-    rows = np.flatnonzero(polls.good & (polls.offset >= 0))
-    rows = rows[np.lexsort((rows, polls.op[rows], polls.process[rows]))]
-    if len(rows) < 2:
-        nothing = np.zeros(0, dtype=np.int64)
-        return nothing, nothing, nothing
-    index = view.log.index_of(polls.offset[rows])
+    rows, index = view.reading_order
     era = _eras(view, rows)
     before, after = rows[:-1], rows[1:]
     same = (polls.process[before] == polls.process[after]) & (era[:-1] == era[1:])
