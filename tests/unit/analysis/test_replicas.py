@@ -116,8 +116,12 @@ def test_a_replica_out_of_the_isr_may_hold_what_it_likes(tmp_path: Path) -> None
 
 def test_a_replica_that_ends_early_hides_no_difference_of_the_others(tmp_path: Path) -> None:
     logs: dict[str, Log] = {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 5)], "broker-3": [(0, 0)]}
-    (row,) = replica_divergence(copies(tmp_path, logs, [state(1, isr=(1, 2, 3)), moment(FINAL, 10)]))
+    events = [state(1, isr=(1, 2, 3)), moment(FINAL, 10)]
+    (row,) = replica_divergence(copies(tmp_path / "a", logs, events))
     assert (row["offset"], sorted(row["brokers"])) == (1, ["1", "2"])
+    logs["broker-2"][0] = (0, 7)
+    rows = replica_divergence(copies(tmp_path / "b", logs, events))
+    assert [row["offset"] for row in rows] == [0, 1]
 
 
 UNSETTLED = {
