@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from analysis.anomalies import PARTITION_CHECKS
+from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
 from analysis.view import EVIDENCE_LIMIT, NO_TRANSACTION, SEQUENCE_BITS, PartitionView, Rows, identity_of, view_of
@@ -54,6 +55,8 @@ class Result:
     unknown_errors: Counter[str] = field(default_factory=Counter)
     transactions: list[dict[str, Any]] = field(default_factory=list)
     """What this piece saw of each transaction that wrote to it; put together over all pieces in `merge`."""
+    dependencies: list[dict[str, Any]] = field(default_factory=list)
+    """What transactions depend on through this piece; likewise."""
 
     def run(self, name: str, where: Where | None, check: Callable[[], Sequence[Evidence]]) -> None:
         """Run one check: its findings, or its crash."""
@@ -77,6 +80,7 @@ class Result:
             "statistics": dict(self.statistics),
             "unknown_errors": dict(self.unknown_errors),
             "transactions": self.transactions,
+            "dependencies": self.dependencies,
         }
 
     @classmethod
@@ -158,6 +162,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
     for name, check in PARTITION_CHECKS.items():
         result.run(name, where, lambda check=check: check(view))  # type: ignore[misc]
     result.transactions += transactions_of(view)
+    result.dependencies += dependencies(view)
     copies = Copies()
     try:
         copies, problems = load_copies(
@@ -324,13 +329,16 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         total.statistics.update(result.statistics)
         total.unknown_errors.update(result.unknown_errors)
         total.transactions += result.transactions
+        total.dependencies += result.dependencies
         for check in result.checks:
             if check["name"] in checks:
                 _merged_check(checks[check["name"]], check)
             else:
                 checks[check["name"]] = dict(check)
     total.run("torn-transaction", None, lambda: torn_transactions(total.transactions))
-    checks["torn-transaction"] = total.checks[-1]
+    total.run("G0", None, lambda: dependency_cycles(total.dependencies)[0])
+    total.run("G1c", None, lambda: dependency_cycles(total.dependencies)[1])
+    checks |= {check["name"]: check for check in total.checks}
     if not total.statistics["sends_ok"]:
         detail = "no record was acknowledged: nothing can have been lost, and nothing was shown"
         total.problems.append({"what": "empty history", "process": "", "detail": detail})

@@ -30,6 +30,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from analysis.anomalies import PARTITION_CHECKS
+from analysis.anomalies.cycles import dependencies
 from analysis.check import Result, merge, transactions_of
 from analysis.view import view_of
 from harness.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
@@ -269,6 +270,7 @@ def _check_key(name: str, key: _Key, others: Others) -> Result:
         finding | {"evidence": _restored(finding["evidence"], key.values)} for finding in result.findings
     ]
     result.transactions += [_restored(one, key.values) for one in transactions_of(view)]
+    result.dependencies += [_restored(one, key.values) for one in dependencies(view)]
     result.statistics.update(
         partitions=1,
         sends_ok=int(view.sends.ok.sum()),

@@ -1,4 +1,4 @@
-"""Histories of others: each kind of line, what becomes of lines that are none, and the examples of the documentation."""
+"""Histories of others: each kind of line, what becomes of lines that are none, the documentation's examples."""
 
 from __future__ import annotations
 
