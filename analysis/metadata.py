@@ -17,6 +17,7 @@ Evidence = dict[str, Any]
 Key = tuple[str, int]
 
 NO_LEADER: Final = -1
+SETTLED_NS: Final = 1_000_000_000
 LIVE, DEAD, FROZEN = "live", "dead", "frozen"
 _BECOMES: Final[Mapping[str, str]] = {
     "start": LIVE,
@@ -147,11 +148,17 @@ def two_leaders_in_one_epoch(events: Sequence[Event]) -> list[Evidence]:
 
 
 def two_controllers_in_one_epoch(events: Sequence[Event]) -> list[Evidence]:
-    """Two nodes that were controller under one controller epoch."""
+    """Two nodes that were controller under one controller epoch.
+
+    In ZooKeeper node and epoch are two znodes, written one after the other and read one after the other: only a pair
+    that stood for `SETTLED_NS` counts, in passing an old node shows beside a new epoch, or the other way round.
+    """
     first: dict[int, Event] = {}
     found: list[Evidence] = []
-    for event in _controllers(events):
-        if event.get("node") is None:
+    stated = _controllers(events)
+    replaced = [event["monotonic_ns"] for event in stated[1:]]
+    for event, until_ns in itertools.zip_longest(stated, replaced):
+        if event.get("node") is None or (until_ns is not None and until_ns - event["monotonic_ns"] < SETTLED_NS):
             continue
         earlier = first.setdefault(event["epoch"], event)
         if earlier["node"] != event["node"]:

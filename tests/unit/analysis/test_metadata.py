@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from analysis.metadata import (
     condition_at,
     controller_epoch_regression,
@@ -42,8 +44,8 @@ def stated(
     }
 
 
-def controller(epoch: int, node: str | None = "broker-1") -> dict[str, Any]:
-    return {"kind": "controller", "node": node, "epoch": epoch, "monotonic_ns": epoch}
+def controller(epoch: int, node: str | None = "broker-1", at_s: float = 0) -> dict[str, Any]:
+    return {"kind": "controller", "node": node, "epoch": epoch, "monotonic_ns": int(at_s * 1e9)}
 
 
 def test_a_leader_epoch_that_goes_back() -> None:
@@ -125,9 +127,15 @@ def test_one_leader_an_epoch_and_no_leader_between_are_sound() -> None:
 
 
 def test_two_controllers_under_one_epoch() -> None:
-    (row,) = two_controllers_in_one_epoch([controller(1), controller(1, "broker-2")])
+    (row,) = two_controllers_in_one_epoch([controller(1), controller(1, "broker-2", 1)])
     assert row["controller_epoch"] == 1
-    assert two_controllers_in_one_epoch([controller(1), controller(1, None), controller(2, "broker-2")]) == []
+    sound = [controller(1), controller(1, None, 2), controller(2, "broker-2", 4)]
+    assert two_controllers_in_one_epoch(sound) == []
+
+
+@pytest.mark.parametrize("passing", [controller(2, "broker-1", 5), controller(1, "broker-2", 5)])
+def test_node_and_epoch_are_read_one_after_the_other(passing: dict[str, Any]) -> None:
+    assert two_controllers_in_one_epoch([controller(1), passing, controller(2, "broker-2", 5.001)]) == []
 
 
 def test_who_was_in_the_isr_throughout() -> None:
