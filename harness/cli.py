@@ -13,6 +13,7 @@ import ctypes
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -193,7 +194,19 @@ def _matrix(options: argparse.Namespace) -> int:
     return worst(verdicts).exit_status
 
 
+def _check_history(path: Path, *, as_json: bool) -> int:
+    """Judge a history of JSON Lines in a process of the analysis; its status is ours."""
+    command = [sys.executable, "-m", "analysis.jsonl", str(path), *(["--json"] if as_json else [])]
+    return subprocess.run(command, check=False).returncode
+
+
 def _check(options: argparse.Namespace) -> int:
+    if options.history is not None:
+        if options.run_dirs:
+            raise UsageError("check takes run directories or --history FILE, not both")
+        return _check_history(options.history, as_json=options.json)
+    if not options.run_dirs:
+        raise UsageError("check what? Name run directories, or a history of JSON Lines with --history FILE")
     from harness.judge import Analyst, judge
     from harness.report import console
     from harness.rundir import find_runs
@@ -374,7 +387,10 @@ def _parser() -> argparse.ArgumentParser:
         common(sub)
 
     check = command("check", _check, "analysis and verdict again, from the files of runs alone")
-    check.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
+    check.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
+    check.add_argument(
+        "--history", type=Path, metavar="FILE", help="a history of JSON Lines instead of run directories"
+    )
     check.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
     check.add_argument("--json", action="store_true")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,8 @@ from harness.errors import EXIT_USAGE
         (["run", "baseline", "--version", "4.3.1", "--setting", "nonsense"], "name=value"),
         (["matrix", "--scenarios", "all", "--versions", "9.9"], "there is no version"),
         (["check", "/nowhere/at/all"], "no run directory"),
+        (["check"], "check what"),
+        (["check", "runs", "--history", "f.jsonl"], "not both"),
     ],
 )
 def test_bad_input(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,6 +39,20 @@ def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> 
         main(arguments)
     assert caught.value.code == EXIT_USAGE
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_history_of_json_lines_is_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "history.jsonl"
+    lines = [
+        {"process": 0, "type": "ok", "f": "send", "value": [["send", "t-0", [0, "lost"]]]},
+        {"process": 0, "type": "ok", "f": "send", "value": [["send", "t-0", [1, "kept"]]]},
+        {"process": 1, "type": "ok", "f": "poll", "value": [["poll", {"t-0": [[1, "kept"]]}]]},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["check", "--history", str(path), "--json"]) == 1
+    findings = json.loads(capfd.readouterr().out)
+    assert [finding["anomaly"] for finding in findings["findings"]] == ["lost-write"]
+    assert main(["check", "--history", str(tmp_path / "nowhere.jsonl")]) == EXIT_USAGE
 
 
 def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
