@@ -9,6 +9,7 @@ what is missing with apt and say so; anywhere else they end with one line that s
     version 1, so there the package of the next release is fetched by a source that is used for this one command and
     leaves nothing behind in apt's configuration (it depends on nothing but libc);
 3.  Java 17 or later, for Spark and Ivy: the one that is here, else openjdk-17, else a runtime from a Python wheel;
+    and an archive of Spark's classes, so that each suite's analysis starts in half the time;
 4.  the images of the chosen versions.
 """
 
@@ -55,6 +56,7 @@ def setup(versions: Iterable[Version], echo: Echo) -> None:
         ensure_engine(echo)
         ensure_compose(echo)
         ensure_java(echo)
+        hasten_spark(echo)
     releases = list({version.kafka: version for version in wanted}.values())
     for number, version in enumerate(releases, 1):
         ensure_image(version, echo)
@@ -285,3 +287,15 @@ def _install_wheel_java(echo: Echo) -> None:
     wrapper = java.wheel_java()
     wrapper.write_text(WRAPPER.replace("@RUNTIME@", str(found[0])))
     wrapper.chmod(0o755)
+
+
+def hasten_spark(echo: Echo) -> None:
+    """Have the analysis keep an archive of Spark's classes (analysis.spark), which makes it start sooner.
+
+    Nothing depends on it, so that it cannot be made is said and otherwise ignored.
+    """
+    environment = os.environ | {"JAVA_HOME": str(find_java().parent.parent)}
+    command = [sys.executable, "-m", "analysis.job", "--prepare"]
+    made = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    said = (made.stderr if made.returncode else made.stdout).strip().splitlines()[-1:] or ["it said nothing"]
+    echo(f"archive of Spark's classes: {'not made: ' if made.returncode else ''}{said[0]}")

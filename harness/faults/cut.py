@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CHAIN: Final = "CHAOS"
 COUNTER_LIMIT_S: Final = 15.0
 POLL_S: Final = 0.05
+WHOLE: Final = "# whole"
+"""Ends a listing of counters: the engine may hand over less than a command has printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,15 @@ class Cut:
         node.run_inside("sh", "-c", "\n".join(script))
 
     def _counters(self, node: Node) -> dict[tuple[str, str], int]:
-        listing = node.run_inside("sh", "-c", f"iptables -w -nvxL {CHAIN}-INPUT; iptables -w -nvxL {CHAIN}-OUTPUT")
-        return parse_counters(listing)
+        """What the kernel has counted. HarnessError if no whole listing can be had."""
+        chains = " && ".join(f"iptables -w -nvxL {CHAIN}-{hook}" for hook in ("INPUT", "OUTPUT"))
+        deadline = time.monotonic() + COUNTER_LIMIT_S
+        while True:
+            listing = node.run_inside("sh", "-c", f"{chains} && echo '{WHOLE}'")
+            if listing.rstrip().endswith(WHOLE):
+                return parse_counters(listing)
+            if time.monotonic() > deadline:
+                raise HarnessError(f"{node.name}: no whole listing in {COUNTER_LIMIT_S:.0f} s; the last: {listing!r}")
 
     def verify(self) -> Proof:
         deadline = time.monotonic() + COUNTER_LIMIT_S
@@ -121,7 +130,7 @@ class Cut:
             seen = {node.name: self._counters(node) for node in self.senders}
             missing = [rule for node, rule in self._rules if (rule.hook, rule.peer) not in seen[node.name]]
             if missing:
-                raise FaultUnproved(f"{self.description}: no such rule in the kernel: {missing[0]}")
+                raise FaultUnproved(f"{self.description}: no such rule in the kernel: {missing[0]}; there are {seen}")
             dropped = {
                 f"{name} {hook} {peer}": count
                 for name, counters in seen.items()

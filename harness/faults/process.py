@@ -10,7 +10,8 @@ this is the grey failure that a garbage collection pause or a stuck disk looks l
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,36 +31,46 @@ STOP_LIMIT_S: Final = 60
 STILL_S: Final = 0.1
 
 
-def _event(events: DockerEvents, node: Node, action: str, since_ns: int) -> dict[str, object]:
-    try:
-        return dict(events.wait(node.name, action, since_ns=since_ns, timeout_s=EVENT_LIMIT_S))
-    except WaitTimeout as error:
-        raise FaultUnproved(f"{node.name}: no {action!r} event from Docker: {error}") from None
-
-
 @dataclass(slots=True)
-class Kill:
-    """kill -9: the process is gone at once, what it had written stays in the page cache and so on its disk."""
+class OfOneNode:
+    """What the faults of one node's process share: the node, and what Docker says of it from the injection on."""
 
     node: Node
     events: DockerEvents
-    name: str = "kill"
-    _since_ns: int = 0
+    name: str = ""
+    _since_ns: int = field(default=0, init=False)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         return (self.node,)
+
+    def _begin(self) -> None:
+        self._since_ns = time.time_ns()
+
+    def _event(self, action: str) -> Mapping[str, object]:
+        """Docker's event of this kind since the injection; FaultUnproved if there is none."""
+        try:
+            return self.events.wait(self.node.name, action, since_ns=self._since_ns, timeout_s=EVENT_LIMIT_S)
+        except WaitTimeout as error:
+            raise FaultUnproved(f"{self.node.name}: no {action!r} event from Docker: {error}") from None
+
+
+@dataclass(slots=True)
+class Kill(OfOneNode):
+    """kill -9: the process is gone at once, what it had written stays in the page cache and so on its disk."""
+
+    name: str = "kill"
 
     @property
     def description(self) -> str:
         return f"kill -9 of {self.node.name}"
 
     def inject(self) -> None:
-        self._since_ns = time.time_ns()
+        self._begin()
         self.node.container.kill(signal="SIGKILL")
 
     def verify(self) -> Proof:
-        died = _event(self.events, self.node, "die", self._since_ns)
+        died = self._event("die")
         state = self.node.state()
         if state["Running"] or state["ExitCode"] != KILLED:
             raise FaultUnproved(
@@ -77,28 +88,21 @@ class Kill:
 
 
 @dataclass(slots=True)
-class Stop:
+class Stop(OfOneNode):
     """SIGTERM: a clean shutdown, with leadership handed over and checkpoints written."""
 
-    node: Node
-    events: DockerEvents
     name: str = "stop"
-    _since_ns: int = 0
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        return (self.node,)
 
     @property
     def description(self) -> str:
         return f"clean stop (SIGTERM) of {self.node.name}"
 
     def inject(self) -> None:
-        self._since_ns = time.time_ns()
+        self._begin()
         self.node.container.stop(timeout=STOP_LIMIT_S)
 
     def verify(self) -> Proof:
-        died = _event(self.events, self.node, "die", self._since_ns)
+        died = self._event("die")
         state = self.node.state()
         if state["Running"] or state["ExitCode"] not in TERMINATED:
             seen = f"running={state['Running']}, exit code {state['ExitCode']}"
@@ -110,28 +114,21 @@ class Stop:
 
 
 @dataclass(slots=True)
-class Start:
+class Start(OfOneNode):
     """The process is started again on the same disk and address."""
 
-    node: Node
-    events: DockerEvents
     name: str = "start"
-    _since_ns: int = 0
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        return (self.node,)
 
     @property
     def description(self) -> str:
         return f"start of {self.node.name}"
 
     def inject(self) -> None:
-        self._since_ns = time.time_ns()
+        self._begin()
         self.node.container.start()
 
     def verify(self) -> Proof:
-        started = _event(self.events, self.node, "start", self._since_ns)
+        started = self._event("start")
         state = self.node.state()
         if not state["Running"]:
             raise FaultUnproved(
@@ -150,28 +147,27 @@ def cpu_ticks(pid: int) -> int:
 
 
 @dataclass(slots=True)
-class Freeze:
+class Freeze(OfOneNode):
     """docker pause: every thread stands still, sockets stay open."""
 
-    node: Node
-    events: DockerEvents
     name: str = "freeze"
-    _since_ns: int = 0
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        return (self.node,)
 
     @property
     def description(self) -> str:
         return f"freeze (docker pause) of {self.node.name}"
 
     def inject(self) -> None:
-        self._since_ns = time.time_ns()
-        self.node.container.pause()
+        self._begin()
+        try:
+            self.node.container.pause()
+        except APIError:
+            # On a busy machine the kernel's freezer may give up on a process in the middle of its work (seen once:
+            # "unable to freeze"); a second attempt is the same fault.
+            if not self.node.state()["Paused"]:
+                self.node.container.pause()
 
     def verify(self) -> Proof:
-        _event(self.events, self.node, "pause", self._since_ns)
+        self._event("pause")
         state = self.node.state()
         if not state["Paused"]:
             raise FaultUnproved(f"{self.node.name}: Docker says it is not paused: {state['Status']}")

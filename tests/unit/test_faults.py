@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from harness.cluster.docker import Node
 from harness.errors import FaultUnproved, WaitTimeout
 from harness.faults.base import Faults
-from harness.faults.cut import Cut, parse_counters, rules_between
+from harness.faults.cut import WHOLE, Cut, parse_counters, rules_between
 from harness.faults.process import Freeze, Kill, Start, Stop
 from harness.timeline import Timeline, read
 
@@ -26,6 +27,8 @@ class FakeEngine:
     pid: int = 1
     log: list[str] = field(default_factory=list)
     sabotaged: bool = False
+    refusals: int = 0
+    """How often the engine fails to freeze before it does."""
     dies_with: int = 137
     attrs: dict[str, Any] = field(default_factory=dict)
 
@@ -58,6 +61,9 @@ class FakeEngine:
             self.log.append("start")
 
     def pause(self) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise APIError("unable to freeze: unknown")
         if not self.sabotaged:
             self.paused = True
             self.log.append("pause")
@@ -152,6 +158,17 @@ def test_a_freeze_whose_process_goes_on_is_unproved(monkeypatch: pytest.MonkeyPa
         fault.verify()
 
 
+def test_a_freezer_that_gave_up_is_asked_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.process.cpu_ticks", lambda pid: 7)
+    node, events = made(FakeEngine(refusals=1))
+    fault = Freeze(node, events)
+    fault.inject()
+    assert fault.verify()["status"] == "paused"
+    node, events = made(FakeEngine(refusals=2))
+    with pytest.raises(APIError, match="unable to freeze"):
+        Freeze(node, events).inject()
+
+
 def test_every_phase_is_recorded_with_its_proof(tmp_path: Path) -> None:
     node, events = made(FakeEngine())
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
@@ -198,13 +215,16 @@ def test_counters_are_read_by_hook_and_peer() -> None:
 
 
 class FakeNode:
-    """A node whose iptables prints a listing."""
+    """A node whose iptables prints a listing, of which the engine hands over only `torn` characters at first."""
 
-    def __init__(self, listing: str) -> None:
-        self.name, self.address, self._listing = "broker-1", "172.20.0.11", listing
+    def __init__(self, listing: str, *torn: int) -> None:
+        self.name, self.address, self._listing, self._torn = "broker-1", "172.20.0.11", listing, list(torn)
 
     def run_inside(self, *command: str) -> str:
-        return self._listing if "-nvxL" in command[-1] else ""
+        if "-nvxL" not in command[-1]:
+            return ""
+        printed = f"{self._listing}{WHOLE}\n"
+        return printed[: self._torn.pop(0)] if self._torn else printed
 
 
 def test_a_cut_is_proved_by_packets_that_ran_into_it() -> None:
@@ -215,6 +235,13 @@ def test_a_cut_is_proved_by_packets_that_ran_into_it() -> None:
         "broker-1 INPUT 172.20.0.12": 3,
         "broker-1 OUTPUT 172.20.0.12": 17,
     }
+
+
+def test_a_torn_listing_says_nothing_of_the_rules() -> None:
+    peer = Node("broker-2", 2, "172.20.0.12", None)  # type: ignore[arg-type]
+    fault = Cut((FakeNode(LISTING, 0, LISTING.index("Chain CHAOS-OUTPUT")),), (peer,))  # type: ignore[arg-type]
+    fault.inject()
+    assert len(fault.verify()["packets_dropped"]) == 2
 
 
 @pytest.mark.parametrize(
