@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from harness.errors import EXIT_ERROR, EXIT_USAGE, KafkaChaosError, UsageError
+from harness.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError
 from harness.formats import side_by_side
 
 RUNS: Final = Path("runs")
@@ -191,6 +191,10 @@ def _matrix(options: argparse.Namespace) -> int:
     else:
         print(console.table(runs))
         print(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
+    if matrix.lost:
+        raise HarnessError(
+            f"{len(matrix.lost)} of {len(wanted)} runs left no run directory; the first: {matrix.lost[0]}"
+        )
     return worst(verdicts).exit_status
 
 

@@ -37,6 +37,10 @@ PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 """Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""
 
 
+class RunLost(HarnessError):
+    """A run ended without a run directory."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One run of the matrix."""
@@ -91,6 +95,8 @@ class Matrix:
     settings: Mapping[str, str]
     jobs: int
     echo: Callable[[str], None]
+    lost: list[str] = field(default_factory=list)
+    """Runs that left nothing behind, each with what it said."""
     _children: set[subprocess.Popen[str]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopping: bool = False
@@ -98,8 +104,8 @@ class Matrix:
     def run(self, wanted: Sequence[Cell], on_verdict: Callable[[Cell, Verdict], None]) -> dict[Cell, RunDir]:
         """Run every cell that is not finished and return the run directories of all, in order.
 
-        Raises HarnessError if a run left no run directory at all. KeyboardInterrupt ends the runs under way,
-        each of which removes its containers, and is passed on.
+        A run that left no run directory at all is told, added to `lost`, and keeps no other from running.
+        KeyboardInterrupt ends the runs under way, each of which removes its containers, and is passed on.
         """
         done = {
             cell: run_dir for cell, run_dir in finished_cells(self.root, self.settings).items() if cell in set(wanted)
@@ -112,7 +118,13 @@ class Matrix:
                 futures: dict[Future[RunDir], Cell] = {pool.submit(self._one, cell): cell for cell in missing}
                 try:
                     for future in as_completed(futures):
-                        cell, run_dir = futures[future], future.result()
+                        cell = futures[future]
+                        try:
+                            run_dir = future.result()
+                        except RunLost as error:
+                            self.lost.append(str(error))
+                            self.echo(str(error))
+                            continue
                         judged = judge(run_dir, analyst)
                         done[cell] = run_dir
                         on_verdict(cell, judged)
@@ -120,7 +132,7 @@ class Matrix:
                     self._stop()
                     pool.shutdown(wait=True, cancel_futures=True)
                     raise
-        return {cell: done[cell] for cell in wanted}
+        return {cell: done[cell] for cell in wanted if cell in done}
 
     def _stop(self) -> None:
         with self._lock:
@@ -162,6 +174,4 @@ class Matrix:
             return RunDir(Path(json.loads(answer)["run_dir"]))
         except (json.JSONDecodeError, KeyError, TypeError):
             last = " | ".join(said[-5:])
-            raise HarnessError(
-                f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}"
-            ) from None
+            raise RunLost(f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}") from None

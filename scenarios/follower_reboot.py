@@ -12,7 +12,7 @@ close: the partition waits for its leader. With leader epochs it would truncate 
 
 from __future__ import annotations
 
-from harness.run import Run
+from harness.run import Partition, Run, Target
 from harness.scenario import (
     EVERY_VERSION,
     HIGH_WATERMARK_TRUNCATION,
@@ -24,11 +24,36 @@ from harness.scenario import (
     scenario,
 )
 
+PARKED_FETCHES = {
+    "replica.fetch.wait.max.ms": "2500",
+    "replica.socket.timeout.ms": "3000",
+    "replica.lag.time.max.ms": "60000",
+    "min.insync.replicas": "1",
+}
+"""A follower learns a high watermark with its next fetch: one that may wait 2.5 s leaves time to kill it in between."""
+
 DEAD_CONTROLLER_STAYS = Line("before 2.3", lambda version: version.release < (2, 3))
 TRAP = Line(
     f"{HIGH_WATERMARK_TRUNCATION.label}, {DEAD_CONTROLLER_STAYS.label}",
     lambda version: HIGH_WATERMARK_TRUNCATION.holds(version) and DEAD_CONTROLLER_STAYS.holds(version),
 )
+
+
+def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Target, Target]:
+    """Send m0 and m1; the follower dies with m1 on its disk and the high watermark still before it.
+
+    Returns leader and follower.
+    """
+    run.send(t, 1)
+    run.wait_high_watermark(t, 1, run.replicas_of(t))
+
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.send(t, acks="all")
+    run.kill(follower)
+    leo, hw = run.log_end_and_high_watermark(follower, t)
+    run.require("the follower holds the record above its high watermark", (leo, hw) == (2, 1), leo=leo, hw=hw)
+    run.copy_replicas("armed")
+    return leader, follower
 
 
 @scenario(
@@ -39,12 +64,7 @@ TRAP = Line(
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=2,
-        settings={
-            "replica.fetch.wait.max.ms": "2500",
-            "replica.socket.timeout.ms": "3000",
-            "replica.lag.time.max.ms": "60000",
-            "min.insync.replicas": "1",
-        },
+        settings=PARKED_FETCHES,
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
@@ -54,15 +74,7 @@ TRAP = Line(
 )
 def follower_reboot(run: Run) -> None:
     t = run.partition()
-    run.send(t, 1)
-    run.wait_high_watermark(t, 1, run.replicas_of(t))
-
-    leader, (follower,) = run.leader_of(t), run.followers_of(t)
-    run.send(t, acks="all")
-    run.kill(follower)
-    leo, hw = run.log_end_and_high_watermark(follower, t)
-    run.require("the follower holds the record above its high watermark", (leo, hw) == (2, 1), leo=leo, hw=hw)
-    run.copy_replicas("armed")
+    leader, follower = kill_follower_above_its_high_watermark(run, t)
     run.wait_unregistered(follower)
 
     if DEAD_CONTROLLER_STAYS.holds(run.version):

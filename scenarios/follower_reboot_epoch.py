@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from harness.run import Run
 from harness.scenario import LEADER_EPOCHS, ClusterPlan, Documented, TopicPlan, scenario
+from scenarios.follower_reboot import PARKED_FETCHES, kill_follower_above_its_high_watermark
 
 # Up to 2.6 the follower asks by a request of its own (OffsetsForLeaderEpoch) and logs the answer. From protocol 2.7 on
 # every fetch carries the last epoch it has (KIP-595), and the leader answers with a place to truncate to only if there
@@ -30,12 +31,7 @@ END_OF_EPOCH_IS_2 = (
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=3,
-        settings={
-            "replica.fetch.wait.max.ms": "2500",
-            "replica.socket.timeout.ms": "3000",
-            "replica.lag.time.max.ms": "30000",
-            "min.insync.replicas": "1",
-        },
+        settings=PARKED_FETCHES,
         trace=("kafka.server.ReplicaFetcherThread", "kafka.server.epoch"),
     ),
     topic=TopicPlan(replicas=((1, 2),)),
@@ -44,15 +40,7 @@ END_OF_EPOCH_IS_2 = (
 )
 def follower_reboot_epoch(run: Run) -> None:
     t = run.partition()
-    run.send(t, 1)
-    run.wait_high_watermark(t, 1, run.replicas_of(t))
-
-    leader, (follower,) = run.leader_of(t), run.followers_of(t)
-    run.send(t, acks="all")
-    run.kill(follower)
-    leo, hw = run.log_end_and_high_watermark(follower, t)
-    run.require("the follower holds the record above its high watermark", (leo, hw) == (2, 1), leo=leo, hw=hw)
-    run.copy_replicas("armed")
+    leader, follower = kill_follower_above_its_high_watermark(run, t)
 
     run.start(follower)
     run.wait_log_line(follower, END_OF_EPOCH_IS_2, "that the epoch ends at 2, or that it asks with each fetch")

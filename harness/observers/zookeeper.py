@@ -200,7 +200,7 @@ class ZooKeeperObserver(StateKeeper):
             if answer.watch is not None:
                 self._ask(answer.watch, self.client.exists_async(answer.watch.path, watch=self._on_event), exists=True)
             return
-        except Exception:
+        except KazooException:
             # Lost with its connection; the next connection asks for everything again.
             return
         self._heard()

@@ -13,10 +13,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from harness.errors import HarnessError, WaitTimeout
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 START_LIMIT_S: Final = 30.0
 CLOSE_LIMIT_S: Final = 30.0
 KILL_LIMIT_S: Final = 5.0
+STOP_LIMIT_S: Final = 90.0
+"""What is in flight gets its outcome before a load ends."""
+
+Progress = TypeVar("Progress")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +267,69 @@ class ScriptedProducer:
             return
 
 
+class Background(Generic[Progress]):
+    """A workload process that goes on by itself and says from time to time how far it is; also a context manager:
+    started on entering, stopped on leaving.
+    """
+
+    def __init__(self, module: str, name: str, arguments: Mapping[str, Any], nothing: Progress) -> None:
+        self.name = name
+        self._child = Child(module, name, arguments)
+        self._latest = nothing
+        self._done = False
+
+    def _understand(self, heard: Mapping[str, Any]) -> Progress:
+        """How far the process says it is."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Begin."""
+        self._child.hear(START_LIMIT_S, "starting")
+        self._child.tell(go=True)
+
+    def _hear(self, timeout_s: float, what: str) -> None:
+        heard = self._child.hear(timeout_s, what)
+        self._latest = self._understand(heard)
+        self._done = self._done or heard.get("done", False)
+
+    def _wait(self, enough: Callable[[Progress], bool], what: str, timeout_s: float) -> Progress:
+        deadline = time.monotonic() + timeout_s
+        while not enough(self._latest):
+            if self._done:
+                raise HarnessError(f"{self.name} ended with {self._latest}, wanted {what}")
+            try:
+                self._hear(deadline - time.monotonic(), f"waiting for {what}")
+            except WaitTimeout:
+                raise WaitTimeout(f"{self.name}: {self._latest} after {timeout_s:.0f} s, wanted {what}") from None
+        return self._latest
+
+    def stop(self) -> Progress:
+        """Stop, wait for what is under way, and return how far it came in all."""
+        if not self._done:
+            try:
+                self._child.tell(stop=True)
+                while not self._done:
+                    self._hear(STOP_LIMIT_S, "stopping")
+            except HarnessError:
+                if not self._done:
+                    self._child.close()
+                    raise
+        self._child.close()
+        return self._latest
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.stop()
+        else:
+            self._child.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a load came to."""
@@ -272,8 +339,8 @@ class Summary:
     failed: int
 
 
-class LoadGenerator:
-    """A load generator process, also a context manager: started on entering, stopped on leaving."""
+class LoadGenerator(Background[Summary]):
+    """A load generator process."""
 
     def __init__(
         self,
@@ -290,7 +357,6 @@ class LoadGenerator:
         keys: int,
         records: int | None,
     ) -> None:
-        self.name = name
         arguments = _common(run_dir, name, producer_id, bootstrap, settings) | {
             "topic": topic,
             "partitions": list(partitions),
@@ -299,63 +365,18 @@ class LoadGenerator:
             "keys": keys,
             "records": records,
         }
-        self._child = Child("load", name, arguments)
-        self._latest = Summary(0, 0, 0)
-        self._done = False
+        super().__init__("load", name, arguments, Summary(0, 0, 0))
 
-    def start(self) -> None:
-        """Begin to send."""
-        self._child.hear(START_LIMIT_S, "starting")
-        self._child.tell(go=True)
-
-    def _hear(self, timeout_s: float, what: str) -> None:
-        heard = self._child.hear(timeout_s, what)
-        self._latest = Summary(heard["sent"], heard["acked"], heard["failed"])
-        self._done = self._done or heard.get("done", False)
+    def _understand(self, heard: Mapping[str, Any]) -> Summary:
+        return Summary(heard["sent"], heard["acked"], heard["failed"])
 
     def wait_acked(self, count: int, *, timeout_s: float) -> Summary:
         """Wait until so many records are acknowledged. WaitTimeout, or HarnessError if the load ended with fewer."""
-        deadline = time.monotonic() + timeout_s
-        while self._latest.acked < count:
-            if self._done:
-                raise HarnessError(f"{self.name} ended with {self._latest.acked} of {count} records acknowledged")
-            try:
-                self._hear(deadline - time.monotonic(), f"waiting for {count} acknowledgements")
-            except WaitTimeout:
-                raise WaitTimeout(
-                    f"{self.name}: {self._latest} after {timeout_s:.0f} s, wanted {count} acked"
-                ) from None
-        return self._latest
-
-    def stop(self) -> Summary:
-        """Stop sending, wait for what is in flight, and return the totals."""
-        if not self._done:
-            try:
-                self._child.tell(stop=True)
-                while not self._done:
-                    self._hear(CLOSE_LIMIT_S + 60.0, "stopping")
-            except HarnessError:
-                if not self._done:
-                    self._child.close()
-                    raise
-        self._child.close()
-        return self._latest
+        return self._wait(lambda summary: summary.acked >= count, f"{count} records acknowledged", timeout_s)
 
     def kill(self) -> None:
         """Kill the process, -9."""
         self._child.kill()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.stop()
-        else:
-            self._child.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,8 +435,8 @@ class Reading:
     errors: tuple[str, ...]
 
 
-class BackgroundConsumer:
-    """A consumer process that reads while the run goes on; also a context manager."""
+class BackgroundConsumer(Background[Reading]):
+    """A consumer process that reads while the run goes on."""
 
     def __init__(
         self,
@@ -439,56 +460,12 @@ class BackgroundConsumer:
             "subscribe": list(subscribe),
             "group": group,
         }
-        self.name = name
-        self._child = Child("consumer", name, arguments)
-        self._latest = Reading(0, {}, ())
-        self._done = False
+        super().__init__("consumer", name, arguments, Reading(0, {}, ()))
 
-    def start(self) -> None:
-        """Begin to read."""
-        self._child.hear(START_LIMIT_S, "starting")
-        self._child.tell(go=True)
-
-    def _hear(self, timeout_s: float, what: str) -> None:
-        heard = self._child.hear(timeout_s, what)
+    def _understand(self, heard: Mapping[str, Any]) -> Reading:
         positions = {(topic, number): offset for topic, number, offset in heard["positions"]}
-        self._latest = Reading(heard["read"], positions, tuple(heard["errors"]))
-        self._done = self._done or heard.get("done", False)
+        return Reading(heard["read"], positions, tuple(heard["errors"]))
 
     def wait_read(self, count: int, *, timeout_s: float) -> Reading:
         """Wait until so many records have been read in all. WaitTimeout, or HarnessError if the process has ended."""
-        deadline = time.monotonic() + timeout_s
-        while self._latest.records < count:
-            try:
-                self._hear(deadline - time.monotonic(), f"waiting for {count} records")
-            except WaitTimeout:
-                raise WaitTimeout(
-                    f"{self.name}: {self._latest} after {timeout_s:.0f} s, wanted {count} records"
-                ) from None
-        return self._latest
-
-    def stop(self) -> Reading:
-        """Stop reading, and return what was read in all."""
-        if not self._done:
-            try:
-                self._child.tell(stop=True)
-                while not self._done:
-                    self._hear(CLOSE_LIMIT_S, "stopping")
-            except HarnessError:
-                if not self._done:
-                    self._child.close()
-                    raise
-        self._child.close()
-        return self._latest
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.stop()
-        else:
-            self._child.close()
+        return self._wait(lambda reading: reading.records >= count, f"{count} records read", timeout_s)

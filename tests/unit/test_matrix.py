@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import matrix
+from harness.matrix import Cell, Matrix, RunLost, finished_cells
+from harness.rundir import RunDir
+
+ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
+
+
+class NoAnalyst:
+    def __enter__(self) -> NoAnalyst:
+        return self
+
+    def __exit__(self, *raised: object) -> None: ...
+
+
+def finished(path: Path, cell: Cell, **facts: Any) -> RunDir:
+    path.mkdir()
+    run_dir = RunDir(path)
+    stated = {"schema": 1, "scenario": cell.scenario, "version": cell.version, "seed": cell.seed} | facts
+    (path / "run.json").write_text(json.dumps(stated))
+    run_dir.verdict.write_text("{}")
+    return run_dir
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
+    """Runs that need no brokers: seed 1 leaves a run directory, seed 2 nothing."""
+    cells: list[Cell] = []
+
+    def one(self: Matrix, cell: Cell) -> RunDir:
+        cells.append(cell)
+        if cell == TWO:
+            raise RunLost(f"{cell}: ended with -9 and left no run directory")
+        return RunDir(tmp_path / "one")
+
+    monkeypatch.setattr(Matrix, "_one", one)
+    monkeypatch.setattr(matrix, "Analyst", NoAnalyst)
+    monkeypatch.setattr(matrix, "judge", lambda run_dir, analyst: "judged")
+    return cells
+
+
+def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(ran: list[Cell], tmp_path: Path) -> None:
+    said: list[str] = []
+    made = Matrix(tmp_path, {}, 1, said.append)
+    verdicts: list[Cell] = []
+    runs = made.run([TWO, ONE], lambda cell, judged: verdicts.append(cell))
+    assert sorted(ran, key=str) == [ONE, TWO]
+    assert list(runs) == verdicts == [ONE]
+    assert made.lost == said == ["baseline on 4.3.1, seed 2: ended with -9 and left no run directory"]
+
+
+def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: list[Cell], tmp_path: Path) -> None:
+    finished(tmp_path / "here", ONE)
+    finished(tmp_path / "other", TWO, overridden={"unclean.leader.election.enable": "true"})
+    assert list(finished_cells(tmp_path, {})) == [ONE]
+    runs = Matrix(tmp_path, {}, 1, lambda line: None).run([ONE, TWO], lambda cell, judged: None)
+    assert ran == [TWO]
+    assert runs[ONE].path.name == "here"
+
+
+def test_a_run_that_was_cut_short_is_not_finished(tmp_path: Path) -> None:
+    finished(tmp_path / "torn", ONE).verdict.write_text("{")
+    finished(tmp_path / "unjudged", TWO).verdict.unlink()
+    assert finished_cells(tmp_path, {}) == {}
