@@ -1,7 +1,8 @@
 """Many runs: scenarios × versions × seeds, resumable, several at a time.
 
-A cell is finished when a run directory under the matrix's folder holds its verdict; a matrix that was killed
-goes on where it stopped, and a run that was cut short is run again. Every run is a process of its own
+A cell is finished when a run directory under the matrix's folder holds its verdict, and that is not "error" (the
+harness or the machine failed, nothing is said about Kafka); a matrix that was killed goes on where it stopped, and a
+run that was cut short is run again. Every run is a process of its own
 (`kafka-chaos run --no-check`), so that one that dies takes nothing with it; the judging is done here, by one
 Spark application for all.
 
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.errors import HarnessError, UsageError
 from harness.judge import Analyst, judge
 from harness.rundir import RunDir
+from harness.verdict import ERROR, read_verdict
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -71,7 +73,7 @@ def cell_of(facts: Mapping[str, Any]) -> Cell:
 
 
 def finished_cells(root: Path, settings: Mapping[str, str]) -> dict[Cell, RunDir]:
-    """The cells under `root` that have a verdict, run with these overridden settings; the newest run of each."""
+    """The cells under `root` that are finished with these overridden settings, and the newest run of each."""
     found: dict[Cell, RunDir] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         run_dir = RunDir(path)
@@ -79,10 +81,10 @@ def finished_cells(root: Path, settings: Mapping[str, str]) -> dict[Cell, RunDir
             continue
         try:
             facts = run_dir.read_run()
-            json.loads(run_dir.verdict.read_text())
-        except (UsageError, json.JSONDecodeError):
+            judged = read_verdict(run_dir)
+        except UsageError:
             continue
-        if facts.get("overridden", {}) == dict(settings):
+        if judged.verdict != ERROR and facts.get("overridden", {}) == dict(settings):
             found[cell_of(facts)] = run_dir
     return found
 

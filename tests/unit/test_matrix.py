@@ -9,6 +9,7 @@ import pytest
 from harness import matrix
 from harness.matrix import Cell, Matrix, RunLost, finished_cells
 from harness.rundir import RunDir
+from harness.verdict import Verdict
 
 ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
 
@@ -20,12 +21,12 @@ class NoAnalyst:
     def __exit__(self, *raised: object) -> None: ...
 
 
-def finished(path: Path, cell: Cell, **facts: Any) -> RunDir:
+def finished(path: Path, cell: Cell, verdict: str = "as-documented", **facts: Any) -> RunDir:
     path.mkdir()
     run_dir = RunDir(path)
     stated = {"schema": 1, "scenario": cell.scenario, "version": cell.version, "seed": cell.seed} | facts
     (path / "run.json").write_text(json.dumps(stated))
-    run_dir.verdict.write_text("{}")
+    run_dir.verdict.write_text(json.dumps(Verdict(verdict=verdict).as_json()))
     return run_dir
 
 
@@ -68,4 +69,5 @@ def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: l
 def test_a_run_that_was_cut_short_is_not_finished(tmp_path: Path) -> None:
     finished(tmp_path / "torn", ONE).verdict.write_text("{")
     finished(tmp_path / "unjudged", TWO).verdict.unlink()
+    finished(tmp_path / "failed", TWO, "error")
     assert finished_cells(tmp_path, {}) == {}
