@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 REQUEST_TIMEOUT_S: Final = 10.0
 TOPIC_LIMIT_S: Final = 30.0
 PLACE_LIMIT_S: Final = 30.0
+POLL_S: Final = 0.05
+CONTROLLER: Final = "/controller"
 
 
 class Admin(Protocol):
@@ -80,7 +82,12 @@ class ZnodeAdmin(_Described):
         self._client.create(f"/admin/delete_topics/{name}", b"")
 
     def place_controller(self, broker: int) -> None:
-        """Delete /controller until `broker` is the one that creates it anew."""
+        """Delete /controller until `broker` is the one that creates it anew.
+
+        Only while every live broker watches that node: a broker that is still busy with the election before looks
+        again when it is done, finds no node, and takes that for an election it need not hold. If all of them are, the
+        cluster stays without a controller (seen on 2.2.2 and 2.8.2).
+        """
         deadline = time.monotonic() + PLACE_LIMIT_S
         moves = 0
         while (holder := self._observer.state.controller) != broker:
@@ -88,9 +95,10 @@ class ZnodeAdmin(_Described):
                 after = f"after {PLACE_LIMIT_S:.0f} s and {moves} moves"
                 raise WaitTimeout(f"broker {broker} is not the controller {after}; it is {holder}")
             if holder is not None:
+                self._wait_watched(CONTROLLER, deadline)
                 epoch = self._observer.state.controller_epoch
                 with suppress(NoNodeError):  # gone by itself meanwhile: then somebody is about to create it
-                    self._client.delete("/controller")
+                    self._client.delete(CONTROLLER)
                 moves += 1
                 self._observer.wait(
                     lambda state, seen=epoch: state.controller is not None and state.controller_epoch > seen,  # type: ignore[misc]
@@ -101,6 +109,38 @@ class ZnodeAdmin(_Described):
                 self._observer.wait(
                     lambda state: state.controller is not None, what="a controller", timeout_s=PLACE_LIMIT_S
                 )
+
+    def _wait_watched(self, path: str, deadline: float) -> None:
+        """Wait until every live broker's session has a watch on this node."""
+        while True:
+            sessions = {broker: self._session(broker) for broker in self._observer.state.brokers}
+            watching = watchers(self._client.command(b"wchp").decode(), path)
+            missing = [broker for broker, session in sessions.items() if session not in watching]
+            if not missing:
+                return
+            if time.monotonic() > deadline:
+                raise WaitTimeout(
+                    f"brokers {sorted(missing)} do not watch {path}; sessions that do: {sorted(watching)}"
+                )
+            time.sleep(POLL_S)  # a watch that is set is told to nobody; asking is all there is
+
+    def _session(self, broker: int) -> int | None:
+        stat = self._client.exists(f"/brokers/ids/{broker}")
+        return None if stat is None else stat.ephemeralOwner
+
+
+def watchers(listing: str, path: str) -> set[int]:
+    """The sessions that watch `path`, from the answer to ZooKeeper's command `wchp`: each path, and under it, behind a
+    tab, the sessions.
+    """
+    sessions: set[int] = set()
+    of = ""
+    for line in listing.splitlines():
+        if not line.startswith("\t"):
+            of = line.strip()
+        elif of == path:
+            sessions.add(int(line, 16))
+    return sessions
 
 
 class ProtocolAdmin(_Described):
