@@ -13,6 +13,7 @@ import pytest
 
 from harness import verdict
 from harness.report import cells, console, facts, html, junit, story, summary, table, timeline_svg
+from harness.report.timeline_svg import drawing
 from harness.rundir import RunDir
 from tests.unit.report import synthetic
 
@@ -151,7 +152,7 @@ def test_nothing_is_drawn_outside_the_picture(tmp_path: Path) -> None:
             x, y = float(element.get("x", 0)), float(element.get("y", 0))
             if element.get("width") is None or x == y == 0:
                 continue
-            assert x + float(element.get("width") or 0) <= timeline_svg.WIDTH
+            assert x + float(element.get("width") or 0) <= drawing.WIDTH
             assert y + float(element.get("height") or 0) <= height
 
 
@@ -182,13 +183,13 @@ def test_only_a_truncation_known_to_have_cut_is_called_one(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("begin", "end"), [(0.0, 1.0), (5.0, 20.0), (0.0, 600.0), (9.1, 9.35), (0.0, 0.001)])
 def test_ticks_are_round_and_inside(begin: float, end: float) -> None:
-    ticks = timeline_svg.Scale(begin, end).ticks()
+    ticks = drawing.Scale(begin, end).ticks()
     assert 2 <= len(ticks) <= 20
     assert all(begin <= tick <= end for tick in ticks)
 
 
 def test_labels_that_overlap_get_rows_of_their_own() -> None:
-    rows = timeline_svg.Rows()
+    rows = drawing.Rows()
     assert [rows.place(*span) for span in [(0, 50), (40, 60), (55, 80), (200, 210)]] == [0, 1, 0, 0]
     assert rows.count == 2
 

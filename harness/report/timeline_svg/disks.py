@@ -1,0 +1,142 @@
+"""What was on a broker's disk: a cell a record at each moment when files were copied, and the truncations it logged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.report.facts import LogLine, Moment, RunFacts, TopicPartition
+from harness.report.story import merged_truncations
+from harness.report.timeline_svg.drawing import CELL, RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
+
+MAX_CELLS: Final = 8
+
+
+def _lost_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment, node: str) -> set[int]:
+    """Offsets of records that were acknowledged, are lost in the end, and are on this disk at this moment."""
+    return {
+        int(row["replicas"][moment.name][node])
+        for finding in facts.found("lost-write")
+        if (finding.get("topic"), finding.get("partition")) == partition
+        for row in finding.get("evidence") or ()
+        if ((row.get("replicas") or {}).get(moment.name) or {}).get(node) is not None
+    }
+
+
+def _diverged_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment) -> set[int]:
+    return {
+        int(row["offset"])
+        for finding in facts.found("replica-divergence")
+        if (finding.get("topic"), finding.get("partition")) == partition
+        for row in finding.get("evidence") or ()
+        if row.get("moment") == moment.name and row.get("offset") is not None
+    }
+
+
+def _cells(
+    facts: RunFacts, partition: TopicPartition, moment: Moment, node: str, x: float, y: float, leo: int, hw: int | None
+) -> str:
+    lost, diverged = _lost_offsets(facts, partition, moment, node), _diverged_offsets(facts, partition, moment)
+    parts = []
+    for offset in range(leo):
+        left = x + offset * (CELL + 1)
+        committed = hw is not None and offset < hw
+        bad = offset in lost or offset in diverged
+        colour = "var(--lost)" if bad else "var(--cell)"
+        parts.append(
+            tag(
+                "rect",
+                x=left + 0.6,
+                y=y,
+                width=CELL - 1.2,
+                height=11,
+                rx=1.5,
+                fill=colour if committed else "var(--surface)",
+                stroke=colour,
+                stroke_width=1.3,
+            )
+        )
+        if offset in diverged:
+            parts.append(
+                tag(
+                    "path",
+                    d=f"M{left + 2.2:.1f} {y + 3.6:.1f}h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4",
+                    stroke="var(--surface)" if committed else colour,
+                    stroke_width=1,
+                    fill="none",
+                )
+            )
+    if hw is not None:
+        mark = x + hw * (CELL + 1) - 0.5
+        parts.append(vertical(mark, y - 2, y + 13, stroke="var(--ink)", stroke_width=1.6))
+    return "".join(parts)
+
+
+def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool:
+    """Whether a truncation is known to have removed records: the last copy before it goes further than it.
+
+    A log only grows between truncations, so a copy that goes further, not yet truncated, proves it.
+    """
+    before = [m for m in facts.moments if m.at_ns <= line.at_ns and where in (m.nodes.get(node) or {})]
+    if not before or line.offset is None:
+        return False
+    topic, _, partition = where.rpartition("-")
+    between = [
+        other
+        for other, _ in merged_truncations(facts, topic, int(partition), before[-1].at_ns)
+        if other.node == node and other.at_ns < line.at_ns and (other.offset or 0) <= line.offset
+    ]
+    return not between and int(before[-1].nodes[node][where].get("leo", 0)) > line.offset
+
+
+def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
+    """What was on disk at each moment, and truncations; returns the height used."""
+    rows, scale, where = Rows(), drawing.scale, f"{partition[0]}-{partition[1]}"
+    for line, quotes in merged_truncations(facts, partition[0], partition[1], 0):
+        at_s = facts.at(line.at_ns)
+        if line.node != node or not scale.holds(at_s):
+            continue
+        x, cut = scale.x(at_s), cut_something(facts, node, where, line)
+        if not cut and not any(send.done_ns and send.done_ns < line.at_ns for send in facts.sends):
+            continue  # becoming a follower with an empty log is logged as a truncation to 0
+        words = f"truncated to {line.offset}" if cut else f"truncate to {line.offset}"
+        width = text_width(words) + 16
+        leftward = x + width > RIGHT
+        begin = x - width if leftward else x - 4
+        row_y = y + 1 + rows.place(begin, begin + width + 4) * ROW
+        colour, class_ = ("var(--lost)", "lost-text") if cut else ("var(--muted)", "muted")
+        mark = tag(
+            "path",
+            d=f"M{x:.1f} {row_y:.1f}v14" + ("" if not cut else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
+            stroke=colour,
+            stroke_width=1.6,
+            fill="none",
+            stroke_linecap="round",
+        )
+        said = f"{at_s:.2f} s: {node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(quotes)
+        label = text(begin if leftward else x + 8, row_y + 11, words, class_=f"{class_} halo")
+        drawing.front.append(tag("g", title(said) + mark + label))
+    for moment in facts.moments:
+        at_s, ends = facts.at(moment.at_ns), (moment.nodes.get(node) or {}).get(where)
+        if not ends or "leo" not in ends or not scale.holds(at_s):
+            continue
+        leo, hw = int(ends["leo"]), ends.get("hw")
+        words = f"LEO {leo}" + (f" HW {hw}" if hw is not None else "")
+        drawn = leo if leo <= MAX_CELLS else 0
+        width = drawn * (CELL + 1) + 4 + text_width(words, 10)
+        x = scale.x(at_s)
+        begin = x + 3 if x + 3 + width <= RIGHT else x - 5 - width
+        row_y = y + 2 + rows.place(begin, begin + width) * ROW
+        says = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}" + (
+            f", its checkpointed high watermark is {hw}" if hw is not None else ""
+        )
+        lost = _lost_offsets(facts, partition, moment, node)
+        says += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
+        drawing.front.append(
+            tag(
+                "g",
+                title(says)
+                + _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None)
+                + text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo"),
+            )
+        )
+    return rows.count * ROW + (2 if rows.count else 0)

@@ -1,0 +1,161 @@
+"""What the picture is made of: a scale, rows for labels, SVG elements as text, and layers to put them in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final
+
+WIDTH: Final = 1200
+LEFT: Final = 118
+RIGHT: Final = 1184
+CELL: Final = 9
+ROW: Final = 17
+CHAR: Final = 0.615
+"""Width of a character as a share of its font size: generous, so that text never runs out of its box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Seconds to pixels, linear."""
+
+    begin_s: float
+    end_s: float
+
+    def x(self, at_s: float) -> float:
+        """Horizontal position, held inside the plot."""
+        share = (at_s - self.begin_s) / (self.end_s - self.begin_s)
+        return LEFT + (RIGHT - LEFT) * min(1.0, max(0.0, share))
+
+    def holds(self, at_s: float) -> bool:
+        return self.begin_s <= at_s <= self.end_s
+
+    def ticks(self) -> list[float]:
+        """Round times, 70 to 180 pixels apart.
+
+        >>> Scale(5.0, 20.0).ticks()[:3]
+        [5.0, 6.0, 7.0]
+        """
+        span = self.end_s - self.begin_s
+        raw = span / ((RIGHT - LEFT) / 70)
+        power = 10.0 ** math.floor(math.log10(raw))
+        step = next(f * power for f in (1, 2, 5, 10) if f * power >= raw)
+        first = math.ceil(self.begin_s / step - 1e-9)
+        last = math.floor(self.end_s / step + 1e-9)
+        return [round(i * step, 6) for i in range(first, last + 1)]
+
+
+class Rows:
+    """Puts labels into the first row in which they do not overlap another."""
+
+    def __init__(self) -> None:
+        self._ends: list[list[tuple[float, float]]] = []
+
+    def place(self, begin: float, end: float) -> int:
+        """The row for a label from `begin` to `end` (pixels)."""
+        for number, taken in enumerate(self._ends):
+            if all(end + 4 <= b or begin >= e + 4 for b, e in taken):
+                taken.append((begin, end))
+                return number
+        self._ends.append([(begin, end)])
+        return len(self._ends) - 1
+
+    @property
+    def count(self) -> int:
+        return len(self._ends)
+
+
+def text_width(text: str, size: float = 11) -> float:
+    """About how many pixels a text takes."""
+    return len(text) * size * CHAR
+
+
+def tag(name: str, content: str = "", **attributes: object) -> str:
+    """One SVG element; attribute names use _ for -, a trailing _ is dropped; numbers are rounded; text is not
+    escaped.
+
+    >>> tag("rect", x=1.25, fill="red")
+    '<rect x="1.2" fill="red"/>'
+    """
+    parts = [name]
+    for key, value in attributes.items():
+        if value is None:
+            continue
+        shown = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+        parts.append(f'{key.rstrip("_").replace("_", "-")}="{escape(shown, quote=True)}"')
+    opening = " ".join(parts)
+    return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"
+
+
+def text(x: float, y: float, content: str, *, class_: str = "", anchor: str | None = None) -> str:
+    """A text element, escaped."""
+    return tag("text", escape(content), x=x, y=y, class_=class_ or None, text_anchor=anchor)
+
+
+def vertical(x: float, top: float, bottom: float, **look: object) -> str:
+    """A line from top to bottom."""
+    return tag("line", "", x1=x, x2=x, y1=top, y2=bottom, **look)
+
+
+def title(content: str) -> str:
+    """What a mark says when pointed at."""
+    return f"<title>{escape(content)}</title>"
+
+
+@dataclass(slots=True)
+class Drawing:
+    """The elements of the picture by layer, so that what is behind is written first."""
+
+    scale: Scale
+    prefix: str
+    back: list[str] = field(default_factory=list)
+    middle: list[str] = field(default_factory=list)
+    front: list[str] = field(default_factory=list)
+
+    def fill(self, pattern: str) -> str:
+        return f"url(#{self.prefix}-{pattern})"
+
+
+def patterns(prefix: str) -> str:
+    """The fills that tell states apart without colour; their names begin with `prefix`."""
+
+    def pattern(name: str, size: int, content: str, rotate: int = 0) -> str:
+        turn = f"rotate({rotate})" if rotate else None
+        return tag(
+            "pattern",
+            content,
+            id=f"{prefix}-{name}",
+            width=size,
+            height=size,
+            patternUnits="userSpaceOnUse",
+            patternTransform=turn,
+        )
+
+    line = '<line x1="0" y1="0" x2="0" y2="{0}" stroke="var(--{1})" stroke-width="{2}"/>'
+    return tag(
+        "defs",
+        pattern("down", 6, line.format(6, "down", 2.2), 45)
+        + pattern("dead", 7, line.format(7, "surface", 3.4), 45)
+        + pattern(
+            "frozen",
+            8,
+            '<rect width="8" height="8" fill="var(--frozen)"/>'
+            '<path d="M4 1V7M1 4H7" stroke="var(--surface)" stroke-width="1.2"/>',
+        )
+        + pattern("cut", 8, '<path d="M0 6L2 2L4 6L6 2L8 6" fill="none" stroke="var(--cut)" stroke-width="1.6"/>')
+        + pattern("blind", 10, line.format(10, "muted", 1), 20),
+    )
+
+
+def lane(drawing: Drawing, y: float, height: float, name: str, detail: str = "") -> None:
+    """Draw a lane's ground and its name."""
+    drawing.back.append(tag("rect", x=8, y=y, width=RIGHT - 4, height=height, fill="var(--lane)", rx=5))
+    drawing.front.append(text(16, y + 17, name, class_="lane-name"))
+    if detail:
+        drawing.front.append(text(16, y + 31, detail, class_="muted tiny"))
+
+
+def fitting(room: float, *candidates: str, size: float = 11) -> str:
+    """The first text that fits."""
+    return next((c for c in candidates if text_width(c, size) + 8 <= room), "")
