@@ -1,4 +1,5 @@
-"""The command line: `kafka-chaos run | matrix | suite | check | report | replicas | list | setup | doctor | clean`.
+"""The command line: `kafka-chaos run | matrix | suite | check | report | explain | replicas | list | setup | doctor |
+clean`.
 
 Every command ends with one of the statuses of harness/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -257,6 +258,14 @@ def _report(options: argparse.Namespace) -> int:
     return worst([read_verdict(run_dir) for run_dir in judged]).exit_status
 
 
+def _explain(options: argparse.Namespace) -> int:
+    from harness.report import explain
+    from harness.rundir import RunDir
+
+    explain.run(RunDir(options.run_dir), record=options.record, anomaly=options.anomaly, as_json=options.json)
+    return 0
+
+
 def _list(options: argparse.Namespace) -> int:
     from harness.cluster import versions
     from harness.scenario import all_scenarios
@@ -402,6 +411,18 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
     report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
     report.add_argument("--table", type=Path, metavar="FILE", help="the table of what was reproduced, in Markdown")
+
+    explain = command("explain", _explain, "the life of a record, as every witness tells it, in the order of time")
+    explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    which = explain.add_mutually_exclusive_group()
+    which.add_argument(
+        "--record",
+        metavar="ID",
+        help="TOPIC-PARTITION:PRODUCER/SEQUENCE, such as t-0:1/3, or TOPIC-PARTITION@OFFSET, such as t-0@3, for all "
+        "that is known there; default: every record that a finding names",
+    )
+    which.add_argument("--anomaly", metavar="NAME", help="only the records that findings of this anomaly name")
+    explain.add_argument("--json", action="store_true", help="all stories, as JSON")
 
     replicas = command("replicas", side_by_side.run, "compare replicas' data directories, copied from any cluster")
     side_by_side.add_arguments(replicas)

@@ -7,15 +7,21 @@ searched. Colour is never the only carrier of a meaning. NO_COLOR is honoured.
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from harness.report import cells, story
+from harness.report import cells, steps, story
 from harness.report.facts import RunFacts, faults_of, load, load_all
+from harness.report.headline import headline
 from harness.rundir import RunDir
 
 COLOURS: Final = {"as-documented": "32", "unexpected": "31", "not-reproduced": "31", "unknown": "33", "error": "33"}
+WIDTH: Final = 100
+"""Columns of text that does not go to a terminal."""
 HEADINGS: Final = ("scenario", "version", "documented", "seen", "verdict", "runs", "time")
 
 
@@ -68,7 +74,7 @@ def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: 
         bad = cell.worst_run
         lines += [
             "",
-            f"{paint(cell.verdict, cell.verdict, colour)}: {cell.scenario} on {cell.label}: {story.headline(bad)}",
+            f"{paint(cell.verdict, cell.verdict, colour)}: {cell.scenario} on {cell.label}: {headline(bad)}",
         ]
         lines += [f"  - {reason}" for reason in bad.verdict.reasons[:6]]
         lines += [f"  {bad.run_dir.report}", f"  again: {bad.run.get('command')}"]
@@ -76,29 +82,89 @@ def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: 
     return "\n".join(lines)
 
 
+def in_colour() -> bool:
+    """Whether standard output is a terminal with colours, and nobody said NO_COLOR."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+
+
+def columns() -> int:
+    """How wide text on standard output may be: the terminal, from 80 to 120 columns; 100 in a file."""
+    return min(120, max(80, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
 def table(runs: Iterable[RunDir], *, plain: bool | None = None, colour: bool | None = None) -> str:
     """The table of many runs; by default plain where standard output is no terminal, coloured where it is."""
-    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     facts, unreadable = load_all(runs)
+    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     return render(
         facts,
         plain=not terminal or "CI" in os.environ if plain is None else plain,
-        colour=terminal and "NO_COLOR" not in os.environ if colour is None else colour,
+        colour=in_colour() if colour is None else colour,
         unreadable=unreadable,
     )
 
 
-def told(facts: RunFacts) -> str:
+WITNESS: Final = 10
+"""Columns for the name of a witness."""
+PAINT: Final = {
+    "ack": "32",
+    "read": "32",
+    "fault": "31",
+    "failed": "31",
+    "truncate": "31",
+    "passed": "31",
+    "replaced": "33",
+    "election": "35",
+    "controller": "35",
+    "gone": "35",
+    "disk": "36",
+}
+"""Colours of steps, by their kind; the others have none."""
+
+
+STAMP: Final = re.compile(r"\[\d{4}-[^]]*\] ")
+WHOLE: Final = re.compile(r"\[\d+(?:, \d+)*\]|LEO \d+, HW \d+|\d s\b|\(epoch \d+\)")
+"""What is not torn apart at the end of a line: brokers, ends of logs, times."""
+
+
+def _coloured(text: str, code: str | None, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour and code else text
+
+
+def story_lines(facts: RunFacts, one: story.Story, *, width: int, colour: bool = False) -> Iterator[str]:
+    """A story for people: its title, what was found, and a step a line, wrapped at `width` columns."""
+    yield from (_coloured(line, "1", colour) for line in textwrap.wrap(one.title, width))
+    about = [one.about, *(f"{anomaly}: {sentence}" for anomaly, sentence in one.findings), one.setting.rstrip(".")]
+    for line in filter(None, about):
+        first, *rest = wrapped(line, width - 4)
+        yield from (f"  {first}", *(f"    {part}" for part in rest))
+    indent = " " * (13 + WITNESS + 2)
+    for step in one.steps:
+        at = " " * 11 if step.at_ns is None else f"{facts.at(step.at_ns):9.3f} s"
+        first, *rest = wrapped(step.text, width - len(indent))
+        yield f"{at}  {step.witness:<{WITNESS}}  {_coloured(first, PAINT.get(step.kind), colour)}"
+        yield from (f"{indent}{_coloured(line, PAINT.get(step.kind), colour)}" for line in rest)
+        for quote in step.quotes:
+            # Its time stands in front of the step already; what the step says in full needs no more than a hint.
+            lines = wrapped(STAMP.sub("", quote), width - len(indent) - 4)
+            if step.kind == "log" and len(lines) > 1:
+                lines = [f"{lines[0]} …"]
+            yield from (_coloured(f"{indent}│ {line}", "2", colour) for line in lines)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most `width` columns."""
+    whole = WHOLE.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(whole, width, break_on_hyphens=False)] or [""]
+
+
+def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
     """The headline of a run and the stories of its records, as plain text."""
-    lines = [f"{facts.name}: {facts.verdict.verdict}", story.headline(facts)]
+    lines = [f"{facts.name}: {facts.verdict.verdict}", *wrapped(headline(facts), width)]
     lines += [f"  - {reason}" for reason in facts.verdict.reasons]
     stories, more = story.stories(facts)
     for one in stories:
-        lines += ["", one.title]
-        for step in one.steps:
-            at = " " * 11 if step.at_ns is None else f"{facts.at(step.at_ns):9.3f} s"
-            lines.append(f"{at}  {step.text}")
-            lines += [f"{'':13}│ {quote}" for quote in step.quotes]
+        lines += ["", *story_lines(facts, one, width=width, colour=colour)]
     if more:
         lines += ["", f"{more} more stories are not told; their evidence is in findings/findings.json"]
     return "\n".join(lines)
@@ -107,7 +173,7 @@ def told(facts: RunFacts) -> str:
 def run_summary(run_dir: RunDir) -> str:
     """What came of one run: verdict, story, where the report is, and how to run it again."""
     facts = load(run_dir)
-    lines = [told(facts), "", f"report: {run_dir.report}"]
+    lines = [told(facts, width=columns(), colour=in_colour()), "", f"report: {run_dir.report}"]
     return "\n".join([*lines, f"again:  {facts.run['command']}"] if facts.run.get("command") else lines)
 
 
@@ -121,7 +187,7 @@ def progress_line(event: Mapping[str, Any]) -> str | None:
             role = (event.get("target") or {}).get("role")
             about = f" ({role})" if role and event.get("fault") != "start" else ""
             mark = "✓" if event.get("phase") == "verified" else "✗"
-            return f"{mark} {event.get('description')}{about}: {story.proof_text(fault[0]) if fault else 'no proof'}"
+            return f"{mark} {event.get('description')}{about}: {steps.proof_text(fault[0]) if fault else 'no proof'}"
         case "fault", "healed":
             return f"✓ healed: {event.get('description')}"
         case "precondition", _:
@@ -129,7 +195,7 @@ def progress_line(event: Mapping[str, Any]) -> str | None:
         case "partition", _:
             leader = event.get("leader")
             who = "no leader" if leader in (None, -1) else f"leader broker-{leader}"
-            isr = story.ids(event.get("isr") or ())
+            isr = steps.ids(event.get("isr") or ())
             return (
                 f"  {event.get('topic')}-{event.get('partition')}: {who}, epoch {event.get('leader_epoch')}, ISR {isr}"
             )

@@ -127,6 +127,7 @@ class LogLine:
     topic: str | None
     partition: int | None
     offset: int | None
+    leader_epoch: int | None = None
     line: str
 
 
@@ -204,6 +205,10 @@ class RunFacts:
         """What the cluster stated about a partition at a time."""
         states = self.partitions.get((topic, partition), ())
         return next((s for s in reversed(states) if s.begin_ns <= at_ns), None)
+
+    def controller_at(self, at_ns: int) -> Interval | None:
+        """Who was the controller at a time, as far as the cluster said."""
+        return next((i for i in reversed(self.controllers) if i.begin_ns <= at_ns), None)
 
     def process_at(self, node: str, at_ns: int) -> str:
         """Whether a node was up, down or frozen at a time (down if nothing is known of it)."""
@@ -460,6 +465,7 @@ def log_lines(events: Iterable[Event]) -> tuple[LogLine, ...]:
             topic=event.get("topic"),
             partition=event.get("partition"),
             offset=event.get("offset"),
+            leader_epoch=event.get("leader_epoch"),
             line=str(event.get("line") or ""),
         )
         for event in events

@@ -21,8 +21,9 @@ from typing import Final
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_context, select_autoescape
 from markupsafe import Markup
 
-from harness.report import cells, story, timeline_svg
+from harness.report import cells, headline, steps, story, timeline_svg
 from harness.report.facts import RunFacts, acks_text, load, load_all
+from harness.report.witnesses import Witnesses
 from harness.rundir import RunDir, write_atomically
 from harness.verdict import SEVERITY
 
@@ -43,7 +44,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
-        "proof": story.proof_text,
+        "proof": steps.proof_text,
+        "state": pass_context(lambda context, step, told: _state(context["facts"], step, told)),
         "pairs": lambda value: (
             ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, Mapping) else value
         ),
@@ -51,6 +53,11 @@ def _environment() -> Environment:
         "evidence": pass_context(lambda context, value, name: evidence_text(value, name, clock(context["facts"]))),
     }
     return environment
+
+
+def _state(facts: RunFacts, step: steps.StoryStep, told: story.Story) -> str:
+    """What the cluster stated of the story's partition at the time of a step."""
+    return "" if step.at_ns is None else steps.state_text(facts, (told.topic, told.partition), step.at_ns)
 
 
 def _plain(value: object) -> str:
@@ -146,11 +153,12 @@ def decisive_window(facts: RunFacts, stories: Sequence[story.Story]) -> tuple[fl
 
 
 def render_run(facts: RunFacts) -> str:
-    """The report of one run; pure but for the list of files in its directory."""
-    told, more = story.stories(facts)
+    """The report of one run, from its facts and, for the stories, from the files of its directory."""
+    witnesses = Witnesses(facts)
+    told, more = story.stories(facts, witnesses=witnesses)
     window = decisive_window(facts, told)
     if not told and facts.faults:
-        told = [story.course(facts, *where) for where in timeline_svg.chosen_partitions(facts)]
+        told = [story.course(facts, where) for where in timeline_svg.chosen_partitions(facts)]
     drawable = bool(facts.processes or facts.partitions)
     phases = [
         (str(name), float(seconds))
@@ -163,11 +171,12 @@ def render_run(facts: RunFacts) -> str:
         .render(
             style=_style(),
             facts=facts,
-            headline=story.headline(facts),
+            headline=headline.headline(facts),
             figure=timeline_svg.render(facts) if drawable else "",
             closeup=timeline_svg.render(facts, window_s=window, prefix="kc2") if drawable and window else "",
             stories=told,
             more_stories=more,
+            not_heard=witnesses.missing,
             phases=phases,
             longest_phase=max((seconds for _, seconds in phases), default=0.0) or 1.0,
             about=_about(facts),
@@ -239,7 +248,7 @@ def render_suite(
                 "good": cell.good,
                 "count": len(cell.runs),
                 "time": "" if cell.seconds is None else f"{cell.seconds:.1f} s",
-                "headline": story.headline(cell.worst_run),
+                "headline": headline.headline(cell.worst_run),
                 "runs": [
                     {"good": r.verdict.good, "link": link(r), "label": f"seed {r.run.get('seed')}"} for r in cell.runs
                 ],

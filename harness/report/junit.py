@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from harness.report import cells, story
+from harness.report import cells, console, story
 from harness.report.facts import RunFacts, load, load_all
+from harness.report.headline import headline
 from harness.rundir import RunDir, write_atomically
 from harness.verdict import ERROR, UNKNOWN
 
@@ -48,7 +49,7 @@ def _case(facts: RunFacts) -> ET.Element:
         ("command", run.get("command") or ""),
     ):
         ET.SubElement(properties, "property", name=name, value=_safe(value))
-    message, details = story.headline(facts), "\n".join(verdict.reasons)
+    message, details = headline(facts), "\n".join(verdict.reasons)
     if verdict.verdict == UNKNOWN:
         ET.SubElement(case, "skipped", message=_safe(f"unknown: {message}"))
     elif verdict.verdict == ERROR:
@@ -64,11 +65,8 @@ def _told(facts: RunFacts, message: str) -> Iterable[str]:
     yield from facts.verdict.reasons
     told, more = story.stories(facts)
     for one in told:
-        yield f"\n{one.title}"
-        for step in one.steps:
-            at = "" if step.at_ns is None else f"{facts.at(step.at_ns):9.3f} s  "
-            yield f"{at}{step.text}"
-            yield from (f"             {quote}" for quote in step.quotes)
+        yield ""
+        yield from console.story_lines(facts, one, width=console.WIDTH)
     if more:
         yield f"\n{more} more are not told here"
     yield f"\nTo run it again: {facts.run.get('command')}"

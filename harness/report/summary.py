@@ -12,6 +12,7 @@ from typing import Final
 
 from harness.report import cells, story
 from harness.report.facts import RunFacts, load_all
+from harness.report.headline import headline
 from harness.report.html import suite_headline
 from harness.rundir import RunDir
 
@@ -30,7 +31,7 @@ def escape(text: str) -> str:
 
 
 def _details(facts: RunFacts) -> str:
-    about = f"{escape(facts.name)}, seed {facts.run.get('seed')}: {escape(story.headline(facts))}"
+    about = f"{escape(facts.name)}, seed {facts.run.get('seed')}: {escape(headline(facts))}"
     lines = [f"<details><summary>{about}</summary>", ""]
     lines += [f"- {escape(reason)}" for reason in facts.verdict.reasons]
     told, _ = story.stories(facts)

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.report import cells, story
+from harness.report import cells
 from harness.report.facts import RunFacts, load_all
+from harness.report.headline import headline
 from harness.report.summary import escape
 from harness.rundir import RunDir, write_atomically
 
@@ -69,7 +70,7 @@ def render(facts: Sequence[RunFacts]) -> str:
     if bad:
         lines += ["", "## Runs that did not end as documented", ""]
         lines += [
-            f"- {run.name}, seed {run.run.get('seed')}: **{run.verdict.verdict}**. {escape(story.headline(run))}"
+            f"- {run.name}, seed {run.run.get('seed')}: **{run.verdict.verdict}**. {escape(headline(run))}"
             for run in bad
         ]
     if hosts:

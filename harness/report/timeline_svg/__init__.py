@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.report.facts import RunFacts
-from harness.report.story import headline
+from harness.report.headline import headline
 from harness.report.timeline_svg.across import axis, blind, controller_lane, elections, moments
 from harness.report.timeline_svg.brokers import broker_lane
 from harness.report.timeline_svg.clients import client_lane

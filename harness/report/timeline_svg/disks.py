@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.report.facts import LogLine, Moment, RunFacts, TopicPartition
-from harness.report.story import merged_truncations
+from harness.report.steps import truncations
 from harness.report.timeline_svg.drawing import CELL, RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
 MAX_CELLS: Final = 8
@@ -80,19 +80,18 @@ def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool
     if not before or line.offset is None:
         return False
     topic, _, partition = where.rpartition("-")
-    between = [
-        other
-        for other, _ in merged_truncations(facts, topic, int(partition), before[-1].at_ns)
-        if other.node == node and other.at_ns < line.at_ns and (other.offset or 0) <= line.offset
-    ]
+    between = any(
+        act.line.node == node and act.line.at_ns < line.at_ns and (act.line.offset or 0) <= line.offset
+        for act in truncations(facts, (topic, int(partition)), before[-1].at_ns)
+    )
     return not between and int(before[-1].nodes[node][where].get("leo", 0)) > line.offset
 
 
 def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
     """What was on disk at each moment, and truncations; returns the height used."""
     rows, scale, where = Rows(), drawing.scale, f"{partition[0]}-{partition[1]}"
-    for line, quotes in merged_truncations(facts, partition[0], partition[1], 0):
-        at_s = facts.at(line.at_ns)
+    for act in truncations(facts, partition, 0):
+        line, at_s = act.line, facts.at(act.line.at_ns)
         if line.node != node or not scale.holds(at_s):
             continue
         x, cut = scale.x(at_s), cut_something(facts, node, where, line)
@@ -112,7 +111,9 @@ def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPar
             fill="none",
             stroke_linecap="round",
         )
-        said = f"{at_s:.2f} s: {node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(quotes)
+        said = f"{at_s:.2f} s: {node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(
+            act.quotes
+        )
         label = text(begin if leftward else x + 8, row_y + 11, words, class_=f"{class_} halo")
         drawing.front.append(tag("g", title(said) + mark + label))
     for moment in facts.moments:

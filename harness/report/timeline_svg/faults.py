@@ -6,7 +6,7 @@ from html import escape
 from typing import Final
 
 from harness.report.facts import FaultFact, RunFacts
-from harness.report.story import proof_text
+from harness.report.steps import proof_text
 from harness.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
 FAULT_VERB: Final = {"kill": "kill -9", "stop": "stop", "start": "start", "freeze": "freeze", "cut": "cut"}

@@ -1,15 +1,22 @@
 """Run directories made by hand, with events in the shape and at the distances of real runs.
 
-Only for tests of what reads run directories; nothing here was run.
+Only for tests of what reads run directories; nothing here was run. The makers write no histories and no copies of
+replicas (as if a run's large files had been left behind); `write_history` and `write_replica` add them, and
+`with_files` adds all of a double failover's.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.history import record, schema
+from harness.history.seal import seal_process
+from harness.history.writer import HistoryWriter
 from harness.rundir import RunDir, write_json
+from tests.unit.formats import encode
 
 START_NS = 5_000_000_000_000
 WALL_NS = 1_760_000_000_000_000_000
@@ -210,7 +217,7 @@ class Synthetic:
         self.run["ended_wall_ns"] = WALL_NS + int(ended_s * 1e9)
         lines = sorted(self.events, key=lambda event: event["monotonic_ns"])
         self.dir.timeline.write_text("".join(json.dumps(event) + "\n" for event in lines))
-        for node in ("broker-1", "broker-2", "broker-3"):
+        for node in ("broker-1", "broker-2", "broker-3", "broker-4"):
             self.dir.logs.mkdir(exist_ok=True)
             self.dir.log(node).write_text(f"{node}\n")
         write_json(self.dir.run_json, self.run)
@@ -477,3 +484,82 @@ def failed(root: Path, *, seed: int = 1) -> RunDir:
     directory = run.write(ended_s=3.0)
     directory.findings.unlink()
     return directory
+
+
+def write_history(run_dir: RunDir, process: str, *rows: Mapping[str, Any], sealed: bool = True) -> None:
+    """What a process recorded; without `sealed` its stream only."""
+    with HistoryWriter(run_dir.stream(process), process) as writer:
+        for row in rows:
+            writer.append(**{"topic": "t", "partition": 0, **row})
+    if sealed:
+        assert seal_process(run_dir, process)
+
+
+def sent(
+    at_s: float, sequence: int, offset: int | None, *, outcome: str = schema.OK, producer: int = 1, **more: Any
+) -> dict[str, Any]:
+    """A row of a send, answered 15 ms later."""
+    at_ns = START_NS + int(at_s * 1e9)
+    row = {"kind": schema.SEND, "outcome": outcome, "producer": producer, "sequence": sequence, "offset": offset}
+    return row | {"acks": -1, "invoked_ns": at_ns, "completed_ns": at_ns + 15_000_000} | more
+
+
+def polled(at_s: float, sequence: int, offset: int, *, producer: int = 1) -> dict[str, Any]:
+    """A row of a poll that returned a record."""
+    at_ns = START_NS + int(at_s * 1e9)
+    row = {"kind": schema.POLL, "outcome": schema.OK, "producer": producer, "sequence": sequence, "offset": offset}
+    return row | {"invoked_ns": at_ns, "completed_ns": at_ns, "valid": True}
+
+
+def final_read(at_s: float, end: int) -> dict[str, Any]:
+    """The row that says a final read came to the end offset."""
+    return {
+        "kind": schema.FINAL_READ,
+        "outcome": schema.OK,
+        "offset": end,
+        "completed_ns": START_NS + int(at_s * 1e9),
+    }
+
+
+def write_replica(
+    run_dir: RunDir,
+    moment: str,
+    node: str,
+    contents: Mapping[int, tuple[int, int] | bytes],
+    *,
+    hw: int | None = None,
+    magic: int = 1,
+    epoch: int = 0,
+) -> Path:
+    """A copy of t-0 on a node: at each offset a record of ours (producer, sequence), or any bytes as its value."""
+    folder = run_dir.moment(moment) / node
+    (folder / "t-0").mkdir(parents=True)
+    run = record.run_hash(run_dir.path.name)
+    data = b""
+    for offset, content in contents.items():
+        value = content if isinstance(content, bytes) else record.encode(run, *content)
+        one = encode.R(value=value)
+        data += encode.batch(offset, [one], epoch=epoch) if magic == 2 else encode.message(offset, one, magic=magic)
+    segment = folder / "t-0" / f"{min(contents, default=0):020}.log"
+    segment.write_bytes(data)
+    if hw is not None:
+        (folder / "replication-offset-checkpoint").write_text(f"0\n1\nt 0 {hw}\n")
+    return segment
+
+
+def with_files(run_dir: RunDir) -> RunDir:
+    """The histories and copies of `double_failover_lost`: m3 is at offset 3 of every disk, and then m4 is."""
+    write_history(
+        run_dir,
+        "producer-1",
+        *(sent(6.5 + number * 0.03, number, number) for number in range(3)),
+        sent(9.12, 3, 3),
+        sent(15.1, 4, 3),
+    )
+    reads = [polled(18.5, sequence, offset) for offset, sequence in enumerate((0, 1, 2, 4))]
+    write_history(run_dir, "final-read-1", *reads, final_read(18.9, 4))
+    for number in (1, 2, 3):
+        node, before = f"broker-{number}", {offset: (1, offset) for offset in range(4)}
+        write_replica(run_dir, "00-armed", node, before, hw=4 if number == 1 else 3)
+        write_replica(run_dir, "01-final", node, before | {3: (1, 4)}, hw=4)
+    return run_dir
