@@ -123,7 +123,7 @@ PAINT: Final = {
 
 
 STAMP: Final = re.compile(r"\[\d{4}-[^]]*\] ")
-WHOLE: Final = re.compile(r"\[\d+(?:, \d+)*\]|LEO \d+, HW \d+|\d s\b|\(epoch \d+\)")
+WHOLE: Final = re.compile(r"(?:ISR )?\[\d+(?:, \d+)*\]|LEO \d+, HW \d+|\d s\b|\(epoch \d+\)")
 """What is not torn apart at the end of a line: brokers, ends of logs, times."""
 
 

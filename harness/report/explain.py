@@ -65,7 +65,9 @@ def _examples(facts: RunFacts) -> str:
 
 def _offsets_near(witnesses: Witnesses, where: TopicPartition) -> str:
     ends = witnesses.known_offsets(where)
-    return "nobody knows of any there" if ends is None else f"offsets known are {named(where)}@{ends[0]} to @{ends[1]}"
+    if ends is None:
+        return f"nothing is known of any offset of {named(where)}"
+    return f"offsets known are {named(where)}@{ends[0]} to @{ends[1]}"
 
 
 def _records_near(facts: RunFacts, witnesses: Witnesses, one: RecordId) -> str:
@@ -80,7 +82,7 @@ def _records_near(facts: RunFacts, witnesses: Witnesses, one: RecordId) -> str:
         f"{RecordId(*one.where, producer, low)} to {high}" if low < high else f"{RecordId(*one.where, producer, low)}"
         for producer, (low, high) in sorted(known.items())[:4]
     ]
-    return f"there {'are' if ranges != [] else 'is nothing on record in'} {', '.join(ranges) or named(one.where)}"
+    return f"there are {', '.join(ranges)}" if ranges else f"no record of {named(one.where)} is known"
 
 
 def anomaly_named(facts: RunFacts, name: str) -> str:

@@ -324,9 +324,9 @@ class Life:
                 at_ns=look.at_ns,
                 kind="disk",
                 actor="replicas",
-                text=f"{'; '.join(said)}{nowhere}.",
+                text=f"At “{look.label}” {'; '.join(said)}{nowhere}.",
                 witness="disks",
-                source=f"copies of the replicas' files, moment “{look.label}”",
+                source="copies of the replicas' files",
             )
 
     def _content(self, holding: Holding) -> tuple[str, str]:
@@ -372,7 +372,7 @@ class Life:
                 yield "nothing"
                 continue
             records = [content.record for content in run if content is not None and content.record is not None]
-            epoch = f" of epoch {first.leader_epoch}" if first.leader_epoch >= 0 else ""
+            epoch = f" (epoch {first.leader_epoch})" if first.leader_epoch >= 0 else ""
             yield (record_name(self.facts, records) if records else first.what) + epoch
 
     def _effect(self, line: LogLine) -> tuple[str, str] | None:
@@ -452,6 +452,8 @@ class Life:
             parts.append(f"{be} on the disk of {'every replica' if every else join(holders)} in the end")
         if not parts:
             looked = self._nowhere(final) if final is not None else bool(self.passages)
+            if looked and any(map(self.holders, self.looks)):
+                return f"{were} on disk for a time, {be} gone in the end, and {were} read by nobody"
             return f"{were} seen by nobody" if looked else f"{be} not heard of again"
         return " and ".join(parts) if self.readers else f"{were} read by nobody and {parts[0]}"
 

@@ -130,14 +130,19 @@ def _lasts(facts: RunFacts, fault: FaultFact, at_ns: int) -> bool:
     return fault.kind != "start" and any(begin == fault.inject_ns and end > at_ns for begin, end, _ in facts.windows)
 
 
+def _role(fault: FaultFact) -> str:
+    """As what its target was chosen, where that says more than the target."""
+    # Whoever is started again was chosen for a role it no longer has.
+    parts = [part for part in fault.role.split("; ") if part and "replica of" not in part]
+    return f" ({'; '.join(parts)})" if parts and fault.kind != "start" else ""
+
+
 def fault_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
     """The faults that concern a partition from a time on, or still last at that time, and when they were healed."""
     for fault in facts.faults:
         if not _concerns(facts, where, fault) or (fault.inject_ns < since_ns and not _lasts(facts, fault, since_ns)):
             continue
-        # Whoever is started again was chosen for a role it no longer has.
-        told = fault.role and fault.kind != "start" and not fault.role.startswith("replica of")
-        role = f" ({fault.role})" if told else ""
+        role = _role(fault)
         yield StoryStep(
             at_ns=fault.inject_ns,
             kind="fault" if fault.kind != "start" else "start",
@@ -316,7 +321,7 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
         if line.event == "truncate" and cuts:
             cuts[-1].quotes.append(line.line)
         elif line.event == "truncate":
-            reasons = [a for a in near if a.line.event in REASONS and a.line.offset == line.offset]
+            reasons = [a for a in near if _is_reason(a.line) and a.line.offset == line.offset]
             found = [a for a in found if a not in reasons]
             quotes = [quote for reason in reasons for quote in reason.quotes]
             found.append(Act(line, reason=reasons[0].line if reasons else None, quotes=[*quotes, line.line]))
@@ -325,6 +330,11 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
         else:
             found.append(Act(line, quotes=[line.line]))
     return found
+
+
+def _is_reason(line: LogLine) -> bool:
+    """Whether a line says why a log is to be truncated; one that tells of a high watermark may tell of no more."""
+    return line.event in REASONS and (line.event != "high-watermark" or "runcat" in line.line)
 
 
 def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:

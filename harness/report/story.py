@@ -153,6 +153,8 @@ def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId
                 if len(records) == 1
                 else f"{len(records)} records acknowledged, and no poll returned them{among}"
             )
+        case "unreplicated-acknowledgement":
+            return f"acknowledged with acks=all, and not on every replica that stayed in sync{among}"
         case "inconsistent-offsets":
             return f"one place in the log was given to several records: {join(names)}{life.hero.at}"
         case "replica-divergence":

@@ -49,8 +49,9 @@ def test_the_life_of_a_lost_record_from_its_files(tmp_path: Path) -> None:
     one = life(synthetic.with_files(synthetic.double_failover_lost(tmp_path)))
     assert one.title() == "m3, acknowledged with acks=all at offset 3 of t-0, is gone"
     assert texts(one, "disk") == [
-        "broker-1 holds m3 at offset 3 (LEO 4, HW 4); broker-2 and broker-3 hold m3 at offset 3 (LEO 4, HW 3).",
-        "broker-1, broker-2 and broker-3 hold m4 at offset 3 (LEO 4, HW 4): m3 is on no replica's disk.",
+        "At “armed” broker-1 holds m3 at offset 3 (LEO 4, HW 4); "
+        "broker-2 and broker-3 hold m3 at offset 3 (LEO 4, HW 3).",
+        "At “final” broker-1, broker-2 and broker-3 hold m4 at offset 3 (LEO 4, HW 4): m3 is on no replica's disk.",
     ]
     assert texts(one, "passed") == [
         "final-read-1 reads m4 at offset 3 and goes on, up to the end offset, 4: no poll of it returns m3."
@@ -73,7 +74,8 @@ def test_a_healthy_record_has_a_life(tmp_path: Path) -> None:
 def test_without_any_file_the_findings_speak(tmp_path: Path) -> None:
     one = life(synthetic.double_failover_lost(tmp_path))
     assert texts(one, "disk")[-1] == (
-        "broker-1, broker-2 and broker-3 hold something else at offset 3 (LEO 4, HW 4): m3 is on no replica's disk."
+        "At “final” broker-1, broker-2 and broker-3 hold something else at offset 3 (LEO 4, HW 4): "
+        "m3 is on no replica's disk."
     )
     assert texts(one, "passed") == ["final-read-1 reads beyond offset 3, up to 4: no poll of it returns m3."]
     assert "the copies of the replicas' files at “armed” are not there (replicas/00-armed)" in one.witnesses.missing
@@ -113,7 +115,7 @@ def test_a_send_without_an_offset_is_looked_for_on_the_disks(tmp_path: Path) -> 
     synthetic.write_replica(run_dir, "00-final", "broker-1", {7: (1, 2), 8: (1, 3)}, hw=9, magic=2, epoch=4)
     one = life(run_dir)
     assert one.hero.offsets == (8,)
-    assert texts(one, "disk") == ["broker-1 holds m3 of epoch 4 at offset 8 (LEO 9, HW 9)."]
+    assert texts(one, "disk") == ["At “final” broker-1 holds m3 (epoch 4) at offset 8 (LEO 9, HW 9)."]
     assert one.title().endswith("was read by nobody and is on the disk of every replica in the end")
 
 
@@ -179,7 +181,7 @@ def test_every_way_not_to_have_a_record(tmp_path: Path) -> None:
     for node, contents in disks.items():
         synthetic.write_replica(run_dir, "00-final", node, contents, hw=4)
     assert texts(life(run_dir), "disk") == [
-        "broker-1 holds nothing at offset 5 (LEO 7, HW 4); broker-2 ends before offset 5 (LEO 5, HW 4); "
+        "At “final” broker-1 holds nothing at offset 5 (LEO 7, HW 4); broker-2 ends before offset 5 (LEO 5, HW 4); "
         "broker-3 begins only at offset 6 (LEO 7, HW 4); broker-4 holds a record that is not ours at offset 5 "
         "(LEO 6, HW 4): m3 is on no replica's disk."
     ]
@@ -195,8 +197,22 @@ def test_what_is_damaged_may_be_the_record(tmp_path: Path) -> None:
     data[-1] ^= 1
     segment.write_bytes(data)
     one = life(run_dir)
-    assert texts(one, "disk") == ["broker-1 holds a damaged record at offset 0 (LEO 1, HW 1)."]
+    assert texts(one, "disk") == ["At “final” broker-1 holds a damaged record at offset 0 (LEO 1, HW 1)."]
     assert "seen by nobody" not in one.title()
+
+
+def test_a_record_that_was_on_a_disk_for_a_time(tmp_path: Path) -> None:
+    run = bare(tmp_path)
+    run.moment(3.0, "00-armed", broker_1=(6, 5))
+    run.truncate(4.0, "broker-1", 5)
+    run.moment(5.0, "01-final", broker_1=(5, 5))
+    run_dir = written(run)
+    synthetic.write_history(run_dir, "p", synthetic.sent(2.0, 3, None, outcome=schema.INFO))
+    synthetic.write_replica(run_dir, "00-armed", "broker-1", {4: (1, 2), 5: (1, 3)}, hw=5)
+    synthetic.write_replica(run_dir, "01-final", "broker-1", {4: (1, 2)}, hw=5)
+    one = life(run_dir)
+    assert one.title().endswith("was on disk for a time, is gone in the end, and was read by nobody")
+    assert texts(one, "truncate") == ["broker-1 truncates t-0 to offset 5: m3 is gone from its disk."]
 
 
 def test_copies_taken_before_it_was_sent_are_none_of_its_life(tmp_path: Path) -> None:
@@ -281,7 +297,7 @@ def test_a_copy_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
         path.unlink()
     (folder / "t-0").rmdir()
     one = life(run_dir)
-    assert texts(one, "disk")[-1].startswith("broker-1 and broker-3 hold m4 at offset 3")
+    assert texts(one, "disk")[-1].startswith("At “final” broker-1 and broker-3 hold m4 at offset 3")
     assert one.witnesses.missing == ("the copy of broker-2 at “final” has no t-0, though it had when it was taken",)
 
 

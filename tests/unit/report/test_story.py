@@ -102,7 +102,9 @@ def test_the_story_of_a_lost_record_that_is_left_on_a_disk_tells_of_the_divergen
         ("replica-divergence", "broker-1 and broker-2 are in sync and hold different records at offset 2"),
     )
     texts = [step.text for step in one.steps]
-    assert texts[-1] == ("broker-1 holds m3 at offset 2 (LEO 4, HW 4); broker-2 holds m2 at offset 2 (LEO 4, HW 4).")
+    assert texts[-1] == (
+        "At “final” broker-1 holds m3 at offset 2 (LEO 4, HW 4); broker-2 holds m2 at offset 2 (LEO 4, HW 4)."
+    )
     assert "broker-2 truncates t-0 to offset 3 and so keeps m2 at offset 2." in texts
     assert any("an unclean election, it was not in the ISR [2]" in text for text in texts)
     assert any("t-0 has no leader" in text for text in texts)
