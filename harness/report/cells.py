@@ -59,6 +59,13 @@ class Cell:
         return self.version + (f" with {settings}" if settings else "")
 
     @property
+    def row(self) -> tuple[str, ...]:
+        """The columns of every table: scenario, version, documented, seen, verdict, good runs of all, median time."""
+        time = "" if self.seconds is None else f"{self.seconds:.1f} s"
+        good = f"{self.good} of {len(self.runs)}"
+        return (self.scenario, self.label, self.documented, self.seen, self.verdict, good, time)
+
+    @property
     def seconds(self) -> float | None:
         """The median time to the verdict, or None if no run has one."""
         times = [run.verdict.seconds for run in self.runs if run.verdict.seconds]

@@ -30,23 +30,10 @@ def paint(text: str, verdict: str, colour: bool) -> str:
     return f"\x1b[{COLOURS.get(verdict, '0')}m{text}\x1b[0m" if colour else text
 
 
-def _row(cell: cells.Cell) -> tuple[str, ...]:
-    time = "" if cell.seconds is None else f"{cell.seconds:.1f} s"
-    return (
-        cell.scenario,
-        cell.label,
-        cell.documented,
-        cell.seen,
-        cell.verdict,
-        f"{cell.good} of {len(cell.runs)}",
-        time,
-    )
-
-
 def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: Sequence[str] = ()) -> str:
     """The table of these runs, then for each cell that did not end well what happened and where to look; pure."""
     grouped = cells.group(facts)
-    rows = [_row(cell) for cell in grouped]
+    rows = [cell.row for cell in grouped]
     lines: list[str] = []
     if plain:
         for cell, row in zip(grouped, rows, strict=True):

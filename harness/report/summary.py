@@ -56,18 +56,7 @@ def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_
         "\n| | scenario | version | documented | seen | verdict | runs | time |\n|---|---|---|---|---|---|---|---|\n"
     )
     for cell in grouped:
-        time = "" if cell.seconds is None else f"{cell.seconds:.1f} s"
-        columns = (
-            MARKS[cell.verdict],
-            cell.scenario,
-            cell.label,
-            cell.documented,
-            cell.seen,
-            cell.verdict,
-            f"{cell.good} of {len(cell.runs)}",
-            time,
-        )
-        parts.append(f"| {' | '.join(escape(column) for column in columns)} |\n")
+        parts.append(f"| {' | '.join(escape(column) for column in (MARKS[cell.verdict], *cell.row))} |\n")
     parts.append("\n")
     bad = [run for cell in grouped for run in cell.runs if not run.verdict.good]
     shown = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.report.facts import LogLine, Moment, RunFacts, TopicPartition
-from harness.report.steps import truncations
+from harness.report.steps import Act, named, truncations
 from harness.report.timeline_svg.drawing import CELL, RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
 MAX_CELLS: Final = 8
@@ -89,55 +89,62 @@ def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool
 
 def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
     """What was on disk at each moment, and truncations; returns the height used."""
-    rows, scale, where = Rows(), drawing.scale, f"{partition[0]}-{partition[1]}"
+    rows, where = Rows(), named(partition)
     for act in truncations(facts, partition, 0):
-        line, at_s = act.line, facts.at(act.line.at_ns)
-        if line.node != node or not scale.holds(at_s):
-            continue
-        x, cut = scale.x(at_s), cut_something(facts, node, where, line)
-        if not cut and not any(send.done_ns and send.done_ns < line.at_ns for send in facts.sends):
-            continue  # becoming a follower with an empty log is logged as a truncation to 0
-        words = f"truncated to {line.offset}" if cut else f"truncate to {line.offset}"
-        width = text_width(words) + 16
-        leftward = x + width > RIGHT
-        begin = x - width if leftward else x - 4
-        row_y = y + 1 + rows.place(begin, begin + width + 4) * ROW
-        colour, class_ = ("var(--lost)", "lost-text") if cut else ("var(--muted)", "muted")
-        mark = tag(
-            "path",
-            d=f"M{x:.1f} {row_y:.1f}v14" + ("" if not cut else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
-            stroke=colour,
-            stroke_width=1.6,
-            fill="none",
-            stroke_linecap="round",
-        )
-        said = f"{at_s:.2f} s: {node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(
-            act.quotes
-        )
-        label = text(begin if leftward else x + 8, row_y + 11, words, class_=f"{class_} halo")
-        drawing.front.append(tag("g", title(said) + mark + label))
+        cut = cut_something(facts, node, where, act.line)
+        # Becoming a follower with an empty log is logged as a truncation to 0.
+        told = cut or any(send.done_ns and send.done_ns < act.line.at_ns for send in facts.sends)
+        if act.line.node == node and told and drawing.scale.holds(facts.at(act.line.at_ns)):
+            drawing.front.append(_truncation(drawing, facts, act, rows, y, where, cut))
     for moment in facts.moments:
-        at_s, ends = facts.at(moment.at_ns), (moment.nodes.get(node) or {}).get(where)
-        if not ends or "leo" not in ends or not scale.holds(at_s):
-            continue
-        leo, hw = int(ends["leo"]), ends.get("hw")
-        words = f"LEO {leo}" + (f" HW {hw}" if hw is not None else "")
-        drawn = leo if leo <= MAX_CELLS else 0
-        width = drawn * (CELL + 1) + 4 + text_width(words, 10)
-        x = scale.x(at_s)
-        begin = x + 3 if x + 3 + width <= RIGHT else x - 5 - width
-        row_y = y + 2 + rows.place(begin, begin + width) * ROW
-        says = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}" + (
-            f", its checkpointed high watermark is {hw}" if hw is not None else ""
-        )
-        lost = _lost_offsets(facts, partition, moment, node)
-        says += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
-        drawing.front.append(
-            tag(
-                "g",
-                title(says)
-                + _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None)
-                + text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo"),
-            )
-        )
+        ends = (moment.nodes.get(node) or {}).get(where)
+        if ends and "leo" in ends and drawing.scale.holds(facts.at(moment.at_ns)):
+            drawing.front.append(_log_at(drawing, facts, node, partition, moment, rows, y))
     return rows.count * ROW + (2 if rows.count else 0)
+
+
+def _truncation(drawing: Drawing, facts: RunFacts, act: Act, rows: Rows, y: float, where: str, cut: bool) -> str:
+    """A bar where a log was truncated; with a cross if that is known to have removed something."""
+    line, at_s = act.line, facts.at(act.line.at_ns)
+    x = drawing.scale.x(at_s)
+    words = f"truncated to {line.offset}" if cut else f"truncate to {line.offset}"
+    width = text_width(words) + 16
+    leftward = x + width > RIGHT
+    begin = x - width if leftward else x - 4
+    row_y = y + 1 + rows.place(begin, begin + width + 4) * ROW
+    colour, class_ = ("var(--lost)", "lost-text") if cut else ("var(--muted)", "muted")
+    mark = tag(
+        "path",
+        d=f"M{x:.1f} {row_y:.1f}v14" + ("" if not cut else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
+        stroke=colour,
+        stroke_width=1.6,
+        fill="none",
+        stroke_linecap="round",
+    )
+    said = f"{at_s:.2f} s: {line.node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(
+        act.quotes
+    )
+    label = text(begin if leftward else x + 8, row_y + 11, words, class_=f"{class_} halo")
+    return tag("g", title(said) + mark + label)
+
+
+def _log_at(
+    drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, moment: Moment, rows: Rows, y: float
+) -> str:
+    """The cells of a log at a moment of copying, and where it ends."""
+    at_s, where = facts.at(moment.at_ns), named(partition)
+    ends = moment.nodes[node][where]
+    leo, hw = int(ends["leo"]), ends.get("hw")
+    words = f"LEO {leo}" + (f" HW {hw}" if hw is not None else "")
+    drawn = leo if leo <= MAX_CELLS else 0
+    width = drawn * (CELL + 1) + 4 + text_width(words, 10)
+    x = drawing.scale.x(at_s)
+    begin = x + 3 if x + 3 + width <= RIGHT else x - 5 - width
+    row_y = y + 2 + rows.place(begin, begin + width) * ROW
+    says = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}"
+    says += f", its checkpointed high watermark is {hw}" if hw is not None else ""
+    lost = _lost_offsets(facts, partition, moment, node)
+    says += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
+    cells = _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None)
+    label = text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo")
+    return tag("g", title(says) + cells + label)
