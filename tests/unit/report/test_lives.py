@@ -153,6 +153,22 @@ def test_a_reader_that_passed_a_hole(tmp_path: Path) -> None:
     assert one.is_lost
 
 
+def test_a_final_read_that_came_to_the_end_and_met_nothing_there(tmp_path: Path) -> None:
+    run_dir = written(bare(tmp_path))
+    synthetic.write_history(run_dir, "p", synthetic.sent(2.0, 3, 5))
+    synthetic.write_history(run_dir, "c", synthetic.polled(2.5, 2, 4), synthetic.final_read(3.0, 6))
+    one = life(run_dir)
+    assert texts(one, "passed") == ["c reads beyond offset 5, up to the end offset, 6: no poll of it returns m3."]
+    assert one.title().endswith("is gone")
+
+
+def test_a_final_read_that_ended_before_it_says_nothing(tmp_path: Path) -> None:
+    run_dir = written(bare(tmp_path))
+    synthetic.write_history(run_dir, "p", synthetic.sent(2.0, 3, 5))
+    synthetic.write_history(run_dir, "c", synthetic.polled(2.5, 2, 4), synthetic.final_read(3.0, 5))
+    assert not life(run_dir).is_lost
+
+
 def test_of_many_readers_some_are_named(tmp_path: Path) -> None:
     run_dir = written(bare(tmp_path))
     synthetic.write_history(run_dir, "p", synthetic.sent(2.0, 3, 5))
@@ -185,6 +201,18 @@ def test_every_way_not_to_have_a_record(tmp_path: Path) -> None:
         "broker-3 begins only at offset 6 (LEO 7, HW 4); broker-4 holds a record that is not ours at offset 5 "
         "(LEO 6, HW 4): m3 is on no replica's disk."
     ]
+
+
+def test_a_record_is_found_in_the_segment_it_is_in(tmp_path: Path) -> None:
+    run = bare(tmp_path)
+    run.moment(3.0, "00-final", broker_1=(6, 6))
+    run_dir = written(run)
+    synthetic.write_history(run_dir, "p", synthetic.sent(2.0, 3, 5))
+    first = synthetic.write_replica(run_dir, "00-final", "broker-1", {2: (1, 1), 3: (1, 2)}, hw=6)
+    other = written(bare(tmp_path / "other"))
+    second = synthetic.write_replica(other, "00-final", "broker-1", {5: (1, 3)})
+    second.rename(first.with_name(second.name))
+    assert texts(life(run_dir), "disk") == ["At “final” broker-1 holds m3 at offset 5 (LEO 6, HW 6)."]
 
 
 def test_what_is_damaged_may_be_the_record(tmp_path: Path) -> None:
