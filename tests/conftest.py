@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("formats", deadline=None)
-settings.load_profile("formats")
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
