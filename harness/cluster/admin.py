@@ -114,7 +114,7 @@ class ZnodeAdmin(_Described):
         """Wait until every live broker's session has a watch on this node."""
         while True:
             sessions = {broker: self._session(broker) for broker in self._observer.state.brokers}
-            watching = watchers(self._client.command(b"wchp").decode(), path)
+            watching = watchers(self._client.command(b"wchp"), path)
             missing = [broker for broker, session in sessions.items() if session not in watching]
             if not missing:
                 return
