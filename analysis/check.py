@@ -22,6 +22,7 @@ from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
 from analysis.view import EVIDENCE_LIMIT, NO_TRANSACTION, SEQUENCE_BITS, PartitionView, Rows, identity_of, view_of
+from analysis.watermarks import WATERMARK_CHECKS
 from harness import timeline
 from harness.errors import UsageError
 from harness.history import schema
@@ -176,6 +177,8 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
     for name, on_copies in COPIES_CHECKS.items():
         result.run(name, where, lambda check=on_copies: check(copies))  # type: ignore[misc]
     result.run("unreplicated-acknowledgement", where, lambda: unreplicated_acknowledgement(view, copies))
+    for name, on_both in WATERMARK_CHECKS.items():
+        result.run(name, where, lambda check=on_both: check(view, copies))  # type: ignore[misc]
     result.statistics["replica_records"] += sum(
         int(segment.headers["count"].clip(min=0).sum()) for copy in copies.copies for segment in copy.replica.segments
     )
@@ -192,7 +195,7 @@ def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]
         "uncommitted_readers": [
             str(process.get("name"))
             for process in facts.get("processes") or ()
-            if (process.get("settings") or {}).get("isolation.level") == UNCOMMITTED
+            if (process.get("settings") or {}).get("isolation.level") == UNCOMMITTED or process.get("final")
         ],
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
         "writers_missing": any(kinds.get(name, "producer") == "producer" for name in gone),

@@ -49,6 +49,11 @@ def states_of(events: Iterable[Event]) -> dict[Key, list[Event]]:
     return found
 
 
+def broker_of(node: str) -> int:
+    """The broker id in a node's name."""
+    return int(node.rpartition("-")[2])
+
+
 def leader_of(event: Event) -> int | None:
     """The leader that a state names; None for none."""
     leader = event.get("leader")

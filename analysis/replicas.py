@@ -54,11 +54,6 @@ WITH_EPOCHS: Final = 2
 _FIELDS: Final = ("key", "value", "headers", "timestamp_ms", "control")
 
 
-def broker_of(node: str) -> int:
-    """The broker id in a node's name."""
-    return int(node.rpartition("-")[2])
-
-
 @dataclass(frozen=True, kw_only=True)
 class Copy:
     """One replica as it lay on one broker's disk at one moment."""
@@ -69,10 +64,22 @@ class Copy:
     replica: Replica
     high_watermark: int | None = None
     condition: str = metadata.LIVE
+    asked_ns: int | None = None
+    """When its copying began; `at_ns` is when all copies of the moment were there."""
 
     @property
     def broker(self) -> int:
-        return broker_of(self.node)
+        return metadata.broker_of(self.node)
+
+    @property
+    def begun_ns(self) -> int:
+        """When its copying had not begun yet: runs that do not say so are taken to have copied within `QUIET_NS`."""
+        return self.at_ns - QUIET_NS if self.asked_ns is None else self.asked_ns
+
+    @cached_property
+    def damaged(self) -> bool:
+        """Whether something is wrong with it that no crash explains: then nobody knows where it ends."""
+        return bool(_damage(self))
 
     @cached_property
     def contents(self) -> tuple[Ints, Ints]:
@@ -99,6 +106,8 @@ class Copies:
     copies: tuple[Copy, ...] = ()
     states: tuple[Event, ...] = ()
     compacted: bool = False
+    events: tuple[Event, ...] = ()
+    """The timeline: what became of containers, and what brokers logged."""
 
     def moments(self) -> Iterator[tuple[int, list[Copy]]]:
         """The copies of each moment, with its time, in order."""
@@ -172,6 +181,7 @@ def load_copies(
                 replica=replica,
                 high_watermark=stated.get("hw"),
                 condition=metadata.condition_at(events, node, at_ns),
+                asked_ns=moments[moment].get("begun_ns"),
             )
             found.append(copy)
             problems += [
@@ -182,7 +192,7 @@ def load_copies(
         if states and len(directories) > 1 and metadata.isr_at(states, at_ns) is None:
             detail = f"{moment}: nothing was stated of {topic}-{partition} before these copies were taken"
             problems.append({"what": "unknown ISR", "process": "", "detail": detail})
-    return Copies(copies=tuple(found), states=states, compacted=compacted), problems
+    return Copies(copies=tuple(found), states=states, compacted=compacted, events=tuple(events)), problems
 
 
 def _problem(moment: str, node: str, directory: Path, detail: str) -> Problem:

@@ -116,6 +116,18 @@ class FinalRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndAnswer:
+    """What a broker answered a client that asked for the log's end as a consumer may read it."""
+
+    offset: int
+    asked_ns: int
+    answered_ns: int
+    process: str
+    uncommitted: bool = False
+    """The client reads at read_uncommitted, so that the answer is the leader's high watermark."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """The partition as clients know it: what was seen at which offset, sorted by offset, each row once per witness."""
 
@@ -149,6 +161,8 @@ class PartitionView:
     """The history of some reader is missing or not whole: what nobody is seen to have read may have been read."""
     writers_missing: bool = False
     """The history of some writer is missing altogether: what nobody is seen to have sent may have been sent."""
+    ends: tuple[EndAnswer, ...] = ()
+    """Answers with the log's end, in the order in which they were asked for."""
 
     @cached_property
     def committed(self) -> Bools:
@@ -286,7 +300,23 @@ def view_of(
         uncommitted_readers=frozenset(names.index(name) for name in uncommitted_readers if name in names),
         readers_missing=readers_missing,
         writers_missing=writers_missing,
+        ends=_ends(table, uncommitted_readers),
     )
+
+
+def _ends(table: pa.Table, uncommitted_readers: Collection[str]) -> tuple[EndAnswer, ...]:
+    answers = [
+        EndAnswer(
+            offset=row["offset"],
+            asked_ns=row["invoked_ns"],
+            answered_ns=row["completed_ns"],
+            process=row["process"],
+            uncommitted=row["process"] in uncommitted_readers,
+        )
+        for row in _of(table, schema.END_OFFSETS).to_pylist()
+        if None not in (row["offset"], row["invoked_ns"], row["completed_ns"])
+    ]
+    return tuple(sorted(answers, key=lambda answer: answer.asked_ns))
 
 
 def _final_read(table: pa.Table) -> FinalRead | None:

@@ -546,9 +546,10 @@ class Run:
         """
         moment = f"{len(self.moments):02d}-{name}"
         nodes = [node.name for node in self.cluster.brokers.values()]
+        begun_ns = time.monotonic_ns()
         seen = copy_replicas(self.cluster.data, nodes, self.run_dir.moment(moment), [self.scenario.topic.name])
         self.moments.append(moment)
-        self.timeline.append("runner", "moment", name=moment, nodes=seen)
+        self.timeline.append("runner", "moment", name=moment, nodes=seen, begun_ns=begun_ns)
         return seen
 
     def close_clients(self) -> None:

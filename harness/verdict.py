@@ -40,6 +40,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from harness import errors, timeline
+from harness.cluster import versions
 from harness.rundir import SCHEMA, RunDir, write_json
 
 Facts = Mapping[str, Any]
@@ -76,6 +77,7 @@ EXIT_STATUS: Final[Mapping[str, int]] = {
     UNEXPECTED: errors.EXIT_CONTRADICTED,
 }
 
+TRUNCATED: Final = "log-truncated-below-high-watermark"
 KILLED: Final = 137
 NO_LEADER: Final = -1
 NEVER_NS: Final = 2**63 - 1
@@ -343,6 +345,11 @@ def permitted(run: Facts, finding: Facts) -> str | None:
     if name == "empty-isr":
         led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
         return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
+    if name == TRUNCATED:
+        # Below what it had announced itself no protocol lets it truncate.
+        by_leader = all(row.get("announced_by") == "leader" for row in finding.get("evidence") or ())
+        truncates = by_leader and _truncates_to_high_watermark(run)
+        return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if truncates else None
     if name not in ("duplicate", "nonmonotonic-send", "internal-nonmonotonic-send"):
         return None
     producers = {
@@ -356,6 +363,11 @@ def permitted(run: Facts, finding: Facts) -> str | None:
         return "retries without idempotence may write a record twice" if all(map(_retries, concerned)) else None
     reorders = all(_retries(settings) and _in_flight(settings) > 1 for settings in concerned)
     return "retries with several requests in flight and no idempotence may reorder records" if reorders else None
+
+
+def _truncates_to_high_watermark(run: Facts) -> bool:
+    version = run.get("version")
+    return any(known.truncates_to_high_watermark for known in versions.ALL if known.id == version)
 
 
 def _retries(settings: Facts) -> bool:
@@ -379,9 +391,10 @@ def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str
     one value may be other than a lost one. An offset that readers saw with two values stays an anomaly of its own.
 
     And what is lost for all is missing from in-sync replicas; that no acknowledged record but lost ones is missing
-    from one of them is what makes it the same.
+    from one of them is what makes it the same. Nor does a log that was cut off below a high watermark say more than the
+    loss, if nothing but lost records was cut off.
     """
-    if finding.get("anomaly") not in ("inconsistent-offsets", "unreplicated-acknowledgement"):
+    if finding.get("anomaly") not in ("inconsistent-offsets", "unreplicated-acknowledgement", TRUNCATED):
         return None
     if "lost-write" not in documented:
         return None
@@ -395,6 +408,14 @@ def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str
     if finding.get("anomaly") == "unreplicated-acknowledgement":
         same = bool(lost) and (curtailed or {_identity(row) for row in rows} <= lost)
         return "a lost record is missing from in-sync replicas, as the documented loss implies" if same else None
+    if finding.get("anomaly") == TRUNCATED:
+        ends = [int(row.get("offset") or 0) for loss in losses for row in loss.get("evidence") or ()]
+        same = bool(lost) and all(
+            (curtailed or {_identity(value) for value in row.get("cut_off") or ()} <= lost)
+            and row.get("log_end", NEVER_NS) <= max(ends)
+            for row in rows
+        )
+        return "a log was cut off where the lost record lay, as the documented loss implies" if same else None
     for row in rows:
         values = {_identity(value) for value in row.get("values") or ()}
         read = {_identity(value) for value in row.get("readers") or ()}

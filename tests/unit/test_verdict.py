@@ -431,3 +431,48 @@ def test_any_combination(required: set[str], seen: set[str], doubts: set[str], f
         assert judged.verdict == "unknown"
         assert doubts
     assert bool(judged.reasons) == (judged.verdict != "as-documented")
+
+
+CUT: dict[str, Any] = {"log_end": 1, "announced_by": "leader", "cut_off": [{"producer": 1, "sequence": 1}]}
+LOST: dict[str, Any] = {"producer": 1, "sequence": 1, "offset": 1}
+
+
+def cut_off(loss: dict[str, Any] | None, *rows: dict[str, Any]) -> dict[str, Any]:
+    findings = found(*(["lost-write"] if loss else []), verdict.TRUNCATED)
+    evidence = [[loss]] * bool(loss) + [list(rows)]
+    named = zip(findings["findings"], evidence, strict=True)
+    return findings | {"findings": [finding | {"evidence": part} for finding, part in named]}
+
+
+@pytest.mark.parametrize(
+    ("loss", "row", "unexpected"),
+    [
+        (LOST, CUT, ()),
+        (LOST, CUT | {"announced_by": "itself", "cut_off": []}, ()),
+        (LOST, CUT | {"cut_off": [{"producer": 1, "sequence": 2}]}, (verdict.TRUNCATED,)),
+        (LOST, CUT | {"announced_by": "itself", "cut_off": [], "log_end": 2}, (verdict.TRUNCATED,)),
+        (None, CUT, (verdict.TRUNCATED,)),
+    ],
+    ids=["the lost record", "by its own checkpoint", "another record", "beyond what is lost", "nothing is lost"],
+)
+def test_a_log_that_was_cut_off_where_the_lost_record_lay(
+    loss: dict[str, Any] | None, row: dict[str, Any], unexpected: tuple[str, ...]
+) -> None:
+    assert judge(run(version="4.3.1"), PROVED, cut_off(loss, row)).unexpected == unexpected
+
+
+@pytest.mark.parametrize(
+    ("version", "announced_by", "unexpected"),
+    [
+        ("0.10.2.2", "leader", ()),
+        ("3.9.2-pinned", "leader", ()),
+        ("0.11.0.3", "leader", (verdict.TRUNCATED,)),
+        ("0.10.2.2", "itself", (verdict.TRUNCATED,)),
+        ("unheard of", "leader", (verdict.TRUNCATED,)),
+    ],
+)
+def test_truncating_to_the_high_watermark_is_what_old_protocols_do(
+    version: str, announced_by: str, unexpected: tuple[str, ...]
+) -> None:
+    findings = cut_off(None, CUT | {"announced_by": announced_by})
+    assert judge(run(version=version), PROVED, findings).unexpected == unexpected

@@ -1,0 +1,349 @@
+"""High watermarks, and what must never happen to them: announced once, what lies below stays, on every replica that had
+to have it then.
+
+Nobody records a high watermark as it moves; these witnesses bound it from below. A send that is acknowledged under
+acks=all, and a record that a reader was given, say that the leader's had passed their offset. A checkpoint copied from
+a broker's disk says that this broker's had come as far. Only a consumer that asks for the log's end is told the
+leader's exactly. Every inference here takes the side on which nobody is accused wrongly:
+
+log-truncated-below-high-watermark: a replica's log ends below a high watermark that this broker itself had
+checkpointed, or below one that its leader had reached while the replica was in every ISR stated from before the record
+was sent until `QUIET_NS` after it was known to be there. Such a replica had the record, and has cut it off. Log ends
+are those of copies and of truncations in the brokers' logs.
+
+read-above-high-watermark: a reader was given a record, and a replica did not have it that had been in the ISR all the
+time since before it was sent, under one leader and without a restart, so that it cannot have cut it off meanwhile.
+
+high-watermark-regression: the leader's high watermark is smaller than it was before under the same leader epoch (by two
+of its checkpoints, or two of its answers), or than the offset after a record that a reader had been given. An answer
+counts if nobody but the leader can have given it: a broker that has led before and does not know yet that it leads no
+more answers with what it has. What read_committed clients are told is the last stable offset: it counts where there are
+no transactions.
+
+Limit: a topic deleted and created again under its name begins anew, and is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from analysis import metadata
+from analysis.metadata import Event
+from analysis.replicas import ACKS_ALL, QUIET_NS, Copies, Copy
+from analysis.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
+
+ITSELF, LEADER = "itself", "leader"
+_REPLACES_PROCESS: Final = ("start", "restart", "die", "kill", "stop", "oom")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reached:
+    """Records whose offsets the leader's high watermark had passed: not before `begun_ns`, and by `known_ns`."""
+
+    what: str
+    row: Ints
+    """Rows of sends."""
+    offset: Ints
+    begun_ns: Ints
+    known_ns: Ints
+
+
+def _acknowledged(view: PartitionView) -> _Reached:
+    sends = view.sends
+    row = np.flatnonzero(
+        sends.ok & (sends.acks == ACKS_ALL) & (sends.offset >= 0) & (sends.invoked_ns >= 0) & (sends.completed_ns >= 0)
+    )
+    return _Reached(
+        what="acknowledged under acks=all",
+        row=row,
+        offset=sends.offset[row],
+        begun_ns=sends.invoked_ns[row],
+        known_ns=sends.completed_ns[row],
+    )
+
+
+def _read(view: PartitionView) -> _Reached:
+    """Values that were read and whose sending is on record, each by the poll that was the first to return it."""
+    sends, polls = view.sends, view.polls
+    given = np.flatnonzero(polls.good & (polls.value >= 0) & (polls.offset >= 0) & (polls.completed_ns >= 0))
+    given = given[np.argsort(polls.completed_ns[given], kind="stable")]
+    value, first = np.unique(polls.value[given], return_index=True)
+    row = np.flatnonzero((sends.invoked_ns >= 0) & np.isin(sends.value, value))
+    # A value that was sent twice may have been read as either: its sending is the earlier one.
+    row = row[np.lexsort((sends.invoked_ns[row], sends.value[row]))]
+    row = row[np.concatenate([[True], sends.value[row][1:] != sends.value[row][:-1]])] if len(row) else row
+    poll = given[first[np.searchsorted(value, sends.value[row])]]
+    return _Reached(
+        what="read",
+        row=row,
+        offset=polls.offset[poll],
+        begun_ns=sends.invoked_ns[row],
+        known_ns=polls.completed_ns[poll],
+    )
+
+
+def _times(states: Sequence[Event]) -> list[int]:
+    return sorted({state["monotonic_ns"] for state in states})
+
+
+def _by_era(states: Sequence[Event], begin_ns: Ints, end_ns: Ints) -> Iterator[tuple[int, int, Ints]]:
+    """Intervals in which the same states held, together: (begin, end, which). Those that begin before anything was
+    stated are left out.
+    """
+    times = _times(states)
+    first = np.searchsorted(times, begin_ns, side="right")
+    last = np.searchsorted(times, end_ns, side="right")
+    for low, high in np.unique(np.stack([first, last], axis=1), axis=0).tolist() if len(begin_ns) else ():
+        if low > 0:
+            yield times[low - 1], times[high - 1], np.flatnonzero((first == low) & (last == high))
+
+
+# log-truncated-below-high-watermark
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LogEnd:
+    """Where a replica's log was seen to end, at the latest, at some time after `at_ns`."""
+
+    node: str
+    at_ns: int
+    end: int
+    witness: Mapping[str, Any]
+
+
+def _log_ends(view: PartitionView, copies: Copies) -> list[_LogEnd]:
+    """By copies, and by what brokers logged of truncations, in order of time."""
+    found = [
+        _LogEnd(node=copy.node, at_ns=copy.begun_ns, end=copy.replica.leo, witness={"moment": copy.moment})
+        for copy in copies.copies
+        if copy.replica.segments and not copy.damaged
+    ]
+    for event in copies.events:
+        here = event.get("topic") == view.topic and event.get("partition") == view.partition
+        if event["kind"] == "log" and event.get("event") == "truncate" and here and event.get("offset") is not None:
+            witness = {"log_line": event.get("line")}
+            end = _LogEnd(node=event["node"], at_ns=event["monotonic_ns"], end=max(0, event["offset"]), witness=witness)
+            found.append(end)
+    return sorted(found, key=lambda end: end.at_ns)
+
+
+def _below_own(ends: Sequence[_LogEnd], copies: Copies) -> Iterator[Evidence]:
+    """Log ends below what the same broker had checkpointed."""
+    stated = [copy for copy in copies.copies if copy.high_watermark is not None]
+    for end in ends:
+        # A copy holds the checkpoint that was there before its own segments were copied.
+        own = [
+            copy
+            for copy in stated
+            if copy.node == end.node and (copy.at_ns <= end.at_ns or copy.moment == end.witness.get("moment"))
+        ]
+        highest = max(own, key=lambda copy: copy.high_watermark or 0, default=None)
+        if highest is not None and end.end < (highest.high_watermark or 0):
+            yield _truncated(end, highest.high_watermark or 0) | {
+                "announced_by": ITSELF,
+                "announced": {
+                    "what": "checkpointed",
+                    "moment": highest.moment,
+                    "high_watermark": highest.high_watermark,
+                },
+            }
+
+
+def _truncated(end: _LogEnd, high_watermark: int) -> dict[str, Any]:
+    return {"node": end.node, "log_end": end.end, **end.witness, "high_watermark": high_watermark, "at_ns": end.at_ns}
+
+
+def _below_leaders(
+    view: PartitionView, ends: Sequence[_LogEnd], copies: Copies, reached: _Reached
+) -> Iterator[Evidence]:
+    """Log ends below what the leader had reached while the replica was in sync."""
+    in_sync: list[tuple[set[int], Ints]] = [
+        (metadata.in_isr_throughout(copies.states, begin, end), which)
+        for begin, end, which in _by_era(copies.states, reached.begun_ns, reached.known_ns + QUIET_NS)
+    ]
+    for end in ends:
+        owed = [which for brokers, which in in_sync if metadata.broker_of(end.node) in brokers]
+        rows = np.concatenate([np.zeros(0, np.int64), *owed])
+        rows = rows[(reached.known_ns[rows] <= end.at_ns) & (reached.offset[rows] >= end.end)]
+        if len(rows):
+            furthest = int(rows[np.argmax(reached.offset[rows])])
+            yield _truncated(end, int(reached.offset[furthest]) + 1) | {
+                "announced_by": LEADER,
+                "announced": {"what": reached.what, "known_ns": int(reached.known_ns[furthest])}
+                | sender(view, int(reached.row[furthest])),
+                "cut_off": [identity_of(int(view.sends.value[reached.row[row]])) for row in rows[:20]],
+                "cut_off_count": len(rows),
+            }
+
+
+def log_truncated_below_high_watermark(view: PartitionView, copies: Copies) -> Rows:
+    """Replicas whose log ended below a high watermark that they, or their leader while they were in sync, had reached;
+    each end once for each witness.
+    """
+    ends = _log_ends(view, copies)
+    rows: list[Evidence] = list(_below_own(ends, copies))
+    for reached in (_acknowledged(view), _read(view)):
+        rows += _below_leaders(view, ends, copies, reached)
+    rows.sort(key=lambda row: row["at_ns"])
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+# read-above-high-watermark
+
+
+def _one_leader(states: Sequence[Event], begin_ns: int, end_ns: int) -> Event | None:
+    """The state of the leader that led from `begin_ns` to `end_ns`; None if that changed, or there was none."""
+    held = [state for state in states if state["monotonic_ns"] <= begin_ns][-1:]
+    held += [state for state in states if begin_ns < state["monotonic_ns"] <= end_ns]
+    terms = {(metadata.leader_of(state), state.get("leader_epoch")) for state in held}
+    return held[0] if len(terms) == 1 and metadata.leader_of(held[0]) is not None else None
+
+
+def _undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
+    """The time from which on a node's process ran until `end_ns`, or lay still, without being replaced; 0: always."""
+    replaced = [
+        event["monotonic_ns"]
+        for event in events
+        if event["kind"] == "container" and event.get("node") == node and event.get("action") in _REPLACES_PROCESS
+    ]
+    return max((at_ns for at_ns in replaced if at_ns <= end_ns), default=0)
+
+
+def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
+    """Records read before the copying, and missing from a copy whose broker was in the ISR throughout."""
+    read, rows = _read(view), Rows()
+    for copy in copies.copies:
+        if not copy.replica.segments or copy.damaged:
+            continue
+        until_ns = copy.at_ns + QUIET_NS
+        since_ns = _undisturbed(copies.events, copy.node, until_ns)
+        due = np.flatnonzero(
+            (read.known_ns <= copy.begun_ns) & (read.begun_ns >= since_ns) & (read.offset >= copy.replica.leo)
+        )
+        for begin, _, which in _by_era(copies.states, read.begun_ns[due], np.full(len(due), until_ns)):
+            leader = _one_leader(copies.states, begin, until_ns)
+            if leader is None or copy.broker not in metadata.in_isr_throughout(copies.states, begin, until_ns):
+                continue
+            for one in due[which].tolist():
+                rows.total += 1
+                if len(rows) < EVIDENCE_LIMIT:
+                    first = np.flatnonzero(
+                        (view.polls.value == view.sends.value[read.row[one]])
+                        & (view.polls.completed_ns == read.known_ns[one])
+                    )
+                    rows.append(
+                        reader(view, int(first[0]))
+                        | copy.place()
+                        | {
+                            "log_end": copy.replica.leo,
+                            "sent": sender(view, int(read.row[one])),
+                            "leader": leader.get("leader"),
+                            "leader_epoch": leader.get("leader_epoch"),
+                            "isr": leader.get("isr"),
+                        }
+                    )
+    return rows
+
+
+# high-watermark-regression
+
+
+def _stated(copy: Copy, leader: Event) -> dict[str, Any]:
+    return copy.place() | {"high_watermark": copy.high_watermark, "leader_epoch": leader.get("leader_epoch")}
+
+
+def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
+    for node in dict.fromkeys(copy.node for copy in copies.copies):
+        own = [copy for copy in copies.copies if copy.node == node and copy.high_watermark is not None]
+        for before, after in pairwise(own):
+            leader = _one_leader(copies.states, before.begun_ns - QUIET_NS, after.at_ns + QUIET_NS)
+            if leader is None or leader.get("leader") != before.broker:
+                continue
+            if (after.high_watermark or 0) < (before.high_watermark or 0):
+                yield {
+                    "what": "a leader's checkpoint went back",
+                    "before": _stated(before, leader),
+                    "after": _stated(after, leader),
+                }
+
+
+def _answering(copies: Copies, answer: EndAnswer) -> Event | None:
+    """The leader that gave an answer; None if it may have been another broker."""
+    leader = _one_leader(copies.states, answer.asked_ns - QUIET_NS, answer.answered_ns + QUIET_NS)
+    if leader is None:
+        return None
+    epoch = leader.get("leader_epoch")
+    led_since = min(state["monotonic_ns"] for state in copies.states if state.get("leader_epoch") == epoch)
+    for state in copies.states:
+        other = metadata.leader_of(state)
+        if other in (None, leader["leader"]) or state["monotonic_ns"] > answer.asked_ns:
+            continue
+        node = f"broker-{other}"
+        dead = metadata.condition_at(copies.events, node, answer.asked_ns) == metadata.DEAD
+        if not dead and _undisturbed(copies.events, node, answer.asked_ns) < led_since:
+            return None
+    return leader
+
+
+def _told(answer: EndAnswer, leader: Event) -> dict[str, Any]:
+    return {
+        "high_watermark": answer.offset,
+        "process": answer.process,
+        "asked_ns": answer.asked_ns,
+        "answered_ns": answer.answered_ns,
+        "leader": leader.get("leader"),
+        "leader_epoch": leader.get("leader_epoch"),
+    }
+
+
+def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
+    transactions = bool(np.any(view.sends.transaction >= 0))
+    told = [
+        (answer, leader)
+        for answer in view.ends
+        if not transactions or answer.uncommitted
+        for leader in [_answering(copies, answer)]
+        if leader is not None
+    ]
+    polls = view.polls
+    given = np.flatnonzero(polls.good & (polls.offset >= 0) & (polls.completed_ns >= 0))
+    for answer, leader in told:
+        earlier = [
+            one
+            for one in told
+            if one[0].answered_ns <= answer.asked_ns and one[1].get("leader_epoch") == leader.get("leader_epoch")
+        ]
+        before = max(earlier, key=lambda one: one[0].offset, default=None)
+        if before is not None and answer.offset < before[0].offset:
+            yield {
+                "what": "a leader's answer went back",
+                "before": _told(*before),
+                "after": _told(answer, leader),
+            }
+        passed = given[(polls.completed_ns[given] <= answer.asked_ns) & (polls.offset[given] >= answer.offset)]
+        if len(passed):
+            furthest = int(passed[np.argmax(polls.offset[passed])])
+            yield {
+                "what": "a leader's high watermark is below what a reader had been given",
+                "before": reader(view, furthest),
+                "after": _told(answer, leader),
+                "read_count": len(passed),
+            }
+
+
+def high_watermark_regression(view: PartitionView, copies: Copies) -> Rows:
+    """The leader's high watermark went back under one leader epoch, or below what had been read."""
+    rows = [*_checkpoints_back(copies), *_answers_back(view, copies)]
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+WATERMARK_CHECKS: Final[Mapping[str, Callable[[PartitionView, Copies], Rows]]] = {
+    "read-above-high-watermark": read_above_high_watermark,
+    "high-watermark-regression": high_watermark_regression,
+    "log-truncated-below-high-watermark": log_truncated_below_high_watermark,
+}
