@@ -19,9 +19,19 @@ import pyarrow.compute as pc
 
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
+from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
-from analysis.view import EVIDENCE_LIMIT, NO_TRANSACTION, SEQUENCE_BITS, PartitionView, Rows, identity_of, view_of
+from analysis.view import (
+    EVIDENCE_LIMIT,
+    NO_TRANSACTION,
+    SEQUENCE_BITS,
+    PartitionView,
+    Rows,
+    endings_of,
+    identity_of,
+    view_of,
+)
 from analysis.watermarks import WATERMARK_CHECKS
 from harness import timeline
 from harness.errors import UsageError
@@ -58,6 +68,8 @@ class Result:
     """What this piece saw of each transaction that wrote to it; put together over all pieces in `merge`."""
     dependencies: list[dict[str, Any]] = field(default_factory=list)
     """What transactions depend on through this piece; likewise."""
+    lags: list[dict[str, Any]] = field(default_factory=list)
+    """The longest real-time lag of this piece; the longest of all in `merge`."""
 
     def run(self, name: str, where: Where | None, check: Callable[[], Sequence[Evidence]]) -> None:
         """Run one check: its findings, or its crash."""
@@ -82,6 +94,7 @@ class Result:
             "unknown_errors": dict(self.unknown_errors),
             "transactions": self.transactions,
             "dependencies": self.dependencies,
+            "lags": self.lags,
         }
 
     @classmethod
@@ -158,12 +171,17 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
     history = open_run(run_dir, facts, only=where)
     result.problems += [problem.as_json() for problem in history.problems]
     view = view_of(
-        topic, partition, history.tables.get(where, history.operations.slice(0, 0)), **_circumstances(facts, history)
+        topic,
+        partition,
+        history.tables.get(where, history.operations.slice(0, 0)),
+        **_circumstances(facts, history),
+        endings=endings_of(history.operations),
     )
     for name, check in PARTITION_CHECKS.items():
         result.run(name, where, lambda check=check: check(view))  # type: ignore[misc]
     result.transactions += transactions_of(view)
     result.dependencies += dependencies(view)
+    result.lags += [lag for lag in [real_time_lag(view)] if lag is not None]
     copies = Copies()
     try:
         copies, problems = load_copies(
@@ -240,12 +258,14 @@ def transactions_of(view: PartitionView) -> list[dict[str, Any]]:
                 "partition": view.partition,
                 "ok": False,
                 "fail": False,
+                "proven": False,
                 "read": [],
                 "missing": [],
             },
         )
         one["ok"] = one["ok"] or bool(sends.ok[row])
         one["fail"] = one["fail"] or bool(sends.fail[row])
+        one["proven"] = one["proven"] or bool(view.committed[row])
         whole = view.final is not None and not sends.completed_ns[row] > view.final.asked_ns
         if view.read[row] or whole:
             one["read" if view.read[row] else "missing"].append(identity_of(int(sends.value[row])))
@@ -264,7 +284,8 @@ def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
         read = [value | {"topic": p["topic"], "partition": p["partition"]} for p in of_it for value in p["read"]]
         missing = [value | {"topic": p["topic"], "partition": p["partition"]} for p in of_it for value in p["missing"]]
         aborted = any(part["fail"] for part in of_it)  # reading those is aborted-read
-        if read and missing and not aborted:
+        # Of one that nobody knows to be committed, a reader at read_uncommitted may see what there is of it.
+        if read and missing and not aborted and any(part["proven"] for part in of_it):
             outcome = "ok" if any(part["ok"] for part in of_it) else "info"
             rows.append(
                 {"process": process, "transaction": transaction, "outcome": outcome, "read": read, "missing": missing}
@@ -333,6 +354,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         total.unknown_errors.update(result.unknown_errors)
         total.transactions += result.transactions
         total.dependencies += result.dependencies
+        total.lags += result.lags
         for check in result.checks:
             if check["name"] in checks:
                 _merged_check(checks[check["name"]], check)
@@ -352,6 +374,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         "findings": total.findings,
         "problems": total.problems,
         "statistics": dict(sorted(total.statistics.items())),
+        "real_time_lag": max(total.lags, key=lambda lag: int(lag["lag_ns"]), default=None),
         "unknown_errors": [{"error": name, "count": count} for name, count in sorted(total.unknown_errors.items())],
         "seconds": round(seconds, 3),
     }

@@ -31,6 +31,7 @@ import pyarrow as pa
 
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies
+from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.check import Result, merge, transactions_of
 from analysis.view import view_of
 from harness.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
@@ -41,6 +42,7 @@ PRODUCER: Final = 1
 """All values of a key are this producer's."""
 INVOKE: Final = "invoke"
 UNSEEN: Final = "unseen"
+STEPS: Final = {"processed": schema.PROCESSED, "commit": schema.OFFSETS}
 OUTCOMES: Final = (schema.OK, schema.FAIL, schema.INFO)
 Row = dict[str, Any]
 
@@ -159,7 +161,7 @@ class Others:
         if operation.function == "final-read":
             self._end(operation, outcome, value)
             return
-        if operation.function not in ("send", "poll", "txn"):
+        if operation.function not in ("send", "poll", "txn", "process"):
             raise ValueError(f"the operation {operation.function!r} is none that is known")
         if line.get("error") is not None and outcome == schema.INFO:
             error = str(line["error"])
@@ -181,8 +183,10 @@ class Others:
                 self._send(one, common)
             elif one[0] == "poll":
                 self._poll(one, common)
+            elif one[0] in STEPS:
+                self._key(one[1]).rows.append(common | {"kind": STEPS[one[0]], "offset": int(one[2])})
             else:
-                raise ValueError(f"the micro-operation {one[0]!r} is neither send nor poll")
+                raise ValueError(f"the micro-operation {one[0]!r} is none of send, poll, {', '.join(STEPS)}")
 
     def _send(self, micro: Sequence[Any], common: Row) -> None:
         key, (offset, value) = self._key(micro[1]), _sent(micro[2])
@@ -271,6 +275,7 @@ def _check_key(name: str, key: _Key, others: Others) -> Result:
     ]
     result.transactions += [_restored(one, key.values) for one in transactions_of(view)]
     result.dependencies += [_restored(one, key.values) for one in dependencies(view)]
+    result.lags += [_restored(lag, key.values) for lag in [real_time_lag(view)] if lag is not None]
     result.statistics.update(
         partitions=1,
         sends_ok=int(view.sends.ok.sum()),

@@ -31,6 +31,7 @@ SEQUENCE_BITS: Final = 40
 NOBODY: Final = -1
 NO_OFFSET: Final = -1
 NO_TRANSACTION: Final = -1
+NO_TIME: Final = -1
 NEVER_NS: Final = 2**63 - 1
 EVIDENCE_LIMIT: Final = 1000
 """Rows of evidence that a finding carries at most; its count is of all."""
@@ -90,9 +91,40 @@ class Polls:
     transaction: Ints
     completed_ns: Ints
     process: Ints
+    invoked_ns: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """What processing pipelines did with this partition, a row each: inputs processed, or offsets committed."""
+
+    offset: Ints
+    """Of the input that was processed; or committed, the next one to process."""
+    value: Ints
+    """The output that an input was made into; NOBODY if that is not said."""
+    ok: Bools
+    fail: Bools
+    transaction: Ints
+    completed_ns: Ints
+    process: Ints
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a transaction ended: "ok" it was committed, "fail" aborted, "info" nobody knows; and when that was known."""
+
+    outcome: str
+    completed_ns: int
+
+
+Endings = Mapping[tuple[str, int], Ending]
+"""By process and number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,14 +195,20 @@ class PartitionView:
     """The history of some writer is missing altogether: what nobody is seen to have sent may have been sent."""
     ends: tuple[EndAnswer, ...] = ()
     """Answers with the log's end, in the order in which they were asked for."""
+    processed: Steps | None = None
+    """Inputs that pipelines processed; None: there are no pipelines."""
+    committed_offsets: Steps | None = None
 
     @cached_property
     def committed(self) -> Bools:
         """Which sends are committed for sure: those that are ok, and those of operations whose outcome is unknown but
-        of which an ok poll has returned a value.
+        of which an ok poll has returned a value (of a transaction, one at read_committed: the other level shows values
+        of transactions that may never be committed).
         """
         sends = self.sends
         proven = sends.info & np.isin(sends.value, self.polls.value[self.polls.good])
+        if self.uncommitted_readers and np.any(proven & (sends.transaction >= 0)):
+            proven &= (sends.transaction < 0) | np.isin(sends.value, self.polls.value[self.polls.good & ~self.dirty])
         rows = np.flatnonzero(sends.info)
         if proven.any() and len(rows) > 1:
             # One value that was seen proves its whole operation.
@@ -180,6 +218,11 @@ class PartitionView:
             seen = np.bincount(operation.ravel(), weights=proven[rows]) > 0
             proven[rows] = seen[operation.ravel()]
         return sends.ok | proven
+
+    @cached_property
+    def dirty(self) -> Bools:
+        """Which rows of polls were read at read_uncommitted."""
+        return np.isin(self.polls.process, list(self.uncommitted_readers))
 
     @cached_property
     def read(self) -> Bools:
@@ -254,13 +297,20 @@ def view_of(
     uncommitted_readers: Collection[str] = (),
     readers_missing: bool = False,
     writers_missing: bool = False,
+    endings: Endings | None = None,
 ) -> PartitionView:
-    """The view of one topic-partition's rows (harness.history.read.PLAIN_SCHEMA), of all processes."""
+    """The view of one topic-partition's rows (harness.history.read.PLAIN_SCHEMA), of all processes.
+
+    `endings` of transactions, one that is not among them being unknown; None: each row has its transaction's outcome.
+    """
     sends, polls = _of(table, schema.SEND), _of(table, schema.POLL)
     reserves = _of(table, schema.RESERVE).to_pylist()
     names = sorted(name for name in pc.unique(table["process"]).to_pylist() if name is not None)
     processes = pa.array(names, pa.string())
     ok, fail = _is(sends, "outcome", schema.OK), _is(sends, "outcome", schema.FAIL)
+    send_completed_ns = _ints(sends, "completed_ns")
+    if endings is not None:
+        ok, fail, send_completed_ns = _ended(sends, ok, fail, send_completed_ns, endings)
     changes = _of(table, schema.ASSIGN, schema.REVOKE)
     changed_by, changed_at = _codes(changes, processes), _ints(changes, "op")
     return PartitionView(
@@ -277,7 +327,7 @@ def view_of(
             op=_ints(sends, "op"),
             transaction=_ints(sends, "transaction"),
             invoked_ns=_ints(sends, "invoked_ns"),
-            completed_ns=_ints(sends, "completed_ns"),
+            completed_ns=send_completed_ns,
             process=_codes(sends, processes),
         ),
         polls=Polls(
@@ -289,6 +339,7 @@ def view_of(
             transaction=_ints(polls, "transaction"),
             completed_ns=_ints(polls, "completed_ns"),
             process=_codes(polls, processes),
+            invoked_ns=_ints(polls, "invoked_ns"),
         ),
         reservations=tuple(
             Reservation(producer=row["producer"], first=row["sequence"], count=row["count"]) for row in reserves
@@ -301,7 +352,57 @@ def view_of(
         readers_missing=readers_missing,
         writers_missing=writers_missing,
         ends=_ends(table, uncommitted_readers),
+        processed=_steps(_of(table, schema.PROCESSED), processes, endings),
+        committed_offsets=_steps(_of(table, schema.OFFSETS), processes, endings),
     )
+
+
+def _steps(table: pa.Table, processes: pa.Array, endings: Endings | None) -> Steps | None:
+    if not len(table):
+        return None
+    ok, fail = _is(table, "outcome", schema.OK), _is(table, "outcome", schema.FAIL)
+    completed_ns = _ints(table, "completed_ns")
+    if endings is not None:
+        ok, fail, completed_ns = _ended(table, ok, fail, completed_ns, endings)
+    return Steps(
+        offset=_ints(table, "offset"),
+        value=value_of(_ints(table, "producer"), _ints(table, "sequence")),
+        ok=ok,
+        fail=fail,
+        transaction=_ints(table, "transaction"),
+        completed_ns=completed_ns,
+        process=_codes(table, processes),
+    )
+
+
+def _ended(table: pa.Table, ok: Bools, fail: Bools, completed_ns: Ints, endings: Endings) -> tuple[Bools, Bools, Ints]:
+    """Outcomes and times of rows once the transactions that they are part of have ended."""
+    transaction = _ints(table, "transaction")
+    within = np.flatnonzero(transaction >= 0)
+    ok, fail, completed_ns = ok.copy(), fail.copy(), completed_ns.copy()
+    processes = table["process"].take(pa.array(within)).to_pylist()
+    for row, process in zip(within.tolist(), processes, strict=True):
+        ending = endings.get((process, int(transaction[row])), Ending(schema.INFO, NO_TIME))
+        ok[row] &= ending.outcome == schema.OK
+        fail[row] |= ending.outcome == schema.FAIL
+        completed_ns[row] = max(int(completed_ns[row]), ending.completed_ns)
+    return ok, fail, completed_ns
+
+
+def endings_of(operations: pa.Table) -> dict[tuple[str, int], Ending]:
+    """How each transaction ended, from the rows of no partition (harness.history.read.History.operations).
+
+    One success settles it: after an error of the one nobody knows until the other, or the same again, succeeds.
+    """
+    endings: dict[tuple[str, int], Ending] = {}
+    for row in _of(operations, schema.COMMIT, schema.ABORT).to_pylist():
+        key = (row["process"], row["transaction"])
+        if row["outcome"] == schema.OK:
+            outcome = schema.OK if row["kind"] == schema.COMMIT else schema.FAIL
+            endings[key] = Ending(outcome, row["completed_ns"] or NO_TIME)
+        else:
+            endings.setdefault(key, Ending(schema.INFO, NO_TIME))
+    return endings
 
 
 def _ends(table: pa.Table, uncommitted_readers: Collection[str]) -> tuple[EndAnswer, ...]:

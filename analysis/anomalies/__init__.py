@@ -25,6 +25,7 @@ from analysis.anomalies.order import (
 )
 from analysis.anomalies.phantom import phantom
 from analysis.anomalies.precommitted_read import precommitted_read
+from analysis.anomalies.processing import committed_too_far, repeated_processing, skipped_processing
 from analysis.view import Evidence, PartitionView
 
 Check = Callable[[PartitionView], Sequence[Evidence]]
@@ -44,4 +45,7 @@ PARTITION_CHECKS: Final[dict[str, Check]] = {
     "internal-nonmonotonic-poll": internal_nonmonotonic_poll,
     "nonmonotonic-send": nonmonotonic_send,
     "internal-nonmonotonic-send": internal_nonmonotonic_send,
+    "committed-too-far": committed_too_far,
+    "skipped-processing": skipped_processing,
+    "repeated-processing": repeated_processing,
 }

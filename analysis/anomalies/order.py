@@ -30,7 +30,7 @@ def _eras(view: PartitionView, rows: Ints) -> Ints:
     return era
 
 
-def _steps(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints]:
+def neighbours(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints]:
     """Neighbouring reads: row before, row after, index distance; of one poll, or of one and the next."""
     polls = view.polls
     rows, index = view.reading_order
@@ -42,9 +42,29 @@ def _steps(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints]:
     return before[chosen], after[chosen], (index[1:] - index[:-1])[chosen]
 
 
+def _hidden(view: PartitionView) -> Ints:
+    """Offsets that hold nothing but values of transactions that are not committed for sure, ascending: readers at
+    read_committed pass them by.
+    """
+    sends, log = view.sends, view.log
+    pending = sends.value[(sends.transaction >= 0) & ~view.committed]
+    pending = pending[~np.isin(pending, sends.value[view.committed])]
+    if not len(pending):
+        return np.zeros(0, np.int64)
+    is_pending = np.isin(log.value, pending)
+    return np.setdiff1d(log.offset[is_pending], log.offset[~is_pending])
+
+
 def _skips(view: PartitionView, *, internal: bool) -> Rows:
-    before, after, distance = _steps(view, internal=internal)
+    before, after, distance = neighbours(view, internal=internal)
     found = np.flatnonzero(distance > 1)
+    hidden = _hidden(view) if len(found) else np.zeros(0, np.int64)
+    if len(hidden):
+        # Neighbours, once what this reader must not be given is left out.
+        low = np.searchsorted(hidden, view.polls.offset[before[found]], side="right")
+        high = np.searchsorted(hidden, view.polls.offset[after[found]])
+        dirty = view.dirty[after[found]]
+        found = found[distance[found] - np.where(dirty, 0, high - low) > 1]
     rows = Rows(total=len(found))
     for one in found[:EVIDENCE_LIMIT].tolist():
         low = np.searchsorted(view.log.offset, view.polls.offset[before[one]], side="right")
@@ -64,7 +84,7 @@ def _skips(view: PartitionView, *, internal: bool) -> Rows:
 
 
 def _returns(view: PartitionView, *, internal: bool) -> Rows:
-    before, after, distance = _steps(view, internal=internal)
+    before, after, distance = neighbours(view, internal=internal)
     found = np.flatnonzero(distance < 1)
     return Rows(
         (

@@ -4,7 +4,8 @@ A row says who did what to which topic-partition, when it was invoked and comple
 clock for all processes of a machine), and what came of it: "ok" it happened, "fail" it definitely did not, "info"
 nobody knows. A record's identity is (producer, sequence); it is in the record's own bytes too
 (harness.history.record). `op` numbers the operations of a process; one poll that returns many records is one
-operation of many rows.
+operation of many rows. What was done within a transaction (`transaction`, its number within the process) has the
+outcome that it had by itself: whether it counts, the row that ended the transaction says.
 
 Rows that are no operation on a record:
     reserve      sequences [sequence, sequence + count) may be sent to this partition from now on. Written and flushed
@@ -14,6 +15,13 @@ Rows that are no operation on a record:
     end-offsets  the broker's end offset when it was asked (`offset`)
     assign       a consumer was given this partition (`offset`: where it begins, null for "where the group left off")
     revoke       a consumer had to give this partition back; outcome "info" when it was lost without being asked
+    begin        a transaction was begun
+    commit       it was committed; or nobody knows: an error of its end is never definite. No such row: nobody knows
+    abort        it was aborted; likewise
+    processed    a pipeline made the input at this topic, partition and `offset` into the record `producer`, `sequence`
+                 of another topic; the outcome is that of the output's sending
+    offsets      a pipeline committed `offset` (the next input to process) for this partition; with a `transaction`
+                 that holds once the transaction is committed
     close        the process ended properly; its last row. Without it the recorder died
 """
 
@@ -31,6 +39,11 @@ ASSIGN: Final = "assign"
 REVOKE: Final = "revoke"
 END_OFFSETS: Final = "end-offsets"
 FINAL_READ: Final = "final-read"
+BEGIN: Final = "begin"
+COMMIT: Final = "commit"
+ABORT: Final = "abort"
+PROCESSED: Final = "processed"
+OFFSETS: Final = "offsets"
 CLOSE: Final = "close"
 
 OK: Final = "ok"
