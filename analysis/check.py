@@ -40,6 +40,7 @@ from harness.history.read import History, open_run
 from harness.rundir import SCHEMA, RunDir
 
 METADATA: Final = "metadata"
+WRITERS: Final = ("producer", "processor")
 LOST: Final = ("lost-write", "unseen")
 UNCOMMITTED: Final = "read_uncommitted"
 Evidence = Mapping[str, Any]
@@ -216,7 +217,7 @@ def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]
             if (process.get("settings") or {}).get("isolation.level") == UNCOMMITTED or process.get("final")
         ],
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
-        "writers_missing": any(kinds.get(name, "producer") == "producer" for name in gone),
+        "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in gone),
     }
 
 

@@ -345,6 +345,9 @@ def permitted(run: Facts, finding: Facts) -> str | None:
     if name == "empty-isr":
         led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
         return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
+    if name == "repeated-processing":
+        exact = any("transactional.id" in (p.get("settings") or {}) for p in _concerned(run, finding, "processor"))
+        return None if exact else "without transactions a pipeline processes at least once"
     if name == TRUNCATED:
         # Below what it had announced itself no protocol lets it truncate.
         by_leader = all(row.get("announced_by") == "leader" for row in finding.get("evidence") or ())
@@ -352,17 +355,22 @@ def permitted(run: Facts, finding: Facts) -> str | None:
         return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if truncates else None
     if name not in ("duplicate", "nonmonotonic-send", "internal-nonmonotonic-send"):
         return None
-    producers = {
-        str(p.get("name")): p.get("settings") or {} for p in run.get("processes") or () if p.get("kind") == "producer"
-    }
-    named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
-    concerned = [producers[process] for process in named if process in producers] or list(producers.values())
+    concerned = [process.get("settings") or {} for process in _concerned(run, finding, "producer")]
     if not concerned:
         return None
     if name == "duplicate":
         return "retries without idempotence may write a record twice" if all(map(_retries, concerned)) else None
     reorders = all(_retries(settings) and _in_flight(settings) > 1 for settings in concerned)
     return "retries with several requests in flight and no idempotence may reorder records" if reorders else None
+
+
+def _concerned(run: Facts, finding: Facts, kind: str) -> list[Facts]:
+    """The processes of a kind that a finding names; all of them if it names none."""
+    of_kind = {
+        str(process.get("name")): process for process in run.get("processes") or () if process.get("kind") == kind
+    }
+    named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
+    return [of_kind[name] for name in sorted(named) if name in of_kind] or list(of_kind.values())
 
 
 def _truncates_to_high_watermark(run: Facts) -> bool:

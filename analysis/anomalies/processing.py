@@ -107,7 +107,8 @@ def repeated_processing(view: PartitionView) -> Rows:
     rows = Rows(total=len(several))
     for one in several[:EVIDENCE_LIMIT].tolist():
         outputs = [
-            {"output": identity_of(int(processed.value[row])), **_step(view, processed, row)}
+            _step(view, processed, row)
+            | ({} if processed.value[row] == NOBODY else {"output": identity_of(int(processed.value[row]))})
             for row in done[processed.offset[done] == one].tolist()
         ]
         rows.append({"offset": one, "process": outputs[-1]["process"], "outputs": outputs})

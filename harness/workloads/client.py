@@ -140,9 +140,10 @@ class Child:
         self.close()
 
 
-def _common(
+def common_arguments(
     run_dir: RunDir, name: str, producer_id: int, bootstrap: str, settings: Mapping[str, str]
 ) -> dict[str, Any]:
+    """What every workload process is told."""
     return {
         "path": str(run_dir.stream(name).resolve()),
         "process": name,
@@ -192,7 +193,7 @@ class ScriptedProducer:
     ) -> None:
         self.name = name
         self._producer_id, self._timeline = producer_id, timeline
-        self._child = Child("scripted", name, _common(run_dir, name, producer_id, bootstrap, settings))
+        self._child = Child("scripted", name, common_arguments(run_dir, name, producer_id, bootstrap, settings))
         self._acks = str(settings.get("acks", "all"))
         self._sequence = self._number = 0
         self._answers: dict[int, Sent] = {}
@@ -357,7 +358,7 @@ class LoadGenerator(Background[Summary]):
         keys: int,
         records: int | None,
     ) -> None:
-        arguments = _common(run_dir, name, producer_id, bootstrap, settings) | {
+        arguments = common_arguments(run_dir, name, producer_id, bootstrap, settings) | {
             "topic": topic,
             "partitions": list(partitions),
             "rate_per_s": rate_per_s,
@@ -405,7 +406,7 @@ class FinalReader:
         *,
         timeout_s: float,
     ) -> None:
-        arguments = _common(run_dir, name, -1, bootstrap, settings) | {
+        arguments = common_arguments(run_dir, name, -1, bootstrap, settings) | {
             "topics": {topic: list(numbers) for topic, numbers in topics.items()},
             "timeout_s": timeout_s,
         }
@@ -455,7 +456,7 @@ class BackgroundConsumer(Background[Reading]):
         """
         if bool(assign) == bool(subscribe):
             raise ValueError("a consumer is assigned partitions or subscribed to topics, one of the two")
-        arguments = _common(run_dir, name, -1, bootstrap, settings) | {
+        arguments = common_arguments(run_dir, name, -1, bootstrap, settings) | {
             "assign": {topic: list(numbers) for topic, numbers in (assign or {}).items()},
             "subscribe": list(subscribe),
             "group": group,

@@ -42,6 +42,8 @@ class Poll:
     """Partitions whose end was reached, and that offset."""
     errors: list[tuple[Key | None, KafkaError]] = field(default_factory=list)
     records: int = 0
+    messages: list[Message] = field(default_factory=list)
+    """The records themselves, for those who do something with them."""
 
 
 class PollRecorder:
@@ -50,6 +52,8 @@ class PollRecorder:
     def __init__(self, writer: HistoryWriter, client: Consumer, *, size: int, topic: str | None = None) -> None:
         """`size`: how many records a poll returns at most; `topic`: the only one it can return records of, if known."""
         self._writer, self._client, self._size, self._topic = writer, client, size, topic
+        self.transaction: int | None = None
+        """What is polled from now on is part of this transaction of the process."""
 
     def poll(self, timeout_s: float) -> Poll:
         """One poll, waiting up to `timeout_s` for it to be full."""
@@ -64,6 +68,7 @@ class PollRecorder:
                     self._failed(message, seen, invoked_ns, completed_ns)
             messages = [message for message in messages if message.error() is None]
         if messages:
+            seen.messages = messages
             self._returned(messages, seen, invoked_ns, completed_ns)
         return seen
 
@@ -115,6 +120,7 @@ class PollRecorder:
                 invoked_ns=invoked_ns,
                 completed_ns=completed_ns,
                 valid=identities.valid[part],
+                transaction=self.transaction,
                 leader_epoch=None if epochs is None else epochs[part],
             )
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,10 @@ class Broker:
         client.close()
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    version = versions.get(request.param)
+@contextmanager
+def one_broker(name: str, settings: str = "") -> Iterator[Broker]:
+    """A cluster of one broker of a version, with more settings if need be (name=value;…)."""
+    version = versions.get(name)
     kraft = version.mode == "kraft"
     client = docker.connect()
     project = f"kafka-chaos-test-{secrets.token_hex(4)}"
@@ -81,7 +83,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
         "CHAOS_RUN": project,
         "CHAOS_OWNER": docker.owner(),
         "KAFKA_SETTINGS": f"auto.create.topics.enable=true;num.partitions={PARTITIONS};default.replication.factor=1;"
-        "offsets.topic.replication.factor=1",
+        f"offsets.topic.replication.factor=1{settings and ';'}{settings}",
     }
     compose = ["docker", "compose", "-p", project, "-f", str(COMPOSE / ("kraft.yml" if kraft else "zookeeper.yml"))]
     services = ["controller-100" if kraft else "zookeeper", "broker-1"]
@@ -91,6 +93,12 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
         yield Broker(f"{prefix}.11:9092", container, dict(version.client_settings))
     finally:
         docker.remove(docker.find_ours(client, run=project))
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with one_broker(request.param) as found:
+        yield found
 
 
 @pytest.fixture

@@ -476,3 +476,13 @@ def test_truncating_to_the_high_watermark_is_what_old_protocols_do(
 ) -> None:
     findings = cut_off(None, CUT | {"announced_by": announced_by})
     assert judge(run(version=version), PROVED, findings).unexpected == unexpected
+
+
+@pytest.mark.parametrize(("settings", "unexpected"), [({}, ()), ({"transactional.id": "x"}, ("repeated-processing",))])
+def test_processing_twice_is_permitted_without_transactions(
+    settings: dict[str, str], unexpected: tuple[str, ...]
+) -> None:
+    processes = [*RUN["processes"], {"name": "pipeline", "kind": "processor", "settings": settings}]
+    findings = found("repeated-processing")
+    findings["findings"][0]["evidence"] = [{"offset": 0, "process": "pipeline"}]
+    assert judge(run(processes=processes), PROVED, findings).unexpected == unexpected

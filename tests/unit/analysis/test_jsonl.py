@@ -141,6 +141,23 @@ def test_a_transaction_that_read_what_it_wrote_and_one_that_is_torn(tmp_path: Pa
     assert torn["evidence"][0]["missing"] == [{"value": 2, "topic": "l", "partition": 0}]
 
 
+def test_an_aborted_transaction_takes_back_what_it_processed_and_committed(tmp_path: Path) -> None:
+    steps = [["processed", "k", 0], ["commit", "k", 1]]
+    first = [*acked(0, "a", time=1), poll([0, "a"], time=2)]
+    assert found(check(tmp_path, *first, *(operation("txn", steps, kind=k, time=3) for k in ("fail", "ok")))) == {}
+    twice = check(tmp_path, *first, *(operation("txn", steps, time=3) for _ in range(2)))
+    assert found(twice) == {"repeated-processing": 1}
+    assert twice["findings"][0]["evidence"][0]["outputs"][0].keys() == {"process", "completed_ns", "transaction"}
+
+
+def test_how_long_a_consumer_waited(tmp_path: Path) -> None:
+    polls = [operation("poll", kind="invoke", time=at) for at in (10, 90)]
+    reads = [poll([n, "ab"[n]], time=at) for n, at in ((0, 11), (1, 95))]
+    lines = [*acked(0, "a", time=1), *acked(1, "b", time=5), polls[0], reads[0], polls[1], reads[1]]
+    lag = check(tmp_path, *lines)["real_time_lag"]
+    assert (lag["lag_ns"], lag["value"], lag["offset"]) == (85, "b", 1)
+
+
 def test_an_aborted_transaction_may_be_read_uncommitted(tmp_path: Path) -> None:
     aborted = operation("txn", [["send", "k", 1]], kind="fail", process=0)
     assert found(check(tmp_path, aborted, poll([0, 1]))) == {"aborted-read": 1}
@@ -199,9 +216,12 @@ def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
         for block in re.split(r"\n(?!    )", DOCUMENT.read_text().split("## Examples")[1])
         if '{"process"' in block
     ]
-    assert len(examples) == 2
-    lost, aborted = (check(tmp_path, *(line[4:] for line in block.splitlines() if line)) for block in examples)
+    assert len(examples) == 3
+    lost, pipeline, aborted = (
+        check(tmp_path, *(line[4:] for line in block.splitlines() if line)) for block in examples
+    )
     assert found(lost) == {"lost-write": 1, "internal-poll-skip": 1}
+    assert found(pipeline) == {"committed-too-far": 1, "skipped-processing": 1, "repeated-processing": 1}
     assert found(aborted) == {"aborted-read": 1}
     assert aborted["problems"] + lost["problems"] == [
         {"what": "empty history", "process": "", "detail": aborted["problems"][0]["detail"]}
