@@ -13,16 +13,20 @@ damaged one is known for what it is.
 The checksum stands last because a CRC over data and its own CRC is a constant: to check a record is one call over the
 whole value and one comparison. It is CRC-32C because that is computed in hardware. And because a CRC is linear, the
 checksums of many records that differ in nothing but the sequence need no pass over their payloads: each is the
-checksum of sequence 0 exclusive-or one table entry for each byte of the sequence (`Encoder`).
+checksum of sequence 0 exclusive-or one table entry for each byte of the sequence. That is how records are made by the
+block (`Encoder`), and checked by the poll (`Decoder`): what they ought to be is made, and compared with what they are.
 """
 
 from __future__ import annotations
 
+import functools
+import os
 import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Any, Final
 
 import google_crc32c
 import numpy as np
@@ -33,6 +37,8 @@ CHECKSUM: Final = struct.Struct("<I")
 MAGIC: Final = b"KCH1"
 MINIMUM_BYTES: Final = HEADER.size + CHECKSUM.size
 SEQUENCE_AT: Final = 12
+_WHO_AT: Final = 8
+_WHO: Final = struct.Struct(">iq")
 SEQUENCE_LIMIT: Final = 1 << 40
 """Sequences are below this: the analysis packs producer and sequence into one integer."""
 RESIDUE: Final = 0x48674BC7
@@ -44,8 +50,20 @@ _NOTHING: Final = bytes(MINIMUM_BYTES)
 _JOINED_BYTES: Final = 256
 """Up to this size it is quicker to copy whole values together than to cut the headers out of them."""
 _SEQUENCE_BYTES: Final = 5
-_CHUNK_ROWS: Final = 16
+_CHUNK_ROWS: Final = 8
 _CHUNK_BYTES: Final = 1 << 20
+_LOW_BITS: Final = 16
+"""Of a sequence: those that a table gives the checksum for; the rest, and the producer, seldom change in a poll."""
+_BETWEEN: Final = os.urandom(8)
+"""Put between values that are joined, so that only values of the right length can look right."""
+_COMPARED_BYTES: Final = 2048
+"""Beyond this size a checksum of each value is as quick as making and comparing what it ought to be."""
+_COMPARED_AT_ONCE: Final = 1 << 18
+"""Bytes: what is made and compared stays in the processor's cache."""
+_MANY: Final = 32
+"""Values that are worth being decoded together."""
+_STRETCH_ROWS: Final = 8
+"""Records of one producer that must follow one another, on average, for comparing to be worth it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +83,24 @@ class Identities:
     producer: npt.NDArray[np.int32]
     sequence: npt.NDArray[np.int64]
     valid: npt.NDArray[np.bool_]
+
+    def without(self, places: list[int]) -> Identities:
+        """The rest, without those at some places."""
+        kept = np.ones(len(self.valid), np.bool_)
+        kept[places] = False
+        return Identities(self.run[kept], self.producer[kept], self.sequence[kept], self.valid[kept])
+
+
+def fields(size: int, *, between: int = 0) -> np.dtype[np.void]:
+    """The fields of values of one size, laid end to end with `between` bytes after each."""
+    return np.dtype(
+        {
+            "names": ["who", "producer", "sequence", "checksum"],
+            "formats": ["V12", ">i4", ">i8", "<u4"],
+            "offsets": [_WHO_AT, _WHO_AT, SEQUENCE_AT, size - CHECKSUM.size],
+            "itemsize": size + between,
+        }
+    )
 
 
 def run_hash(run: str) -> int:
@@ -90,17 +126,10 @@ class Encoder:
         zero = encode(run, producer, 0, payload)
         rows = max(1, min(_CHUNK_BYTES // len(zero) // 256, _CHUNK_ROWS))
         self._chunk = 256 * rows
-        self._records = np.empty((self._chunk, len(zero)), np.uint8)
-        self._records[:] = np.frombuffer(zero, np.uint8)
+        self._records = np.frombuffer(bytearray(zero * self._chunk), fields(len(zero)))
         self._whole_value = np.dtype(f"V{len(zero)}")
-        body = bytearray(zero[: -CHECKSUM.size])
-        self._zero_checksum = google_crc32c.value(bytes(body))
-        self._tables = np.empty((_SEQUENCE_BYTES, 256), np.uint32)
-        for place in range(_SEQUENCE_BYTES):
-            for byte in range(256):
-                body[SEQUENCE_AT + 7 - place] = byte
-                self._tables[place, byte] = google_crc32c.value(bytes(body)) ^ self._zero_checksum
-            body[SEQUENCE_AT + 7 - place] = 0
+        self._zero_checksum = google_crc32c.value(zero[: -CHECKSUM.size])
+        self._tables = _sequence_tables(zero, _SEQUENCE_BYTES)
         self._base = -1
         self._ready: list[bytes] = []
 
@@ -126,12 +155,30 @@ class Encoder:
         high = np.full(len(rows), self._zero_checksum, np.uint32)
         for place in range(1, _SEQUENCE_BYTES):
             high ^= self._tables[place, (rows >> (8 * place)) & 0xFF]
-        checksums = (high[:, None] ^ self._tables[0][None, :]).ravel()
-        sequences = np.arange(base, base + self._chunk, dtype=">i8")
-        self._records[:, SEQUENCE_AT : SEQUENCE_AT + 8] = sequences.view(np.uint8).reshape(-1, 8)
-        self._records[:, -CHECKSUM.size :] = checksums.astype("<u4").view(np.uint8).reshape(-1, CHECKSUM.size)
-        self._ready = self._records.view(self._whole_value).ravel().tolist()
+        self._records["sequence"] = np.arange(base, base + self._chunk)
+        self._records["checksum"] = (high[:, None] ^ self._tables[0][None, :]).ravel()
+        self._ready = self._records.view(self._whole_value).tolist()
         self._base = base
+
+
+def _sequence_tables(value: bytes, places: int) -> npt.NDArray[np.uint32]:
+    """What each byte of the sequence, the last one first, changes in the checksum of a record, against that byte 0."""
+    body = bytearray(value[: -CHECKSUM.size])
+    tables = np.empty((places, 256), np.uint32)
+    for place in range(places):
+        for byte in range(256):
+            body[SEQUENCE_AT + 7 - place] = byte
+            tables[place, byte] = google_crc32c.value(bytes(body))
+        tables[place] ^= tables[place, 0]
+    return tables
+
+
+@functools.lru_cache(maxsize=16)
+def _low_table(size: int) -> npt.NDArray[np.uint32]:
+    """What the low bits of the sequence change in the checksum of any record of this size, against all of them 0."""
+    tables = _sequence_tables(bytes(size), _LOW_BITS // 8)
+    low: npt.NDArray[np.uint32] = (tables[1][:, None] ^ tables[0][None, :]).ravel()
+    return low
 
 
 def decode(value: bytes | memoryview | None) -> Identity | None:
@@ -178,3 +225,108 @@ def decode_all(values: Sequence[bytes | None]) -> Identities:
         sequence=np.where(valid, heads["sequence"], -1).astype(np.int64),
         valid=valid,
     )
+
+
+class Decoder:
+    """Decodes what one process is handed, poll after poll: a third of the time of `decode_all`, with the same result.
+
+    Records of a load are alike: same run, same size, same payload. One of them is the pattern: each value's producer
+    and sequence are put into a copy of it, with the checksum that belongs to them, and the copies are compared with the
+    values, all bytes of all of them. Equal bytes are a valid record; those that differ are decoded by themselves.
+    """
+
+    def __init__(self) -> None:
+        self._pattern = b""
+        self._low: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
+        self._fields = np.dtype([])
+        self._ought: npt.NDArray[Any] = np.empty(0, self._fields)
+        self._same: npt.NDArray[np.bool_] = np.empty((0, 0), np.bool_)
+
+    def decode(self, values: Sequence[bytes | None]) -> Identities:
+        """The identities in many values."""
+        first = values[0] if len(values) >= _MANY else None
+        if first is None or not MINIMUM_BYTES <= len(first) <= _COMPARED_BYTES:
+            return decode_all(values)
+        if len(first) != len(self._pattern) and not self._learn(first):
+            return decode_all(values)
+        rows = len(self._ought)
+        if len(values) <= rows:
+            return self._decode_part(values)
+        parts = [self._decode_part(values[at : at + rows]) for at in range(0, len(values), rows)]
+        return Identities(
+            run=np.concatenate([part.run for part in parts]),
+            producer=np.concatenate([part.producer for part in parts]),
+            sequence=np.concatenate([part.sequence for part in parts]),
+            valid=np.concatenate([part.valid for part in parts]),
+        )
+
+    def _learn(self, value: bytes) -> bool:
+        """Take a record for the pattern; False if it is not a valid one."""
+        if decode(value) is None:
+            return False
+        self._low = _low_table(len(value))
+        stride = len(value) + len(_BETWEEN)
+        rows = max(1, _COMPARED_AT_ONCE // stride)
+        self._pattern = value
+        self._fields = fields(len(value), between=len(_BETWEEN))
+        self._ought = np.frombuffer(bytearray((value + _BETWEEN) * rows), self._fields)
+        self._same = np.empty((rows, stride), np.bool_)
+        return True
+
+    def _decode_part(self, values: Sequence[bytes | None]) -> Identities:
+        count, stride = len(values), self._fields.itemsize
+        try:
+            joined = _BETWEEN.join([*values, b""])  # type: ignore[list-item]  # None is the error that is caught
+        except TypeError:
+            return decode_all(values)
+        if len(joined) != count * stride:
+            return decode_all(values)
+        found, ought = np.frombuffer(joined, self._fields), self._ought[:count]
+        producer, sequence = found["producer"].astype(np.int32), found["sequence"].astype(np.int64)
+        checksums = self._checksums(producer, sequence)
+        if checksums is None:
+            return decode_all(values)
+        ought["who"] = found["who"]
+        ought["checksum"] = checksums
+        same = np.equal(_bytes_of(ought), _bytes_of(found), out=self._same[:count])
+        run = np.full(count, HEADER.unpack_from(self._pattern)[1], np.uint32)
+        valid = np.ones(count, np.bool_)
+        if not same.all():
+            unlike = np.flatnonzero(~same.all(axis=1))
+            rest = decode_all([values[place] for place in unlike.tolist()])
+            run[unlike], producer[unlike], sequence[unlike] = rest.run, rest.producer, rest.sequence
+            valid[unlike] = rest.valid
+            if unlike[0] == 0:
+                self._learn(joined[: len(self._pattern)])
+        return Identities(run=run, producer=producer, sequence=sequence, valid=valid)
+
+    def _checksums(
+        self, producer: npt.NDArray[np.int32], sequence: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint32] | None:
+        """The checksums of records like the pattern; None if it is quicker to compute them from the values.
+
+        The table gives what the low bits of the sequence change; the rest is the same for a stretch of records.
+        """
+        high = sequence >> _LOW_BITS
+        low: npt.NDArray[np.uint32] = self._low[sequence & ((1 << _LOW_BITS) - 1)]
+        if (high == high[0]).all() and (producer == producer[0]).all():
+            low ^= np.uint32(self._checksum(producer[0], high[0]))
+            return low
+        starts = [0, *(np.flatnonzero((np.diff(high) != 0) | (np.diff(producer) != 0)) + 1).tolist(), len(sequence)]
+        if len(starts) * _STRETCH_ROWS > len(sequence):
+            return None
+        for start, end in pairwise(starts):
+            low[start:end] ^= np.uint32(self._checksum(producer[start], high[start]))
+        return low
+
+    def _checksum(self, producer: np.int32, high: np.int64) -> int:
+        """The checksum of a record like the pattern, the low bits of its sequence 0."""
+        body = bytearray(self._pattern[: -CHECKSUM.size])
+        _WHO.pack_into(body, _WHO_AT, int(producer), int(high) << _LOW_BITS)
+        checksum: int = google_crc32c.value(bytes(body))
+        return checksum
+
+
+def _bytes_of(records: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Records as rows of bytes."""
+    return records.view(np.uint8).reshape(len(records), -1)

@@ -1,5 +1,7 @@
+from collections.abc import Sequence
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.history import record
@@ -70,3 +72,76 @@ def test_columns_have_the_types_of_the_history():
     found = record.decode_all([])
     kinds = [column.dtype.name for column in (found.run, found.producer, found.sequence, found.valid)]
     assert kinds == ["uint32", "int32", "int64", "bool"]
+
+
+def columns_of(found: record.Identities) -> list[list[int]]:
+    return [column.tolist() for column in (found.run, found.producer, found.sequence, found.valid)]
+
+
+def assert_same(decoder: record.Decoder, values: Sequence[bytes | None]) -> None:
+    found = decoder.decode(values)
+    assert columns_of(found) == columns_of(record.decode_all(values))
+    kinds = [column.dtype.name for column in (found.run, found.producer, found.sequence, found.valid)]
+    assert kinds == ["uint32", "int32", "int64", "bool"]
+
+
+def a_load(first: int, count: int, *, producer: int = 1, payload: bytes = b"x" * 70) -> list[bytes]:
+    return [record.encode(7, producer, first + number, payload) for number in range(count)]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2**41), st.integers(1, 60), st.integers(-1, 2), st.sampled_from([b"", b"xy", b"xz"])),
+        min_size=1,
+        max_size=5,
+    ),
+    st.lists(st.tuples(st.integers(0, 199), st.integers(0, 200), st.integers(1, 255)), max_size=2),
+)
+def test_a_poll_is_decoded_as_each_record_alone(stretches, damages):
+    values = [
+        value
+        for first, count, producer, payload in stretches
+        for value in a_load(first, count, producer=producer, payload=payload)
+    ]
+    for place, at, flip in damages:
+        damaged = bytearray(values[place % len(values)])
+        damaged[at % len(damaged)] ^= flip
+        values[place % len(values)] = bytes(damaged)
+    decoder = record.Decoder()
+    for poll in (values, values[::-1], a_load(5, 50, payload=b"xy")):
+        assert_same(decoder, poll)
+
+
+def test_a_poll_longer_than_what_is_compared_at_once():
+    decoder = record.Decoder()
+    values = a_load(65_000, 6000)
+    values[4321] = values[4321][:-1] + b"!"
+    assert_same(decoder, values)
+    assert_same(decoder, [*values[:5000], b"", None, *values[5000:]])
+
+
+def test_what_is_not_ours_among_what_is():
+    decoder = record.Decoder()
+    many = a_load(0, 50)
+    for values in (
+        [],
+        [None],
+        many[:3],
+        [None, *many],
+        [*many, None],
+        [bytes(94)] * 50,
+        [b"", *many],
+        [*many, b""],
+        many,
+    ):
+        assert_same(decoder, values)
+    assert_same(decoder, a_load(0, 50, payload=bytes(3000)))
+
+
+def test_values_of_other_lengths_do_not_add_up():
+    """Two values that joined would be two records, cut in the wrong place."""
+    many = a_load(0, 50)
+    one, other = a_load(50, 2)
+    found = record.Decoder().decode([*many, one + other[:5], other[5:]])
+    assert found.valid.tolist() == [True] * 50 + [False, False]
