@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from harness.history import schema
+from harness.history.runs import expand
 from harness.rundir import RunDir
 
 PLAIN_SCHEMA: Final = pa.schema(
@@ -55,11 +56,16 @@ def plain(table: pa.Table) -> pa.Table:
 
 
 def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch]:
-    """The whole batches of a stream; what is wrong with it is added to `complaints`."""
+    """The rows of a stream's whole batches, one for each record; what is wrong is added to `complaints`."""
     try:
         reader = pa.ipc.open_stream(pa.memory_map(str(path), "r"))
         if not reader.schema.equals(schema.SCHEMA):
             complaints.append(f"not the schema of a history: {reader.schema.names[:6]}…")
+            return
+        version = (reader.schema.metadata or {}).get(schema.VERSION_KEY)
+        if version not in schema.READABLE:
+            known = " or ".join(known.decode() for known in schema.READABLE)
+            complaints.append(f"a history of version {(version or b'?').decode(errors='replace')}, not {known}")
             return
     except (*UNREADABLE, pa.ArrowException) as error:
         complaints.append(f"no readable stream: {error}")
@@ -69,7 +75,7 @@ def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch
             batch = reader.read_next_batch()
             # Codes beyond the words they stand for would take the process down later.
             batch.validate(full=True)
-            yield batch
+            yield from expand(batch)
         except StopIteration:
             return
         except (*UNREADABLE, pa.ArrowException) as error:

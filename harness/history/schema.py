@@ -7,6 +7,11 @@ nobody knows. A record's identity is (producer, sequence); it is in the record's
 operation of many rows. What was done within a transaction (`transaction`, its number within the process) has the
 outcome that it had by itself: whether it counts, the row that ended the transaction says.
 
+Streams are recorded with runs (harness.history.runs): a send or poll row with a `count` stands for that many rows. In
+each, offset and sequence are one more than in the row before, and so is `op` if they are sends; everything else is the
+same. Whoever reads a history through harness.history.read gets a row for each and no counts. Streams of version 1 have
+no runs, and are read as they are.
+
 Rows that are no operation on a record:
     reserve      sequences [sequence, sequence + count) may be sent to this partition from now on. Written and flushed
                  before the first of them is sent, so that a record whose sender was killed is never "nobody's"
@@ -50,6 +55,15 @@ OK: Final = "ok"
 FAIL: Final = "fail"
 INFO: Final = "info"
 
+COUNTED: Final = (SEND, POLL)
+"""Kinds whose rows may stand for several."""
+RUN_LIMIT: Final = 65_536
+"""How many a row stands for at most."""
+
+VERSION_KEY: Final = b"kafka-chaos-history"
+VERSION: Final = b"2"
+READABLE: Final = (b"1", VERSION)
+
 _WORD: Final = pa.dictionary(pa.int8(), pa.string())
 
 SCHEMA: Final = pa.schema(
@@ -74,7 +88,7 @@ SCHEMA: Final = pa.schema(
         pa.field("timestamp_ms", pa.int64()),
         pa.field("leader_epoch", pa.int32()),
     ],
-    metadata={b"kafka-chaos-history": b"1"},
+    metadata={VERSION_KEY: VERSION},
 )
 COLUMNS: Final = tuple(SCHEMA.names)
 UNKNOWN_IDENTITY: Final = -1

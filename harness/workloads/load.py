@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from confluent_kafka import KafkaError, Message, Producer
 
-from harness.history import record, schema
+from harness.history import record, runs, schema
 from harness.history.outcomes import outcome_of
 from harness.history.writer import NULL, HistoryWriter
 from harness.workloads import child
@@ -38,7 +38,7 @@ RING: Final = 1 << 20
 IN_FLIGHT: Final = 50_000
 """Records in librdkafka's hands at most; its own limit is 100 000, and that is never met."""
 IN_FLIGHT_BYTES: Final = 256 << 20
-GATHER: Final = 2_000
+GATHER: Final = 4_000
 """Delivery reports that are recorded together…"""
 GATHER_NS: Final = 20_000_000
 """…unless the first of them is this old."""
@@ -151,21 +151,24 @@ class LoadSender:
 
     def _record_deliveries(self) -> None:
         if self._values:
-            counts, times = np.array(self._polled, np.int64).T
-            sequences = self._sequences(self._values)
+            arrived, times = np.array(self._polled, np.int64).T
+            sequences, offsets = self._sequences(self._values), _known(self._offsets)
             places = sequences % RING
             self._pending[places] = False
+            invoked, partition, completed = self._invoked[places], self._partition[places], np.repeat(times, arrived)
+            begins = runs.starts([sequences, offsets], [partition, invoked, completed])
             self._writer.extend(
-                len(sequences),
+                len(begins),
+                counts=runs.lengths(begins, len(sequences)),
                 kind=schema.SEND,
                 outcome=schema.OK,
                 topic=self._topic,
-                partition=self._partition[places],
-                offset=_known(self._offsets),
+                partition=partition[begins],
+                offset=offsets[begins],
                 producer=self._producer,
-                sequence=sequences,
-                invoked_ns=self._invoked[places],
-                completed_ns=np.repeat(times, counts),
+                sequence=sequences[begins],
+                invoked_ns=invoked[begins],
+                completed_ns=completed[begins],
                 acks=self._acks,
             )
             self._values.clear()
@@ -176,9 +179,7 @@ class LoadSender:
         """The sequences in values that this process made, all of one size."""
         size = len(values[0])
         if size <= 256:
-            rows = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), size)
-            field = np.ascontiguousarray(rows[:, record.SEQUENCE_AT : record.SEQUENCE_AT + 8])
-            return field.view(">i8").ravel().astype(np.int64)
+            return np.frombuffer(b"".join(values), record.fields(size))["sequence"].astype(np.int64)
         end = record.SEQUENCE_AT + 8
         return np.frombuffer(b"".join([v[record.SEQUENCE_AT : end] for v in values]), ">i8").astype(np.int64)
 
@@ -256,6 +257,7 @@ def _known(offsets: list[int | None]) -> npt.NDArray[np.int64]:
 def main() -> None:
     """Send until enough is acknowledged or the harness says stop."""
     arguments = child.read_arguments()
+    child.spare_the_collector()
     commands = child.Commands()
     wanted: int | None = arguments["records"]
     rate: float | None = arguments["rate_per_s"]
