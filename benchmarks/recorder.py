@@ -3,15 +3,17 @@
 One real broker (KRaft, a controller beside it), four partitions, acks=all, and against it, in one run:
 
     produce, read    the recording client and the same client loop without recording, taken in pairs whose order
-                     alternates; the ratio is the median of the pairs' ratios, in throughput and in processor time
-    Kafka's own      ProducerPerformance on the same broker, same records, for scale
-    memory           resident memory over a long recorded load: it must not grow with it
-    processes        one recorder, then several at once: what they reach together
+                     alternates; costs are medians of the pairs' ratios, with the smallest and the largest
+    Kafka's own      ProducerPerformance on the same broker with the same records, once for each pair
+    processes        one recorder, then several at once, in turns: what they reach together
+    memory           the peak of resident memory at 1, 5 and 10 million records: it must not grow with them
 
 The plain producer sends one constant value: what it costs to make records that can be told apart, and to check them,
-counts as recording. Throughput on a machine that does something else as well says little; processor time for each
-record says how much of a core recording takes, whatever else is going on. Both are printed. Nothing here asserts
-anything.
+counts as recording. The plain reader looks at each message's error, value and offset, as any reader would.
+
+Clients and broker share the machine's cores. Where the broker has the core that a client wants, throughput says what
+the machine can do; processor time for each record says what recording takes, whatever else is going on. Both are
+printed. Nothing here asserts anything.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +38,8 @@ from harness.cluster.docker import connect
 from harness.cluster.networks import free_prefixes_here
 from harness.errors import HarnessError, WaitTimeout
 
+ROUNDS: Final = 3
+MARKS: Final = (1_000_000, 5_000_000, 10_000_000)
 COMPOSE: Final = Path(__file__).parent.parent / "compose" / "kraft.yml"
 PARTITIONS: Final = [0, 1, 2, 3]
 SETTINGS: Final = {"acks": "all", "linger.ms": "5"}
@@ -119,17 +123,23 @@ def cost(result: Mapping[str, Any]) -> float:
     return float(result["processor_s"] / result["records"] * 1e6)
 
 
+def spread(values: Sequence[float], form: str) -> str:
+    """The median of some figures, with the smallest and the largest."""
+    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
 def tell(name: str, text: str) -> None:
     """One line of the report."""
-    sys.stdout.write(f"{name:<28} {text}\n")
+    sys.stdout.write(f"{name:<22} {text}\n")
     sys.stdout.flush()
 
 
 class Bench:
     """The measurements, all against one broker."""
 
-    def __init__(self, bootstrap: str, directory: Path, record_bytes: int) -> None:
-        self._bootstrap, self._directory, self._record_bytes = bootstrap, directory, record_bytes
+    def __init__(self, bootstrap: str, container: str, directory: Path, record_bytes: int) -> None:
+        self._bootstrap, self._container = bootstrap, container
+        self._directory, self._record_bytes = directory, record_bytes
         self._files = 0
 
     def options(self, kind: str, topic: str, records: int, *, recorded: bool) -> dict[str, Any]:
@@ -148,54 +158,57 @@ class Bench:
         }
 
     def pairs(self, kind: str, topics: list[str], records: int) -> None:
-        """Recorded against plain, alternating who goes first; a line for each pair and one for all."""
+        """Recorded against plain, alternating who goes first; a line for each pair, then what recording costs."""
         seen: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+        kafkas: list[float] = []
         for number, topic in enumerate(topics):
             for recorded in (True, False) if number % 2 else (False, True):
                 name = f"{topic}-{'recorded' if recorded else 'plain'}" if kind == "produce" else topic
                 result = finish(start(self.options(kind, name, records, recorded=recorded)))
                 seen[recorded].append(result)
             plain, with_it = seen[False][-1], seen[True][-1]
-            tell(
-                f"{kind} pair {number + 1}",
+            line = (
                 f"plain {rate(plain):>9,.0f}/s {cost(plain):5.2f} µs   recorded {rate(with_it):>9,.0f}/s "
-                f"{cost(with_it):5.2f} µs   history {with_it['history_bytes'] / with_it['records']:.1f} bytes a record",
+                f"{cost(with_it):5.2f} µs   history {with_it['history_bytes'] / with_it['records']:.2f} bytes a record"
             )
-        rates = [rate(r) / rate(p) for p, r in zip(seen[False], seen[True], strict=True)]
-        costs = [cost(r) / cost(p) for p, r in zip(seen[False], seen[True], strict=True)]
-        tell(
-            f"{kind}: recording costs",
-            f"{1 - statistics.median(rates):6.1%} of throughput, {statistics.median(costs) - 1:6.1%} more processor "
-            f"time (medians of {len(topics)} pairs)",
-        )
+            if kind == "produce":
+                kafkas.append(producer_performance(self._bootstrap, self._container, records, self._record_bytes))
+                line += f"   ProducerPerformance {kafkas[-1]:>9,.0f}/s"
+            tell(f"{kind} pair {number + 1}", line)
+        rates = [1 - rate(r) / rate(p) for p, r in zip(seen[False], seen[True], strict=True)]
+        costs = [cost(r) / cost(p) - 1 for p, r in zip(seen[False], seen[True], strict=True)]
+        tell(f"{kind} cost", f"{spread(rates, '.1%')} less throughput, {spread(costs, '.1%')} more processor time")
+        if kafkas:
+            ratios = [rate(r) / kafka for r, kafka in zip(seen[True], kafkas, strict=True)]
+            tell("recorded to Kafka's own", f"{spread(ratios, '.2f')} of ProducerPerformance's throughput")
 
-    def memory(self, records: int) -> None:
-        """Resident memory over a long load."""
-        result = finish(start(self.options("produce", "memory", records, recorded=True)))
-        samples = result["memory_mb"]
-        quarter = max(1, len(samples) // 4)
-        tell(
-            "memory",
-            f"{result['records']:,} records at {rate(result):,.0f}/s: after 250 000 {samples[1]:.0f} MB, mean of the "
-            f"second quarter {statistics.mean(samples[quarter : 2 * quarter]):.0f} MB, of the last "
-            f"{statistics.mean(samples[-quarter:]):.0f} MB, largest {max(samples):.0f} MB",
-        )
-
-    def processes(self, records: int, most: int) -> None:
-        """Several recorders at once."""
-        alone = 0.0
-        for count in range(1, most + 1):
-            wanted = [
-                self.options("produce", f"side-{count}-{n}", records // count, recorded=True) for n in range(count)
-            ]
-            results = [finish(process) for process in [start(options) for options in wanted]]
-            together = sum(rate(result) for result in results)
-            alone = alone or together
+    def processes(self, kind: str, records: int, most: int, rounds: int) -> None:
+        """Several recorders at once, each of them with its own records."""
+        together: dict[int, list[float]] = {}
+        costs: dict[int, list[float]] = {}
+        for number in range(rounds):
+            for count in range(1, most + 1):
+                topics = [f"side-{number}-{count}-{one}" for one in range(count)]
+                wanted = [self.options(kind, topic, records // count, recorded=True) for topic in topics]
+                results = [finish(process) for process in [start(options) for options in wanted]]
+                together.setdefault(count, []).append(sum(rate(result) for result in results))
+                costs.setdefault(count, []).append(statistics.mean(cost(result) for result in results))
+        for count in together:
+            times = [many / one for many, one in zip(together[count], together[1], strict=True)]
             tell(
-                f"{count} recorder process{'es' if count > 1 else ''}",
-                f"{together:>9,.0f}/s together ({together / alone:.2f} of one), "
-                f"{statistics.mean(cost(result) for result in results):.2f} µs of processor a record",
+                f"{kind}, {count} recorder{'s' if count > 1 else ''}",
+                f"{spread(together[count], ',.0f')}/s together, {spread(times, '.2f')} of one; "
+                f"{spread(costs[count], '.2f')} µs of processor a record",
             )
+
+    def memory(self, kind: str, records: int) -> None:
+        """Peak resident memory as records go by."""
+        result = finish(start(self.options(kind, "memory", records, recorded=True)))
+        peaks = [
+            f"{mark / 1e6:g} M {max(size for done, size in result['memory_mb'] if done <= mark):.0f} MB"
+            for mark in sorted({*(mark for mark in MARKS if mark < records), records})
+        ]
+        tell(f"{kind} memory, peaks", f"{', '.join(peaks)} (at {rate(result):,.0f}/s)")
 
 
 def producer_performance(bootstrap: str, container: str, records: int, record_bytes: int) -> float:
@@ -220,22 +233,26 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000, help="records of each measurement")
     parser.add_argument("--record-bytes", type=int, default=100, help="size of values")
     parser.add_argument("--pairs", type=int, default=5, help="pairs of recorded and plain")
-    parser.add_argument("--memory-records", type=int, default=10_000_000, help="records of the long load; 0 for none")
+    parser.add_argument(
+        "--memory-records", type=int, default=10_000_000, help="records of the long load and read; 0 for none"
+    )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 2, help="recorders at once, at most")
     chosen = parser.parse_args()
     load = os.getloadavg()[0]
-    tell("machine", f"{os.cpu_count()} cores, load average {load:.1f} before the start")
+    tell("machine", f"{os.cpu_count()} cores, broker and clients on all of them; load {load:.1f} before the start")
     tell("records", f"{chosen.records:,} of {chosen.record_bytes} bytes for each client, 4 partitions, acks=all")
+    began = time.monotonic()
     with one_broker(chosen.version) as (bootstrap, container), tempfile.TemporaryDirectory() as directory:
-        bench = Bench(bootstrap, Path(directory), chosen.record_bytes)
+        bench = Bench(bootstrap, container, Path(directory), chosen.record_bytes)
         topics = [f"pair-{number + 1}" for number in range(chosen.pairs)]
         bench.pairs("produce", topics, chosen.records)
-        kafkas = producer_performance(bootstrap, container, chosen.records, chosen.record_bytes)
-        tell("ProducerPerformance", f"{kafkas:>9,.0f}/s")
         bench.pairs("read", [f"{topic}-recorded" for topic in topics], chosen.records)
-        bench.processes(chosen.records, chosen.processes)
+        bench.processes("produce", chosen.records, chosen.processes, ROUNDS)
+        bench.processes("read", chosen.records, chosen.processes, ROUNDS)
         if chosen.memory_records:
-            bench.memory(chosen.memory_records)
+            bench.memory("produce", chosen.memory_records)
+            bench.memory("read", chosen.memory_records)
+    tell("took", f"{time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """One client of the recorder's benchmark, a process of its own: produces or reads so many records, recorded or not.
 
-Without recording it is the same loop: the same blocks handed to `produce_batch`, the same polls, a callback for every
-record, which counts instead of keeping the report; the same `consume`, a look at every record's error. What is
-measured is the time from the first record to the last acknowledgement (or the last record read), and the processor
-time of the whole process, librdkafka's threads included, over the same span.
+Without recording it is the same loop. Producing: the same blocks handed to `produce_batch`, the same polls, a callback
+for every record, which counts instead of keeping the report. Reading: the same `consume`, and for every record what
+anybody who reads would do, a look at its error, its value and its offset. The collector of cycles is spared in both.
+
+What is measured is the time from the first record to the last acknowledgement (or the last record read), and the
+processor time of the whole process, librdkafka's threads included, over the same span.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from harness.workloads import child
 from harness.workloads.consumer import BATCH, BackgroundReader
 from harness.workloads.load import BLOCK, IDLE_POLL_S, IN_FLIGHT, STOP_LIMIT_S, LoadSender
 
-SAMPLE_RECORDS: Final = 250_000
+SAMPLES_S: Final = 0.1
 POLL_S: Final = 0.05
 
 
@@ -75,24 +77,38 @@ def resident_mb() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
+class Memory:
+    """Resident memory as records go by."""
+
+    def __init__(self) -> None:
+        self.samples: list[tuple[int, float]] = []
+        self._last = 0.0
+
+    def look(self, records: int) -> None:
+        """Take a sample if the last one is not too young."""
+        now = time.monotonic()
+        if now - self._last >= SAMPLES_S:
+            self._last = now
+            self.samples.append((records, resident_mb()))
+
+
 def produce(options: Mapping[str, Any], sender: PlainSender | LoadSender) -> dict[str, Any]:
     """Send everything as fast as it goes."""
     wanted: int = options["records"]
-    memory: list[float] = []
+    memory = Memory()
     began, processor = time.monotonic(), processor_s()
     while sender.acked + sender.failed < wanted:
         allowed = min(BLOCK, wanted - sender.sent)
         taken = sender.send(allowed) if allowed > 0 else 0
         sender.poll(0.0 if taken == BLOCK else IDLE_POLL_S)
-        if sender.acked >= len(memory) * SAMPLE_RECORDS:
-            memory.append(resident_mb())
+        memory.look(sender.acked)
     sender.close(STOP_LIMIT_S)
     return {
         "records": sender.acked,
         "failed": sender.failed,
         "seconds": time.monotonic() - began,
         "processor_s": processor_s() - processor,
-        "memory_mb": memory,
+        "memory_mb": memory.samples,
     }
 
 
@@ -105,12 +121,14 @@ def read_plain(options: Mapping[str, Any]) -> dict[str, Any]:
     )
     client = Consumer(settings)
     client.assign([TopicPartition(options["topic"], number, OFFSET_BEGINNING) for number in options["partitions"]])
-    seen = 0
+    seen = size = offsets = 0
     began, processor = time.monotonic(), processor_s()
     while seen < options["records"]:
         for message in client.consume(BATCH, POLL_S):
             if message.error() is None:
                 seen += 1
+                size += len(message.value() or b"")
+                offsets += message.offset() or 0
     result = {"records": seen, "seconds": time.monotonic() - began, "processor_s": processor_s() - processor}
     client.close()
     return result
@@ -118,7 +136,6 @@ def read_plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_recorded(options: Mapping[str, Any], writer: HistoryWriter) -> dict[str, Any]:
     """Read with recording."""
-    began, processor = time.monotonic(), processor_s()
     reader = BackgroundReader(
         writer,
         options["bootstrap"],
@@ -127,10 +144,17 @@ def read_recorded(options: Mapping[str, Any], writer: HistoryWriter) -> dict[str
         assign=[(options["topic"], number) for number in options["partitions"]],
     )
     began, processor = time.monotonic(), processor_s()
+    memory = Memory()
     while reader.read < options["records"]:
         reader.poll(POLL_S)
+        memory.look(reader.read)
     writer.flush()
-    result = {"records": reader.read, "seconds": time.monotonic() - began, "processor_s": processor_s() - processor}
+    result = {
+        "records": reader.read,
+        "seconds": time.monotonic() - began,
+        "processor_s": processor_s() - processor,
+        "memory_mb": memory.samples,
+    }
     reader.close()
     return result
 
@@ -138,6 +162,7 @@ def read_recorded(options: Mapping[str, Any], writer: HistoryWriter) -> dict[str
 def main() -> None:
     """Do what the only argument, a JSON object, says; answer with one line of JSON."""
     options: dict[str, Any] = json.loads(sys.argv[1])
+    child.spare_the_collector()
     bootstrap, topic, settings = options["bootstrap"], options["topic"], options["settings"]
     size: int = options["record_bytes"]
     if not options["recorded"]:
