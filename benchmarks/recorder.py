@@ -22,6 +22,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from harness.cluster.docker import connect
+from harness.cluster.docker import connect, owner
 from harness.cluster.networks import free_prefixes_here
 from harness.errors import HarnessError, WaitTimeout
 
@@ -55,6 +56,7 @@ def one_broker(version: str) -> Iterator[tuple[str, str]]:
         "KAFKA_VERSION": version,
         "CHAOS_SUBNET": prefix,
         "CHAOS_RUN": project,
+        "CHAOS_OWNER": owner(),
         "CHAOS_HEAP": "1g",
         "KAFKA_SETTINGS": "num.partitions=4;default.replication.factor=1;offsets.topic.replication.factor=1;"
         "auto.create.topics.enable=true",
@@ -241,6 +243,8 @@ def main() -> None:
     load = os.getloadavg()[0]
     tell("machine", f"{os.cpu_count()} cores, broker and clients on all of them; load {load:.1f} before the start")
     tell("records", f"{chosen.records:,} of {chosen.record_bytes} bytes for each client, 4 partitions, acks=all")
+    # Asked to stop, it takes its broker along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     began = time.monotonic()
     with one_broker(chosen.version) as (bootstrap, container), tempfile.TemporaryDirectory() as directory:
         bench = Bench(bootstrap, container, Path(directory), chosen.record_bytes)
