@@ -33,6 +33,10 @@ nightly: venv ## Every scenario on every version, in runs/nightly; started again
 bench-recorder: setup ## What recording costs, beside clients that do not record and Kafka's own
 	$(BIN)/python -m benchmarks.recorder
 
+.PHONY: bench-replicas
+bench-replicas: venv ## How fast replicas are compared, beside reading and checksumming the same files
+	$(BIN)/python -m benchmarks.replicas
+
 .PHONY: doctor
 doctor: venv ## What works on this machine, what is missing, what to do
 	$(CHAOS) doctor

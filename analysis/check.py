@@ -199,7 +199,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
     for name, on_both in WATERMARK_CHECKS.items():
         result.run(name, where, lambda check=on_both: check(view, copies))  # type: ignore[misc]
     result.statistics["replica_records"] += sum(
-        int(segment.headers["count"].clip(min=0).sum()) for copy in copies.copies for segment in copy.replica.segments
+        segment.records for copy in copies.copies for segment in copy.replica.segments
     )
     _add_holdings(copies, result)
     _count(view, history, where, result)

@@ -20,13 +20,14 @@ not. corrupt-record: a checksum that does not fit, or bytes that are no record. 
 dead is neither: recovery cuts it off. index-mismatch: an .index or .timeindex entry that points to something else than
 the .log holds.
 
-Records are compared batch by batch as bytes, so agreeing replicas cost no more than reading them.
+Replicas are compared as bytes while their files are read for everything else, so agreeing replicas cost little more
+than reading them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -40,8 +41,9 @@ from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView,
 from harness.formats import indexes
 from harness.formats.batches import Record
 from harness.formats.checkpoints import EpochStart
+from harness.formats.columns import read_headers
 from harness.formats.errors import ParseError
-from harness.formats.replica import Difference, Replica, SegmentProblem, differences, read_replica
+from harness.formats.replica import Difference, Examination, Replica, SegmentProblem, examine, read_replica
 from harness.history import record
 from harness.rundir import RunDir
 
@@ -105,9 +107,10 @@ class Copies:
 
     copies: tuple[Copy, ...] = ()
     states: tuple[Event, ...] = ()
-    compacted: bool = False
     events: tuple[Event, ...] = ()
     """The timeline: what became of containers, and what brokers logged."""
+    differences: Mapping[str, Sequence[Difference[int]]] = field(default_factory=dict)
+    """By moment, the offsets at which the copies taken then differ, by broker."""
 
     def moments(self) -> Iterator[tuple[int, list[Copy]]]:
         """The copies of each moment, with its time, in order."""
@@ -123,26 +126,11 @@ class Copies:
         times = [state["monotonic_ns"] for state in self.states if state["monotonic_ns"] <= at_ns]
         return bool(times) and times[-1] <= at_ns - QUIET_NS
 
-    @cached_property
-    def compared(self) -> list[tuple[int, list[Copy], Difference[int]]]:
+    def compared(self) -> Iterator[tuple[int, list[Copy], Difference[int]]]:
         """Every offset at which copies of one moment differ: the moment's time, its copies, the difference."""
-        return [
-            (at_ns, copies, difference)
-            for at_ns, copies in self.moments()
-            for difference in _all_differences(copies, self.compacted)
-        ]
-
-
-def _all_differences(copies: Sequence[Copy], compacted: bool) -> Iterator[Difference[int]]:
-    """What copies of one moment differ in; a replica that ends early does not end the comparison of the others."""
-    left = {copy.broker: copy.replica for copy in copies}
-    reached = 0
-    while len(left) > 1:
-        for difference in differences(left, compacted=compacted):
-            if difference.offset >= reached:
-                yield difference
-        reached = min(replica.leo for replica in left.values())
-        left = {broker: replica for broker, replica in left.items() if replica.leo > reached}
+        for at_ns, copies in self.moments():
+            for difference in self.differences.get(copies[0].moment, ()):
+                yield at_ns, copies, difference
 
 
 def load_copies(
@@ -157,6 +145,7 @@ def load_copies(
     states = tuple(metadata.states_of(events).get((topic, partition), ()))
     moments = {event.get("name"): event for event in events if event["kind"] == "moment"}
     found: list[Copy] = []
+    found_to_differ: dict[str, Sequence[Difference[int]]] = {}
     problems: list[Problem] = []
     for moment in run_dir.moments():
         directories = sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}"))
@@ -166,13 +155,12 @@ def load_copies(
                 problems.append({"what": "unknown moment", "process": "", "detail": detail})
             continue
         at_ns = moments[moment]["monotonic_ns"]
-        for directory in directories:
+        examined, unreadable = _examine(directories, compacted)
+        problems += [_problem(moment, path.parent.name, path, reason) for path, reason in unreadable.items()]
+        found_to_differ[moment] = examined.differences
+        for replica in examined.replicas.values():
+            directory = replica.path
             node = directory.parent.name
-            try:
-                replica = read_replica(directory)
-            except (ParseError, OSError, ValueError) as error:
-                problems.append(_problem(moment, node, directory, str(error)))
-                continue
             stated = ((moments[moment].get("nodes") or {}).get(node) or {}).get(directory.name) or {}
             copy = Copy(
                 moment=moment,
@@ -192,7 +180,26 @@ def load_copies(
         if states and len(directories) > 1 and metadata.isr_at(states, at_ns) is None:
             detail = f"{moment}: nothing was stated of {topic}-{partition} before these copies were taken"
             problems.append({"what": "unknown ISR", "process": "", "detail": detail})
-    return Copies(copies=tuple(found), states=states, compacted=compacted, events=tuple(events)), problems
+    return Copies(copies=tuple(found), states=states, events=tuple(events), differences=found_to_differ), problems
+
+
+def _examine(directories: Sequence[Path], compacted: bool) -> tuple[Examination[int], dict[Path, str]]:
+    """The copies of one moment, by broker, read together; those that cannot be read, with the reason, left out."""
+    readable = {metadata.broker_of(directory.parent.name): directory for directory in directories}
+    unreadable: dict[Path, str] = {}
+    while True:
+        try:
+            return examine(readable, compacted=compacted), unreadable
+        except (ParseError, OSError, ValueError):
+            before = len(readable)
+            for broker, directory in list(readable.items()):
+                try:
+                    read_replica(directory)
+                except (ParseError, OSError, ValueError) as error:
+                    unreadable[directory] = str(error)
+                    del readable[broker]
+            if len(readable) == before:
+                raise
 
 
 def _problem(moment: str, node: str, directory: Path, detail: str) -> Problem:
@@ -204,7 +211,7 @@ def _damage(copy: Copy) -> list[SegmentProblem]:
     segments = {segment.base_offset: segment for segment in copy.replica.segments}
     last = max(segments, default=-1)
     found = []
-    for problem in copy.replica.checksum_problems():
+    for problem in copy.replica.problems:
         corrupt, at_end = problem.corrupt, False
         if problem.segment == last:
             at_end = corrupt.kind in ("zero-padding", "torn") or (
@@ -250,7 +257,7 @@ def _settled(copies: Copies, at_ns: int, pair: tuple[Copy, Copy]) -> bool:
 def replica_divergence(copies: Copies) -> Rows:
     """Offsets at which in-sync replicas differ, at each moment."""
     rows = Rows()
-    for at_ns, of_moment, difference in copies.compared:
+    for at_ns, of_moment, difference in copies.compared():
         isr = copies.isr_at(at_ns) or []
         in_sync = [copy for copy in of_moment if copy.broker in isr and copy.broker in difference.records]
         fields: set[str] = set()
@@ -280,7 +287,7 @@ def replica_divergence(copies: Copies) -> Rows:
 def two_leaders(copies: Copies) -> Rows:
     """Offsets at which replicas hold different records of one leader epoch, so that two brokers appended under it."""
     rows = Rows()
-    for _, of_moment, difference in copies.compared:
+    for _, of_moment, difference in copies.compared():
         held = [(broker, one) for broker, one in difference.records.items() if one and one.magic >= WITH_EPOCHS]
         guilty = [
             (broker, other)
@@ -363,17 +370,18 @@ def corrupt_on_disk(copies: Copies) -> Rows:
     )
 
 
-def _epochs_of_batches(replica: Replica) -> tuple[Ints, Ints]:
-    """Base offset and leader epoch of every batch that has one."""
+def _epochs_of_batches(replica: Replica, entries: Sequence[EpochStart]) -> tuple[Ints, Ints]:
+    """Offset and leader epoch of the batches that matter: those at which the log's epoch changes, and those at which
+    the file says that it does.
+    """
+    stated = [entry.start_offset for entry in entries]
     found = [
-        (segment.headers["base_offset"][own].astype(np.int64), segment.headers["leader_epoch"][own].astype(np.int64))
-        for segment in replica.segments
-        for own in [(segment.headers["magic"] >= WITH_EPOCHS) & (segment.headers["leader_epoch"] >= 0)]
+        (offset, run.epoch)
+        for run in replica.epoch_runs
+        for offset in sorted({run.first_offset, *(at for at in stated if run.first_offset < at <= run.last_offset)})
     ]
-    nothing = np.zeros(0, np.int64)
-    return np.concatenate([nothing, *(base for base, _ in found)]), np.concatenate(
-        [nothing, *(epoch for _, epoch in found)]
-    )
+    columns = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
 
 
 def epoch_disagreements(
@@ -424,7 +432,8 @@ def epoch_files(copies: Copies) -> Rows:
         if copy.replica.epochs is None:
             continue
         settled = copy.condition == metadata.LIVE and copies.quiet(copy.at_ns)
-        wrong = epoch_disagreements(copy.replica.epochs.entries, *_epochs_of_batches(copy.replica), settled=settled)
+        entries = copy.replica.epochs.entries
+        wrong = epoch_disagreements(entries, *_epochs_of_batches(copy.replica, entries), settled=settled)
         rows += [copy.place() | row for row in wrong]
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
@@ -443,11 +452,15 @@ def index_mismatch(copies: Copies) -> Rows:
 
 def _wrong_entries(log: Path) -> Iterator[dict[str, str]]:
     offsets, times = log.with_suffix(".index"), log.with_suffix(".timeindex")
-    if offsets.exists() and not indexes.is_open(offsets.read_bytes()):
-        for wrong in indexes.check_index(indexes.read_index(offsets), log.read_bytes()):
+    closed = [path for path in (offsets, times) if path.exists() and not indexes.is_open(path.read_bytes())]
+    if not closed:
+        return
+    headers, _ = read_headers(log)
+    if offsets in closed:
+        for wrong in indexes.check_index(indexes.read_index(offsets), headers):
             yield {"file": offsets.name, "what": wrong}
-    if times.exists() and not indexes.is_open(times.read_bytes()):
-        for wrong in indexes.check_time_index(indexes.read_time_index(times), log.read_bytes()):
+    if times in closed:
+        for wrong in indexes.check_time_index(indexes.read_time_index(times), headers):
             yield {"file": times.name, "what": wrong}
 
 

@@ -30,11 +30,11 @@ RECORD_BYTES = 200
 CHUNK_BYTES = 1 << 20
 
 
-def batch_of(records: int) -> bytearray:
+def batch_of(records: int, *, record_bytes: int = RECORD_BYTES) -> bytearray:
     """A sound format 2 batch at offset 0. Written here and not with the tests' encoder: benchmarks import no tests."""
     body = b""
     for delta in range(records):
-        fields = b"\x00\x00" + _varint(delta) + _varint(-1) + _varint(RECORD_BYTES) + os.urandom(RECORD_BYTES) + b"\x00"
+        fields = b"\x00\x00" + _varint(delta) + _varint(-1) + _varint(record_bytes) + os.urandom(record_bytes) + b"\x00"
         body += _varint(len(fields)) + fields
     checked = struct.pack(">hiqqqhii", 0, records - 1, 1000, 1000, -1, -1, -1, records) + body
     head = struct.pack(">qiibI", 0, 9 + len(checked), 0, 2, google_crc32c.value(checked))

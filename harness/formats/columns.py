@@ -26,9 +26,7 @@ import pyarrow as pa
 
 from harness.formats import codecs
 from harness.formats.batches import (
-    LEGACY_CRC_FROM,
     PREFIX_BYTES,
-    V2_CRC_FROM,
     V2_HEADER_BYTES,
     V2_RECORD_BYTES_MIN,
     Batch,
@@ -40,7 +38,6 @@ from harness.formats.batches import (
     header_at,
     scan_batches,
 )
-from harness.formats.crc import crc32, crc32c
 from harness.formats.errors import Malformed
 
 HEADERS_TYPE: Final = pa.list_(
@@ -200,7 +197,7 @@ def read_windows(path: Path, *, window_bytes: int = DEFAULT_WINDOW_BYTES) -> Ite
                 if not len(headers):
                     want = _entry_bytes(data, want)
                 continue
-            yield _end_of_file(file.fileno(), problem, position, size)
+            yield end_of_file(file.fileno(), problem, position, size)
             return
 
 
@@ -243,7 +240,7 @@ def _read_headers(descriptor: int, size: int) -> tuple[HeaderArray, Corrupt | No
             assert isinstance(found, Corrupt), (
                 f"the compiled scan stopped at {position + reached}, where a header is sound"
             )
-            problem = _end_of_file(descriptor, found, position + reached, size)
+            problem = end_of_file(descriptor, found, position + reached, size)
             break
         # Large entries are leapt over, small ones read in bulk.
         want = _HEADER_BYTES if count and reached > count * _LEAP_BYTES else _SCAN_BYTES
@@ -258,7 +255,7 @@ def _entry_bytes(data: bytes, want: int) -> int:
     return max(want, int.from_bytes(data[8:PREFIX_BYTES], "big")) + PREFIX_BYTES
 
 
-def _end_of_file(descriptor: int, problem: Corrupt, position: int, size: int) -> Corrupt:
+def end_of_file(descriptor: int, problem: Corrupt, position: int, size: int) -> Corrupt:
     """The `Corrupt` at `position`, the rest of the file taken into account."""
     rest = size - position
     if problem.kind == "zero-padding":
@@ -270,34 +267,6 @@ def _end_of_file(descriptor: int, problem: Corrupt, position: int, size: int) ->
             at += len(piece)
         return replace(problem, position=position, size=rest, reason=f"{rest} zero bytes up to the end")
     return replace(problem, position=position, size=rest)
-
-
-def read_checksum_problems(path: Path) -> Iterator[Corrupt]:
-    """What is wrong in a segment file as far as headers and checksums tell; nothing is decoded. The quick check of a
-    whole log.
-
-    Of a compressed message of formats 0 and 1 the wrapper's checksum is looked at, not those inside.
-    """
-    for window in read_windows(path):
-        if isinstance(window, Corrupt):
-            yield window
-            continue
-        for position in window.headers["position"][~_checksums_match(window.data, window.headers)].tolist():
-            header = header_at(memoryview(window.data), position, len(window.data))
-            assert isinstance(header, BatchHeader), "only sound headers come here"
-            reason = f"offset {header.last_offset}: the checksum does not match"
-            yield Corrupt(position=window.position + position, size=header.size, kind="checksum", reason=reason)
-
-
-def _checksums_match(buffer: Buffer, headers: HeaderArray) -> npt.NDArray[np.bool_]:
-    whole = buffer if isinstance(buffer, bytes) else memoryview(buffer)
-    modern = headers["magic"] == 2
-    begins = (headers["position"] + np.where(modern, V2_CRC_FROM, LEGACY_CRC_FROM)).tolist()
-    ends = (headers["position"] + headers["size"]).tolist()
-    rows = zip(begins, ends, modern.tolist(), strict=True)
-    sums = [crc32c(whole[begin:end]) if new else crc32(whole[begin:end]) for begin, end, new in rows]
-    matches: npt.NDArray[np.bool_] = np.array(sums, dtype=np.uint32) == headers["crc"]
-    return matches
 
 
 # --- records --------------------------------------------------------------------------------------------------------
@@ -477,7 +446,7 @@ def _decode_compiled(
     view = memoryview(buffer)
     data = np.frombuffer(buffer, dtype=np.uint8)
     slow = _Slow(view, shift, limit)
-    kinds = _kinds(buffer, headers).tolist()
+    kinds = _kinds(data, headers).tolist()
     counts = headers["count"].tolist()
     sizes = headers["size"].tolist()
     total = len(kinds)
@@ -514,15 +483,17 @@ def _decode_compiled(
             yield from _decode_group(view, joined, begins, ends, run, shift, limit)
 
 
-def _kinds(buffer: Buffer, headers: HeaderArray) -> npt.NDArray[np.int8]:
+def _kinds(data: npt.NDArray[np.uint8], headers: HeaderArray) -> npt.NDArray[np.int8]:
     """How each entry may be decoded: sound data batches of format 2 by the compiled loop, all else one by one."""
+    from harness.formats import kernels
+
     attributes, magic = headers["attributes"], headers["magic"]
     fits = headers["count"].astype(np.int64) * V2_RECORD_BYTES_MIN <= headers["size"] - V2_HEADER_BYTES
     packed = (attributes & 7) != 0
     fast = (magic == 2) & ((attributes & 0x20) == 0) & (packed | fits)
     kinds = np.where(fast, np.where(packed, _PACKED, _PLAIN), _SLOW).astype(np.int8)
     chosen = np.flatnonzero(fast)
-    kinds[chosen[~_checksums_match(buffer, headers[chosen])]] = _SLOW
+    kinds[chosen[~kernels.checksums_match(data, headers[chosen])]] = _SLOW
     return kinds
 
 

@@ -21,11 +21,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from harness.formats.batches import BatchHeader, Buffer, Corrupt, scan_batches
+import numpy as np
+
+from harness.formats.columns import HeaderArray
 from harness.formats.crc import crc32c
 from harness.formats.errors import ParseError
 
@@ -191,51 +192,45 @@ def parse_snapshot(data: bytes, source: str = ".snapshot") -> ProducerSnapshot:
     return ProducerSnapshot(version=version, producers=tuple(producers))
 
 
-def check_index(entries: Sequence[IndexEntry], log: Buffer) -> list[str]:
+def check_index(entries: Sequence[IndexEntry], headers: HeaderArray) -> list[str]:
     """What is wrong with the offset index of a closed segment (not `is_open`); empty if it is right.
 
-    An entry says where to begin looking for an offset, so its position must be where a batch begins, with nothing
-    before it that is at or above the offset. Which offset of an append is entered differs by version (its first up to
-    0.10.2, then its last), and an append on a follower has several batches: no more can be asked of an entry.
+    `headers` are those of the segment's .log. An entry says where to begin looking for an offset, so its position must
+    be where a batch begins, with nothing before it that is at or above the offset. Which offset of an append is entered
+    differs by version (its first up to 0.10.2, then its last), and an append on a follower has several batches: no more
+    can be asked of an entry.
     """
-    headers = _headers(log)
-    before = {header.position: previous.last_offset for previous, header in pairwise(headers)}
-    if headers:
-        before[headers[0].position] = -1
-    end = headers[-1].last_offset if headers else -1
+    positions = np.ascontiguousarray(headers["position"])
+    last = headers["last_offset"]
+    end = int(last[-1]) if len(headers) else -1
     wrong = []
     for entry in entries:
-        if entry.position not in before:
+        at = int(np.searchsorted(positions, entry.position))
+        if at == len(positions) or positions[at] != entry.position:
             wrong.append(f"offset {entry.offset}: no batch begins at byte {entry.position}")
-        elif before[entry.position] >= entry.offset:
+        elif at and last[at - 1] >= entry.offset:
             wrong.append(f"offset {entry.offset} is before byte {entry.position}, where a later batch begins")
         elif entry.offset > end:
             wrong.append(f"offset {entry.offset}: the log ends at offset {end}")
     return wrong
 
 
-def check_time_index(entries: Sequence[TimeIndexEntry], log: Buffer) -> list[str]:
-    """What is wrong with the time index of a closed segment (not `is_open`): a timestamp that an earlier record
-    passes, or that no batch has. Empty if it is right.
+def check_time_index(entries: Sequence[TimeIndexEntry], headers: HeaderArray) -> list[str]:
+    """What is wrong with the time index of a closed segment (not `is_open`) whose .log has these headers: a timestamp
+    that an earlier record passes, or that no batch has. Empty if it is right.
     """
-    headers = _headers(log)
-    known = {header.max_timestamp_ms for header in headers}
+    latest = np.maximum.accumulate(np.concatenate(([-1], headers["max_timestamp_ms"])))
+    known = np.unique(headers["max_timestamp_ms"])
+    reached = np.maximum.accumulate(headers["last_offset"])
     wrong = []
-    latest = -1
-    at = 0
     for entry in entries:
-        while at < len(headers) and headers[at].last_offset <= entry.offset:
-            latest = max(latest, headers[at].max_timestamp_ms)
-            at += 1
-        if entry.timestamp_ms < latest:
-            wrong.append(f"offset {entry.offset}: {entry.timestamp_ms} ms, but a record up to there has {latest} ms")
-        elif entry.timestamp_ms not in known:
+        before = int(latest[np.searchsorted(reached, entry.offset, side="right")])
+        at = int(np.searchsorted(known, entry.timestamp_ms))
+        if entry.timestamp_ms < before:
+            wrong.append(f"offset {entry.offset}: {entry.timestamp_ms} ms, but a record up to there has {before} ms")
+        elif at == len(known) or known[at] != entry.timestamp_ms:
             wrong.append(f"offset {entry.offset}: no batch has the timestamp {entry.timestamp_ms} ms")
     return wrong
-
-
-def _headers(log: Buffer) -> list[BatchHeader]:
-    return [found for found in scan_batches(log) if not isinstance(found, Corrupt)]
 
 
 def read_index(path: Path) -> list[IndexEntry]:

@@ -1,4 +1,5 @@
-"""The inner loops over bytes, compiled: walking headers, walking the records of format 2, gathering their bytes.
+"""The inner loops over bytes, compiled: walking headers, with checksums or without, walking the records of format 2,
+gathering their bytes.
 
 Imported only for large inputs, since importing the compiler and loading its cache take about a second. The loops
 refuse rather than judge: where the bytes are not plainly sound they stop, and the caller asks
@@ -14,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+
+from harness.formats import sums
 
 _INT64_MAX: Final = 0x7FFFFFFFFFFFFFFF
 _INT64_MIN: Final = -0x8000000000000000
@@ -62,6 +65,31 @@ def scan_headers(data: npt.NDArray[np.uint8], stop: int, out: npt.NDArray[np.voi
     """
     count, position = _scan(data, 0, stop, len(data), out)
     return int(count), int(position)
+
+
+def checked(data: npt.NDArray[np.uint8], until: int, floor: int, epoch: int) -> tuple[int, int, int]:
+    """Walk over whole entries at the beginning of `data` that nothing is to be said about.
+
+    Those are sound, checksum included, begin above the offset before them (`floor` before the first), end below the
+    offset `until`, and carry the leader epoch `epoch` or none. Returns where the first other one begins, the last
+    offset before it (`floor` if it is the first) and how many records the headers of these entries announce.
+    """
+    position, last, count = _checked(data, until, floor, epoch)
+    return int(position), int(last), int(count)
+
+
+def equal_bytes(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> int:
+    """How many bytes at the beginning of two pieces of one length are the same."""
+    words = len(one) // 8
+    whole = int(_equal_words(one[: words * 8].view(np.int64), other[: words * 8].view(np.int64))) * 8
+    return whole + int(_equal_rest(one, other, whole))
+
+
+def checksums_match(data: npt.NDArray[np.uint8], headers: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
+    """Whether the checksum of each entry of `data` matches its bytes."""
+    matches = np.empty(len(headers), dtype=np.bool_)
+    _checksums_match(data, headers, matches)
+    return matches
 
 
 def records(
@@ -194,6 +222,82 @@ def _scan(data: Any, position: Any, stop: Any, available: Any, out: Any) -> Any:
         count += 1
         position += size + 12
     return count, position
+
+
+@njit(cache=True, nogil=True)
+def _checked(data: Any, until: Any, floor: Any, epoch: Any) -> Any:
+    """One entry after another as `_scan` accepts it, without a row for it, and with its checksum."""
+    position: Any = np.int64(0)
+    last = np.int64(floor)
+    total = np.int64(0)
+    stop = np.int64(len(data))
+    while stop - position > 16:
+        first = _big(data, position, 8)
+        size = np.int64(np.int32(_big(data, position + 8, 4)))
+        magic = data[position + 16]
+        end = position + size + 12
+        if magic > 2 or first < 0 or end > stop:
+            break
+        if magic == 2:
+            if size < 49:
+                break
+            delta = np.int64(np.int32(_big(data, position + 23, 4)))
+            count = np.int64(np.int32(_big(data, position + 57, 4)))
+            if delta < 0 or count < 0 or count > delta + 1 or first > _INT64_MAX - delta:
+                break
+            own = np.int32(_big(data, position + 12, 4))
+            if own >= 0 and own != epoch:
+                break
+            next_last = first + delta
+            stated = np.uint32(_big(data, position + 17, 4))
+        else:
+            if size < (22 if magic == 1 else 14):
+                break
+            count = np.int64(0 if data[position + 17] & 7 else 1)
+            next_last = first
+            stated = np.uint32(_big(data, position + 12, 4))
+        if first <= last or next_last >= until:
+            break
+        if stated != (sums.crc32c(data, position + 21, end) if magic == 2 else sums.crc32(data, position + 16, end)):
+            break
+        last = next_last
+        total += count
+        position = end
+    return position, last, total
+
+
+@njit(cache=True, nogil=True)
+def _equal_words(one: Any, other: Any) -> Any:
+    """How many words are the same, to the nearest 512 below: a loop without a way out takes many words at a time."""
+    step = 512
+    at = 0
+    while at + step <= len(one):
+        unlike = np.int64(0)
+        for index in range(at, at + step):
+            unlike |= one[index] ^ other[index]
+        if unlike:
+            break
+        at += step
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _equal_rest(one: Any, other: Any, start: Any) -> Any:
+    at = start
+    while at < len(one) and one[at] == other[at]:
+        at += 1
+    return at - start
+
+
+@njit(cache=True, nogil=True)
+def _checksums_match(data: Any, headers: Any, matches: Any) -> None:
+    for row in range(len(headers)):
+        header = headers[row]
+        end = header.position + header.size
+        if header.magic == 2:
+            matches[row] = sums.crc32c(data, header.position + 21, end) == header.crc
+        else:
+            matches[row] = sums.crc32(data, header.position + 16, end) == header.crc
 
 
 @njit(cache=True, nogil=True)

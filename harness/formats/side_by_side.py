@@ -15,7 +15,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +23,7 @@ from harness.formats import codecs
 from harness.formats.batches import Record
 from harness.formats.crc import crc32c
 from harness.formats.errors import ParseError
-from harness.formats.replica import Difference, Replica, differences, read_replica, topic_partition_of
+from harness.formats.replica import Difference, Replica, examine, topic_partition_of
 
 DEFAULT_LIMIT: Final = 10
 _TEXT_MAX: Final = 48
@@ -65,21 +64,19 @@ def compare_directories(
 
 
 def _compare(at: tuple[str, int], paths: Mapping[str, Path], compacted: bool, limit: int) -> Comparison:
-    replicas = {name: read_replica(path) for name, path in paths.items()}
-    seen = list(islice(differences(replicas, compacted=compacted), limit + 1))
+    examined = examine(paths, compacted=compacted, limit=limit)
     corrupt = [
         f"{name}: segment {each.segment}, byte {each.corrupt.position}: {each.corrupt.kind}: {each.corrupt.reason}"
-        for name, replica in replicas.items()
-        for each in replica.checksum_problems()
-        if each.corrupt.kind not in ("torn", "zero-padding") or each in replica.corruption
+        for name, replica in examined.replicas.items()
+        for each in replica.corruption
     ]
-    corrupt += [f"{name}: {note}" for name, replica in replicas.items() for note in replica.notes]
+    corrupt += [f"{name}: {note}" for name, replica in examined.replicas.items() for note in replica.notes]
     return Comparison(
         topic=at[0],
         partition=at[1],
-        replicas=replicas,
-        differences=tuple(seen[:limit]),
-        more=len(seen) > limit,
+        replicas=examined.replicas,
+        differences=examined.differences,
+        more=examined.more,
         corrupt=tuple(corrupt),
     )
 

@@ -27,7 +27,8 @@ import pyarrow.compute as pc
 from harness.errors import UsageError
 from harness.formats import checkpoints
 from harness.formats.batches import Corrupt, Record, records
-from harness.formats.replica import Replica, Segment, SegmentProblem, read_replica
+from harness.formats.columns import HeaderArray, read_headers
+from harness.formats.replica import Replica, SegmentProblem, read_replica
 from harness.history import schema
 from harness.history.read import PLAIN_SCHEMA, open_run
 from harness.history.record import MAGIC, decode, decode_all
@@ -235,6 +236,11 @@ class ReplicaCopy:
         self._decoded: dict[tuple[int, int], dict[int, Content]] = {}
         self._where = (self._replica.topic, self._replica.partition)
 
+    @cached_property
+    def _headers(self) -> list[HeaderArray]:
+        """Of each segment the headers of its sound entries."""
+        return [read_headers(segment.path)[0] for segment in self._replica.segments]
+
     @property
     def leo(self) -> int:
         return self._replica.leo
@@ -251,18 +257,18 @@ class ReplicaCopy:
 
     def at(self, offset: int) -> Content | None:
         """What lies at an offset; None if nothing does."""
-        for number, segment in enumerate(self._replica.segments):
-            entry = int(np.searchsorted(segment.headers["last_offset"], offset))
-            if entry < len(segment.headers):
+        for number, headers in enumerate(self._headers):
+            entry = int(np.searchsorted(headers["last_offset"], offset))
+            if entry < len(headers):
                 key = (number, entry)
                 if key not in self._decoded:
-                    self._decoded[key] = self._decode(segment, entry)
+                    self._decoded[key] = self._decode(number, entry)
                 return self._decoded[key].get(offset)
         return None
 
-    def _decode(self, segment: Segment, entry: int) -> dict[int, Content]:
-        head = segment.headers[entry]
-        with segment.path.open("rb") as file:
+    def _decode(self, number: int, entry: int) -> dict[int, Content]:
+        head = self._headers[number][entry]
+        with self._replica.segments[number].path.open("rb") as file:
             file.seek(int(head["position"]))
             data = file.read(int(head["size"]))
         contents: dict[int, Content] = {}

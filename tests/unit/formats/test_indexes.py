@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.formats import indexes as i
+from harness.formats.columns import HeaderArray, scan_columns
 from harness.formats.errors import ParseError
 from tests.unit.formats.encode import R, batch, wrapper
 
@@ -23,6 +24,10 @@ def index(*entries: tuple[int, int]) -> bytes:
 
 def time_index(*entries: tuple[int, int]) -> bytes:
     return b"".join(struct.pack(">qi", *entry) for entry in entries)
+
+
+def heads(log: bytes) -> HeaderArray:
+    return scan_columns(log)[0]
 
 
 def test_offset_index_with_and_without_padding():
@@ -60,31 +65,32 @@ def test_time_index():
 
 
 def test_an_index_is_checked_against_the_log():
-    assert i.check_index(i.parse_index(index((13, ONE), (14, TWO)), 0), LOG) == []
-    assert i.check_index(i.parse_index(index((2, 0), (3, ONE)), 10), LOG) == []  # last offset of an append, first of it
-    assert i.check_index(i.parse_index(index((13, ONE + 1)), 0), LOG) == [
+    assert i.check_index(i.parse_index(index((13, ONE), (14, TWO)), 0), heads(LOG)) == []
+    # The last offset of an append, then the first of one.
+    assert i.check_index(i.parse_index(index((2, 0), (3, ONE)), 10), heads(LOG)) == []
+    assert i.check_index(i.parse_index(index((13, ONE + 1)), 0), heads(LOG)) == [
         f"offset 13: no batch begins at byte {ONE + 1}"
     ]
-    assert "a later batch begins" in i.check_index(i.parse_index(index((12, ONE)), 0), LOG)[0]
-    assert i.check_index(i.parse_index(index((15, TWO)), 0), LOG) == ["offset 15: the log ends at offset 14"]
-    assert i.check_index(i.parse_index(index((1, 5)), 0), b"") == ["offset 1: no batch begins at byte 5"]
+    assert "a later batch begins" in i.check_index(i.parse_index(index((12, ONE)), 0), heads(LOG))[0]
+    assert i.check_index(i.parse_index(index((15, TWO)), 0), heads(LOG)) == ["offset 15: the log ends at offset 14"]
+    assert i.check_index(i.parse_index(index((1, 5)), 0), heads(b"")) == ["offset 1: no batch begins at byte 5"]
 
 
 def test_an_index_into_compressed_messages():
     log = wrapper(0, [R()] * 5, magic=1, codec=1) + wrapper(5, [R()] * 5, magic=1, codec=1)
     second = len(wrapper(0, [R()] * 5, magic=1, codec=1))
-    assert i.check_index(i.parse_index(index((5, second)), 0), log) == []
-    assert i.check_index(i.parse_index(index((9, second)), 0), log) == []
-    assert i.check_index(i.parse_index(index((4, second)), 0), log)
+    assert i.check_index(i.parse_index(index((5, second)), 0), heads(log)) == []
+    assert i.check_index(i.parse_index(index((9, second)), 0), heads(log)) == []
+    assert i.check_index(i.parse_index(index((4, second)), 0), heads(log))
 
 
 def test_a_time_index_is_checked_against_the_log():
-    assert i.check_time_index(i.parse_time_index(time_index((5, 12), (9, 13)), 0), LOG) == []
-    assert i.check_time_index(i.parse_time_index(time_index((9, 14)), 0), LOG) == []
-    assert i.check_time_index(i.parse_time_index(time_index((5, 13)), 0), LOG) == [
+    assert i.check_time_index(i.parse_time_index(time_index((5, 12), (9, 13)), 0), heads(LOG)) == []
+    assert i.check_time_index(i.parse_time_index(time_index((9, 14)), 0), heads(LOG)) == []
+    assert i.check_time_index(i.parse_time_index(time_index((5, 13)), 0), heads(LOG)) == [
         "offset 13: 5 ms, but a record up to there has 9 ms"
     ]
-    assert i.check_time_index(i.parse_time_index(time_index((6, 12)), 0), LOG) == [
+    assert i.check_time_index(i.parse_time_index(time_index((6, 12)), 0), heads(LOG)) == [
         "offset 12: no batch has the timestamp 6 ms"
     ]
 
@@ -133,8 +139,8 @@ def test_any_bytes_at_all(data):
         lambda: i.parse_time_index(data, 0),
         lambda: i.parse_transaction_index(data),
         lambda: i.parse_snapshot(data),
-        lambda: i.check_index([i.IndexEntry(offset=1, position=0)], data),
-        lambda: i.check_time_index([i.TimeIndexEntry(offset=1, timestamp_ms=0)], data),
+        lambda: i.check_index([i.IndexEntry(offset=1, position=0)], heads(data)),
+        lambda: i.check_time_index([i.TimeIndexEntry(offset=1, timestamp_ms=0)], heads(data)),
     ):
         try:
             parse()
