@@ -5,7 +5,9 @@
 A directory is a partition's (`orders-0`) or a log directory with partitions in it, as copied from brokers. Partitions
 of the same name are held against each other; the replica's name is that of the directory given (the part of the path
 that tells them apart). Shown are the first differences, record by record, and everything that cannot be trusted. Exit
-status 0: alike and sound; 1: they differ, or something is corrupt; 254: there is nothing to compare.
+status 0: alike and sound; 1: they differ, or something is corrupt; 254: there is nothing to compare, or a file cannot
+be read. Partitions that only one of the directories holds are named, and no difference: replicas may be fewer than
+brokers. Memory does not grow with the files (`harness.formats.walk`).
 """
 
 from __future__ import annotations
@@ -50,17 +52,31 @@ def compare_directories(
 ) -> list[Comparison]:
     """Compare every partition that is in at least two of the directories.
 
-    Raises UsageError if there is no such partition, ParseError (a UsageError) if a directory is none.
+    Raises UsageError if there is no such partition, ParseError (a UsageError) if a directory is none or a file cannot
+    be read.
     """
-    found: dict[tuple[str, int], dict[str, Path]] = {}
-    for name, directory in zip(_names(directories), directories, strict=True):
-        for path in _partitions(directory):
-            found.setdefault(topic_partition_of(path), {})[name] = path
+    found = _found(directories)
     shared = {at: paths for at, paths in found.items() if len(paths) > 1}
     if not shared:
         held = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(found)) or "no partition"
         raise UsageError(f"no partition is in two of the directories given; they hold {held}")
     return [_compare(at, paths, compacted, limit) for at, paths in sorted(shared.items())]
+
+
+def alone(directories: Sequence[Path]) -> Iterator[str]:
+    """A line for each partition that has nothing to be compared with."""
+    for (topic, partition), paths in sorted(_found(directories).items()):
+        if len(paths) == 1:
+            yield f"{topic}-{partition}: only in {next(iter(paths))}, not compared"
+
+
+def _found(directories: Sequence[Path]) -> dict[tuple[str, int], dict[str, Path]]:
+    """The partitions in the directories, by the replicas' names."""
+    found: dict[tuple[str, int], dict[str, Path]] = {}
+    for name, directory in zip(_names(directories), directories, strict=True):
+        for path in _partitions(directory):
+            found.setdefault(topic_partition_of(path), {})[name] = path
+    return found
 
 
 def _compare(at: tuple[str, int], paths: Mapping[str, Path], compacted: bool, limit: int) -> Comparison:
@@ -86,7 +102,10 @@ def _partitions(directory: Path) -> list[Path]:
         raise ParseError(f"{directory}: not a directory; give a partition's or a log directory")
     if _is_partition(directory.resolve()):
         return [directory.resolve()]
-    return sorted(path for path in directory.resolve().iterdir() if path.is_dir() and _is_partition(path))
+    try:
+        return sorted(path for path in directory.resolve().iterdir() if path.is_dir() and _is_partition(path))
+    except OSError as error:
+        raise ParseError(f"{directory}: cannot be read: {error.strerror or error}") from None
 
 
 def _is_partition(path: Path) -> bool:
@@ -121,7 +140,7 @@ def lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
             verdict = "alike"
         elif one.differences:
             count = f"{len(one.differences)}{' or more' if one.more else ''}"
-            verdict = f"{count} offset{'s' if one.more or len(one.differences) > 1 else ''} differ"
+            verdict = f"{count} offset{'s differ' if one.more or len(one.differences) > 1 else ' differs'}"
         else:
             verdict = "alike, but not sound"
         yield f"{one.topic}-{one.partition}: {verdict} ({ends})"
@@ -216,7 +235,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(json.dumps(as_json(comparisons)) + "\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in lines(comparisons))
+        sys.stdout.writelines(f"{line}\n" for line in (*lines(comparisons), *alone(options.directories)))
     return EXIT_AS_DOCUMENTED if all(one.sound for one in comparisons) else EXIT_CONTRADICTED
 
 

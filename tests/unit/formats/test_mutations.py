@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,7 @@ from harness.formats import batches as log
 from harness.formats import checkpoints, columns, indexes, metadata_log
 from harness.formats.batches import Corrupt, Record
 from harness.formats.errors import ParseError
+from harness.formats.replica import examine
 from tests.unit.formats.encode import GZIP, LZ4, NONE, SNAPPY, ZSTD, R, batch, compact_ints, message, wrapper
 from tests.unit.formats.test_indexes import index, snapshot, time_index
 from tests.unit.formats.test_metadata_log import broker, change, partition, topic
@@ -102,6 +104,34 @@ def test_damaged_logs(kind):
         assert plain[0].equals(compiled[0]), f"seed {seed}"
         assert plain[1] == compiled[1] == problems, f"seed {seed}"
         assert plain[0].num_rows == len(read)
+
+
+@pytest.mark.parametrize("kind", sorted(LOGS))
+def test_a_damaged_replica_beside_a_sound_one(kind, tmp_path):
+    """Compared or looked at alone, compiled or not, it is never found alike and sound."""
+    data = LOGS[kind]
+    directories = {name: tmp_path / name / "t-0" for name in ("sound", "damaged")}
+    for directory in directories.values():
+        directory.mkdir(parents=True)
+    (directories["sound"] / f"{0:020d}.log").write_bytes(data)
+    for seed in range(max(MUTATIONS // len(LOGS) // 10, 10)):
+        bad = damage(data, random.Random(f"replica {kind} {seed}"))
+        (directories["damaged"] / f"{0:020d}.log").write_bytes(bad)
+        found = []
+        for compiled_from in (0, 1 << 60):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(columns, "COMPILED_FROM_BYTES", compiled_from)
+                found.append(examine(directories))
+        assert found[0] == found[1], f"seed {seed}"
+        sound, damaged = (found[0].replicas[name] for name in ("sound", "damaged"))
+        if damaged.problems or damaged.notes or found[0].differences or damaged.leo != sound.leo:
+            continue
+        assert told(bad) == told(data), f"seed {seed}: alike, but not the same"
+
+
+def told(data: bytes) -> list[Record]:
+    """What a log says, wherever in the file."""
+    return [replace(each, position=0) for each in log.records(data, limit_bytes=LIMIT) if isinstance(each, Record)]
 
 
 METADATA = metadata(topic(), partition([1, 2], 1), change(t0=compact_ints([1]), t6=compact_ints([2])), broker(1, 9))
