@@ -8,11 +8,15 @@ grow with files and nothing is shuffled. The files must be on a file system that
 
 Options:
 
-| option | default | meaning | |---|---|---| | path | – | files, partition directories (`orders-0`), log directories
-or glob patterns of these; several with commas | | topics | all | topics to read, with commas | | onCorrupt | row |
-`row`: a row whose `problem` says what cannot be trusted where; `fail`: the query fails with that | |
-maxDecompressedBytes | 268435456 | the most one batch may take after decompression; beyond that it is a problem | |
-rows | 65536 | rows of one record batch, about |
+- `path` (also what `load` is given): files, partition directories (`orders-0`), log directories, or glob patterns of
+  these; several with commas
+- `files`: `records`, the default, or what lies beside them: `epochs`, `offset-index`, `metadata` and more, each with
+  columns of its own (`analysis.files`)
+- `topics`: topics to read, with commas; default all
+- `onCorrupt`: `row`, the default: a row whose `problem` says what cannot be trusted where; `fail`: the query fails with
+  that
+- `maxDecompressedBytes`: the most one batch may take after decompression, beyond that it is a problem; default 256 MiB
+- `rows`: rows of one record batch, about; default 65536
 
 Columns: where a record was found (`replica`: the name of the directory above the partition's, `topic`, `partition`,
 `segment`: its base offset), then those of `harness.formats.columns.SCHEMA` with the codec by name, then `problem`. A
@@ -36,6 +40,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from analysis.files import KINDS, Kind
 from harness.errors import UsageError
 from harness.formats import codecs
 from harness.formats.batches import Corrupt
@@ -44,7 +49,8 @@ from harness.formats.errors import ParseError
 from harness.formats.replica import segment_paths, topic_partition_of
 
 FORMAT: Final = "kafka-segments"
-OPTIONS: Final = ("path", "topics", "oncorrupt", "maxdecompressedbytes", "rows")
+RECORDS: Final = "records"
+OPTIONS: Final = ("path", "files", "topics", "oncorrupt", "maxdecompressedbytes", "rows")
 
 PLACE: Final = pa.schema(
     [
@@ -81,10 +87,12 @@ class KafkaSegments(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        return DDL
+        kind = _kind(self.options)
+        return DDL if kind is None else kind.ddl
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return SegmentReader(dict(self.options), tuple(schema.names))
+        reads = SegmentReader if _kind(self.options) is None else FileReader
+        return reads(dict(self.options), tuple(schema.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +117,11 @@ class SegmentReader(DataSourceReader):
         unknown = sorted(set(given) - set(OPTIONS))
         if unknown:
             raise UsageError(f"{FORMAT}: unknown option {unknown[0]!r}; known: {', '.join(OPTIONS)}")
-        missing = [name for name in columns if name not in ROW.names]
+        kind = _kind(given)
+        self.row = ROW if kind is None else kind.schema
+        missing = [name for name in columns if name not in self.row.names]
         if missing:
-            raise UsageError(f"{FORMAT}: there is no column {missing[0]!r}; known: {', '.join(ROW.names)}")
+            raise UsageError(f"{FORMAT}: there is no column {missing[0]!r}; known: {', '.join(self.row.names)}")
         self.columns = columns
         self.paths = [each.strip() for each in given.get("path", "").split(",") if each.strip()]
         self.topics = {each.strip() for each in given.get("topics", "").split(",") if each.strip()}
@@ -150,6 +160,72 @@ class SegmentReader(DataSourceReader):
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
+@dataclass(frozen=True, slots=True)
+class FilePartition(InputPartition):
+    """One file beside the segments; of the log directory itself if it has no topic."""
+
+    path: str
+    replica: str
+    topic: str | None = None
+    partition: int | None = None
+
+
+class FileReader(SegmentReader):
+    """The same for files of another kind, named by the option `files`."""
+
+    def __init__(self, options: Mapping[str, str], columns: tuple[str, ...]) -> None:
+        super().__init__(options, columns)
+        self.kind_name = {name.lower(): value for name, value in options.items()}["files"]
+        if self.topics and not KINDS[self.kind_name].of_partition:
+            raise UsageError(f"{FORMAT}: topics is for files of partitions; filter {self.kind_name} by its columns")
+
+    def partitions(self) -> list[InputPartition]:
+        found = {each.path: each for pattern in self.paths for each in _files(pattern, KINDS[self.kind_name])}
+        chosen = [each for each in found.values() if not self.topics or each.topic is None or each.topic in self.topics]
+        chosen.sort(key=lambda each: (each.topic or "", each.partition or 0, each.replica, each.path))
+        return list(chosen)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, FilePartition)
+        path = Path(partition.path)
+        place: dict[str, Any] = {"replica": partition.replica, "file": path.name}
+        if partition.topic is not None:
+            place |= {"topic": partition.topic, "partition": partition.partition}
+        for batch in KINDS[self.kind_name].batches(path, place, self.rows, self.fail):
+            yield batch.select(list(self.columns))
+
+
+def _kind(options: Mapping[str, str]) -> Kind | None:
+    """What the option `files` names; None for records. UsageError if there is no such kind."""
+    name = {key.lower(): value for key, value in options.items()}.get("files", RECORDS)
+    if name != RECORDS and name not in KINDS:
+        raise UsageError(f"{FORMAT}: files is {name!r}; known: {', '.join([RECORDS, *KINDS])}")
+    return KINDS.get(name)
+
+
+def _files(pattern: str, kind: Kind) -> Iterator[FilePartition]:
+    """The files of one kind that a path or pattern stands for. UsageError if there is nothing of that name."""
+    paths = sorted(Path(each).resolve() for each in glob.glob(pattern))
+    if not paths:
+        raise UsageError(f"{FORMAT}: there is no {pattern}")
+    for path in paths:
+        if path.is_file():
+            if not any(path.match(each) for each in kind.patterns):
+                raise UsageError(f"{FORMAT}: {path} is no such file; expected {' or '.join(kind.patterns)}")
+            yield _file(path, kind)
+            continue
+        for directory in _partitions_under(path) if kind.of_partition else [path]:
+            if kind.topic is None or topic_partition_of(directory)[0] == kind.topic:
+                yield from (_file(each, kind) for each in kind.found_in(directory))
+
+
+def _file(path: Path, kind: Kind) -> FilePartition:
+    if not kind.of_partition:
+        return FilePartition(str(path), path.parent.name)
+    topic, partition = topic_partition_of(path.parent)
+    return FilePartition(str(path), path.parent.parent.name, topic, partition)
+
+
 def _column(field: pa.Field, rows: int, place: Mapping[str, Any], columns: Mapping[str, pa.Array]) -> pa.Array:
     if field.name in place:
         return pa.repeat(pa.scalar(place[field.name], field.type), rows)
@@ -180,14 +256,14 @@ def _segments_under(path: Path) -> Iterator[SegmentPartition]:
     if path.is_file():
         yield _segment(path)
         return
-    try:
-        topic_partition_of(path)
-    except ParseError:  # a log directory: its partitions, and nothing deeper
-        for child in sorted(path.iterdir()):
-            if child.is_dir() and _is_partition(child):
-                yield from map(_segment, segment_paths(child))
-        return
-    yield from map(_segment, segment_paths(path))
+    for directory in _partitions_under(path):
+        yield from map(_segment, segment_paths(directory))
+
+
+def _partitions_under(path: Path) -> list[Path]:
+    """A partition's directory, or those in a log directory (which may well be called `broker-1`); nothing deeper."""
+    children = [child for child in sorted(path.iterdir()) if child.is_dir() and _is_partition(child)]
+    return [path] if not children and _is_partition(path) else children
 
 
 def _is_partition(path: Path) -> bool:
