@@ -10,12 +10,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
@@ -36,9 +39,37 @@ from analysis.watermarks import WATERMARK_CHECKS
 from harness import timeline
 from harness.errors import UsageError
 from harness.history import schema
-from harness.history.read import History, open_run
+from harness.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files
 from harness.rundir import SCHEMA, RunDir
 
+if TYPE_CHECKING:
+    from analysis.screen import Screened
+
+LARGE_ROWS: Final = 100_000
+"""From so many rows on a partition is screened (analysis.screen): below, reading it whole takes no longer."""
+SCREENED: Final = frozenset(
+    {
+        "lost-write",
+        "unseen",
+        "duplicate",
+        "inconsistent-offsets",
+        "phantom",
+        "corrupt-record",
+        "aborted-read",
+        "precommitted-read",
+        "poll-skip",
+        "internal-poll-skip",
+        "nonmonotonic-poll",
+        "internal-nonmonotonic-poll",
+        "nonmonotonic-send",
+        "internal-nonmonotonic-send",
+    }
+)
+"""The checks that find in the rows that screening keeps what they find in all: a test compares the two. A check that
+is not named here is given the whole partition.
+"""
+OF_PIPELINES: Final = frozenset({"committed-too-far", "skipped-processing", "repeated-processing"})
+"""The checks that find nothing where no pipeline processed or committed anything."""
 METADATA: Final = "metadata"
 WRITERS: Final = ("producer", "processor")
 LOST: Final = ("lost-write", "unseen")
@@ -169,20 +200,6 @@ def check_piece(piece: Piece) -> Result:
 
 def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, partition: int, result: Result) -> None:
     where = (topic, partition)
-    history = open_run(run_dir, facts, only=where)
-    result.problems += [problem.as_json() for problem in history.problems]
-    view = view_of(
-        topic,
-        partition,
-        history.tables.get(where, history.operations.slice(0, 0)),
-        **_circumstances(facts, history),
-        endings=endings_of(history.operations),
-    )
-    for name, check in PARTITION_CHECKS.items():
-        result.run(name, where, lambda check=check: check(view))  # type: ignore[misc]
-    result.transactions += transactions_of(view)
-    result.dependencies += dependencies(view)
-    result.lags += [lag for lag in [real_time_lag(view)] if lag is not None]
     copies = Copies()
     try:
         copies, problems = load_copies(
@@ -193,6 +210,18 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
         result.problems.append(
             {"what": "unreadable replicas", "process": "", "detail": f"{topic}-{partition}: {error!r}"}
         )
+    seen = _see(run_dir, facts, where, copies)
+    view = seen.view
+    result.problems += [problem.as_json() for problem in seen.history.problems]
+    for name, check in PARTITION_CHECKS.items():
+        of = seen.whole if seen.left_out and not _found_in_part(name, view) else lambda: view
+        result.run(name, where, lambda check=check, of=of: check(of()))  # type: ignore[misc]
+    result.transactions += transactions_of(view)
+    result.dependencies += dependencies(view)
+    if seen.left_out:
+        result.statistics["partitions_without_lag"] += 1
+    else:
+        result.lags += [lag for lag in [real_time_lag(view)] if lag is not None]
     for name, on_copies in COPIES_CHECKS.items():
         result.run(name, where, lambda check=on_copies: check(copies))  # type: ignore[misc]
     result.run("unreplicated-acknowledgement", where, lambda: unreplicated_acknowledgement(view, copies))
@@ -202,7 +231,59 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
         segment.records for copy in copies.copies for segment in copy.replica.segments
     )
     _add_holdings(copies, result)
-    _count(view, history, where, result)
+    _count(seen, where, result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the histories say of one topic-partition: the rows that checks need, if it is a large one."""
+
+    history: History
+    """Of the rows that are in `view`."""
+    view: PartitionView
+    left_out: Screened | None
+    """How many rows are not in the view; None if it is whole."""
+    whole: Callable[[], PartitionView]
+
+
+def _found_in_part(name: str, view: PartitionView) -> bool:
+    """Whether a check finds in the rows that were kept what it finds in all."""
+    pipelines = view.processed is not None or view.committed_offsets is not None
+    return name in SCREENED or (name in OF_PIPELINES and not pipelines)
+
+
+def _see(run_dir: RunDir, facts: Mapping[str, Any], where: Where, copies: Copies) -> _Seen:
+    def view(history: History) -> PartitionView:
+        rows = history.tables.get(where, history.operations.slice(0, 0))
+        return view_of(*where, rows, **_circumstances(facts, history), endings=endings_of(history.operations))
+
+    @cache
+    def whole() -> PartitionView:
+        return view(open_run(run_dir, facts, only=where))
+
+    # What brokers did, and what is on their disks, is held against everything that was acknowledged and read.
+    left_out = None if copies.copies or copies.states else _screened(run_dir, facts, where)
+    if left_out is None:
+        history = open_run(run_dir, facts, only=where)
+        return _Seen(history, view(history), None, whole)
+    # Files of other partitions are counted once for the run, by the piece of its metadata.
+    history = replace(open_run(run_dir, facts, only=NOTHING, counted=False), tables={where: left_out.table})
+    return _Seen(history, view(history), left_out, whole)
+
+
+def _screened(run_dir: RunDir, facts: Mapping[str, Any], where: Where) -> Screened | None:
+    """A large partition's rows less those that no check finds anything in; None if it is not large, or the whole is
+    needed to tell.
+    """
+    files = sealed_files(run_dir, facts, where)
+    try:
+        if files is None or sum(pq.read_metadata(path).num_rows for path in files) < LARGE_ROWS:
+            return None
+        from analysis.screen import screened  # imports the compiler, which takes a second
+
+        return screened(files)
+    except (*UNREADABLE, pa.ArrowException):
+        return None  # reading the whole tells what is damaged, or does without
 
 
 def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]:
@@ -294,15 +375,16 @@ def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 
-def _count(view: PartitionView, history: History, where: Where, result: Result) -> None:
+def _count(seen: _Seen, where: Where, result: Result) -> None:
+    view, history, left_out = seen.view, seen.history, seen.left_out
     sends, polls = view.sends, view.polls
     result.statistics.update(
         partitions=1,
-        sends_ok=int(sends.ok.sum()),
+        sends_ok=int(sends.ok.sum()) + (left_out.sends if left_out else 0),
         sends_fail=int(sends.fail.sum()),
         sends_info=int(sends.info.sum()),
-        polled=len(polls),
-        distinct_polled=len(np.unique(polls.value)),
+        polled=len(polls) + (left_out.polls if left_out else 0),
+        distinct_polled=len(np.unique(polls.value)) + (left_out.values if left_out else 0),
     )
     if view.final is None:
         result.problems.append(
@@ -324,10 +406,10 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
     result.problems += [
         {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
     ]
-    history = open_run(run_dir, facts)
+    history = open_run(run_dir, facts, only=NOTHING)
     result.problems += [problem.as_json() for problem in history.problems]
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
-    for topic, partition in sorted(set(history.tables) - known):
+    for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():

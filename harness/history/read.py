@@ -31,6 +31,10 @@ PLAIN_SCHEMA: Final = pa.schema(
 )
 """The schema of tables that this module returns: words as strings, everything nullable."""
 
+WORDS: Final = [field.name for field in PLAIN_SCHEMA if pa.types.is_string(field.type)]
+NOTHING: Final = ("", -1)
+"""The topic-partition of nothing: who wants `only` this one reads no partition at all."""
+
 MANIFEST: Final = b"kafka-chaos-sealed"
 """Metadata of a sealed process's operations file: JSON, [topic, partition, rows] of every file that belongs to it."""
 
@@ -92,6 +96,8 @@ class History:
     operations: pa.Table
     """Rows of no partition."""
     problems: tuple[Problem, ...]
+    named: frozenset[tuple[str, int]] = frozenset()
+    """The topic-partitions that any process has rows of, read or not."""
 
     @property
     def partitions(self) -> list[tuple[str, int]]:
@@ -113,7 +119,7 @@ def _of(table: pa.Table, key: tuple[str, int]) -> pa.Table:
     return table.filter(pc.and_(pc.equal(table["topic"], key[0]), pc.equal(table["partition"], key[1])))
 
 
-def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None) -> History | None:
+def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None, *, counted: bool) -> History | None:
     """A process's rows from its sealed files; None if it is not sealed, or not all that is wanted is whole."""
     try:
         operations = pq.read_table(run_dir.sealed_operations(process), partitioning=None)
@@ -122,14 +128,15 @@ def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None) -> Hist
         for topic, partition, rows in manifest:
             path = run_dir.sealed_partition(topic, partition, process)
             if only not in (None, (topic, partition)):
-                if pq.read_metadata(path).num_rows != rows:
+                if counted and pq.read_metadata(path).num_rows != rows:
                     return None
                 continue
             table = plain(pq.read_table(path, partitioning=None))
             if len(table) != rows:
                 return None
             tables[(topic, int(partition))] = table
-        return History(tables, plain(operations), ())
+        named = frozenset((str(topic), int(partition)) for topic, partition, _ in manifest)
+        return History(tables, plain(operations), (), named)
     except (*UNREADABLE, pa.ArrowException):
         return None
 
@@ -139,9 +146,11 @@ def _streamed(path: Path, process: str, only: tuple[str, int] | None) -> History
     complaints: list[str] = []
     gathered: dict[tuple[str, int], list[pa.Table]] = {}
     operations = [PLAIN_SCHEMA.empty_table()]
+    named: set[tuple[str, int]] = set()
     for batch in stream_batches(path, complaints):
         parts, own = split(plain(pa.Table.from_batches([batch])))
         operations.append(own)
+        named |= set(parts)
         for key, table in parts.items():
             if only in (None, key):
                 gathered.setdefault(key, []).append(table)
@@ -149,6 +158,7 @@ def _streamed(path: Path, process: str, only: tuple[str, int] | None) -> History
         {key: pa.concat_tables(tables) for key, tables in gathered.items()},
         pa.concat_tables(operations),
         tuple(Problem("torn history", process, complaint) for complaint in complaints),
+        frozenset(named),
     )
 
 
@@ -164,18 +174,21 @@ def open_run(
     *,
     only: tuple[str, int] | None = None,
     processes: Sequence[str] | None = None,
+    counted: bool = True,
 ) -> History:
     """What the processes of a run recorded, from sealed files where they are and streams where not.
 
     `only` one topic-partition, so that a task reads no more than its own; problems are those of all processes still.
-    `processes` narrows to some of them. Raises UsageError if the directory is not that of a run.
+    `processes` narrows to some of them. Unless `counted`, sealed files that are not read are not held against the
+    number of rows that they should have. Raises UsageError if the directory is not that of a run.
     """
     facts = facts if facts is not None else run_dir.read_run()
     problems: list[Problem] = []
     gathered: dict[tuple[str, int], list[pa.Table]] = {}
     operations = [PLAIN_SCHEMA.empty_table()]
+    named: set[tuple[str, int]] = set()
     for name in processes_of(run_dir, facts) if processes is None else processes:
-        history = _sealed(run_dir, name, only)
+        history = _sealed(run_dir, name, only, counted=counted)
         if history is None:
             if not run_dir.stream(name).exists():
                 sealed = run_dir.sealed_operations(name).exists()
@@ -186,6 +199,7 @@ def open_run(
         for key, table in history.tables.items():
             gathered.setdefault(key, []).append(table)
         problems += history.problems
+        named |= history.named
         operations.append(history.operations)
         if not pc.any(pc.equal(history.operations["kind"], schema.CLOSE)).as_py():
             problems.append(Problem("recorder died", name, "its history has no closing row"))
@@ -193,4 +207,28 @@ def open_run(
         tables={key: pa.concat_tables(tables) for key, tables in gathered.items()},
         operations=pa.concat_tables(operations),
         problems=tuple(problems),
+        named=frozenset(named),
     )
+
+
+def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int]) -> list[Path] | None:
+    """The files that hold the rows of one topic-partition, in the order in which `open_run` puts them together; None
+    if they do not hold all of them.
+    """
+    files = []
+    try:
+        for name in processes_of(run_dir, facts):
+            if not run_dir.sealed_operations(name).exists():
+                if run_dir.stream(name).exists():
+                    return None
+                continue
+            footer = pq.read_schema(run_dir.sealed_operations(name)).metadata or {}
+            for topic, partition, rows in json.loads(footer[MANIFEST]):
+                if (topic, partition) == only:
+                    path = run_dir.sealed_partition(topic, partition, name)
+                    if pq.read_metadata(path).num_rows != rows:
+                        return None
+                    files.append(path)
+    except (*UNREADABLE, pa.ArrowException):
+        return None
+    return files

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import schema
-from harness.history.read import MANIFEST, PLAIN_SCHEMA, plain, split, stream_batches
+from harness.history.read import MANIFEST, PLAIN_SCHEMA, WORDS, plain, split, stream_batches
 from harness.rundir import RunDir
 
 GROUP_ROWS: Final = 131_072
@@ -26,7 +26,6 @@ GROUP_ROWS: Final = 131_072
 WAITING_ROWS: Final = 1_048_576
 """Rows of all partitions that may wait for their row groups to fill (about 150 bytes each)."""
 COMPRESSION: Final = "zstd"
-WORDS: Final = [field.name for field in PLAIN_SCHEMA if pa.types.is_string(field.type)]
 
 Key = tuple[str, int]
 

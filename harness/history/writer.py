@@ -126,14 +126,14 @@ class HistoryWriter:
         rows: int,
         /,
         *,
-        operation: int | None = None,
+        operation: int | npt.NDArray[np.int64] | None = None,
         counts: npt.NDArray[np.int64] | None = None,
         **columns: Any,
     ) -> None:
         """Add `rows` rows: each column an array of as many, or one value for all of them; words are one for all.
 
         Each row is an operation of its own, or with `counts` as many as it stands for (harness.history.runs), unless
-        all belong to one (`operation`).
+        it is said to which they belong (`operation`: one for all, or one for each).
         """
         if counts is not None:
             assert counts.max() <= schema.RUN_LIMIT

@@ -19,7 +19,7 @@ def make_run(root: Path, histories: dict[str, list[Row]], *, close: bool = True,
         writer = HistoryWriter(run_dir.stream(process), process)
         for row in rows:
             columns: dict[str, Any] = {"topic": "t", "partition": 0} | {k: v for k, v in row.items() if k != "process"}
-            writer.append(**columns)
+            writer.extend(1, operation=columns.pop("op", None), **columns)
         if close:
             writer.close()
         else:

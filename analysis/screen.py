@@ -1,0 +1,516 @@
+"""Screening: the rows of a large partition that any check could find something in, and none of the others.
+
+A load of a hundred million records is, but for a handful, one thing over and over: acknowledged at an offset, read at
+that offset, after the one before and before the one after. Such records can be told in one scan, a row group at a
+time, against one table: which value lies at which offset. What is left is small enough for the exact checks
+(analysis.anomalies), which find in it what they would find in the whole.
+
+A send is *plain* if it is ok, of no transaction, and lies above all plain sends before it of its process: in offset,
+in value, and not earlier invoked. So a process's plain sends are in order, and each has an offset and a value of its
+own. A poll is plain if it is ok, of no transaction, undamaged, and there is a plain send of that value at that
+offset. All other rows are *odd*, and kept. Of the plain ones, those at these offsets are kept as well:
+
+    an odd row has that offset, or a value whose plain send has it    duplicates, order, reads of what failed, …
+    no plain poll has returned it                                     lost, unseen
+    a reader stepped there, or left, other than to offset + 1,
+        or stepped over it, in one stay of the partition              skips, returns
+    it is the furthest that was read, or a process's first
+
+With an offset all its plain rows are kept; plain values and plain offsets are one to one, so nothing that is kept has
+a witness that is not. Between kept rows that were no neighbours all steps are from an offset to the next, so ranks
+over kept offsets show no step of another size that was not there. Last come the plain sends before and after every
+kept send, in the order of sending: theirs are the only steps that are not upward by definition.
+
+Memory is 10 bytes an offset and 4 bytes a row, whatever the columns, and what is kept. `screened` gives None, and the
+caller takes the whole, where the layout is not that of large histories: not ordered by operation, a process that both
+sends and reads, producers of several processes with one number, offsets with holes throughout.
+
+A column whose footer says that it holds one value in a row group is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numba import njit
+
+from analysis.view import SEQUENCE_BITS, Bools, Ints
+from harness.history import schema
+from harness.history.read import PLAIN_SCHEMA, WORDS
+
+NONE: Final = -1
+SPARSE: Final = 4
+"""So many offsets a row, and a table by offset is no longer the smaller thing."""
+LARGEST_SPAN: Final = 2**31 - 1
+NOT_CHECKED: Final = ("topic", "partition", "error", "timestamp_ms", "leader_epoch")
+IDENTITY: Final = ("offset", "producer", "sequence")
+CHECKED: Final = [name for name in schema.COLUMNS if name not in NOT_CHECKED]
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """The rows that checks need, in the order of the whole, and how many there were of those that they do not."""
+
+    table: pa.Table
+    sends: int
+    """Sends left out; all of them are ok."""
+    polls: int
+    """Polls left out; all of them are ok, and of values that are in no poll that was kept."""
+    values: int
+    """Values of the polls left out."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is known by offset; index 0 is offset `base`."""
+
+    base: int
+    value: Ints
+    """Of the plain send at each offset; NONE if there is none."""
+    read: npt.NDArray[np.uint8]
+    keep: npt.NDArray[np.uint8]
+    odd: list[Ints] = field(default_factory=list)
+    """Values of odd sends and polls."""
+    furthest: int = NONE
+
+
+class _File:
+    """One sealed file, its columns a row group at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._parquet = pq.ParquetFile(path, read_dictionary=WORDS)
+        self.rows: int = self._parquet.metadata.num_rows
+        self._columns = {name: place for place, name in enumerate(self._parquet.schema_arrow.names)}
+        footer = self._parquet.metadata
+        self._groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+        self.slots: npt.NDArray[np.int32] = np.full(self.rows, NONE, np.int32)
+        """For each row the index of its offset if it is plain, else NONE."""
+        self._odd: dict[int, dict[str, Ints]] = {}
+
+    def groups(self) -> Iterator[tuple[int, slice]]:
+        """The row groups, and which rows they are."""
+        first = 0
+        for number, group in enumerate(self._groups):
+            yield number, slice(first, first + group.num_rows)
+            first += group.num_rows
+
+    def constant(self, group: int, name: str) -> tuple[bool, Any]:
+        """Whether the footer says that all rows of a group have one value, and that value."""
+        statistics = self._groups[group].column(self._columns[name]).statistics
+        if statistics is None or not statistics.has_null_count:
+            return False, None
+        if statistics.null_count == self._groups[group].num_rows:
+            return True, None
+        alike = statistics.null_count == 0 and statistics.has_min_max and statistics.min == statistics.max
+        return alike, statistics.min if alike else None
+
+    def read(self, group: int, *names: str) -> dict[str, Any]:
+        """Columns of a row group: arrays, numbers with NONE for null, or the one value where it is one."""
+        found = {name: self.constant(group, name) for name in names}
+        result: dict[str, Any] = {name: value for name, (alike, value) in found.items() if alike}
+        wanted = [name for name in names if name not in result]
+        if wanted:
+            table = self._parquet.read_row_group(group, columns=wanted)
+            result |= {name: table[name] for name in wanted}
+        return result
+
+    def words(self, group: int, name: str) -> set[str | None]:
+        """The words of a column of a row group."""
+        column = self.read(group, name)[name]
+        if not isinstance(column, pa.ChunkedArray):
+            return {column}
+        return {word for chunk in column.chunks for word in chunk.dictionary.to_pylist()}
+
+    def bounds(self, name: str) -> tuple[int, int] | None:
+        """The least and the largest number in a column; None if the footer does not say."""
+        lows, highs = [], []
+        for group in self._groups:
+            statistics = group.column(self._columns[name]).statistics
+            if statistics is None or not statistics.has_null_count:
+                return None
+            if statistics.null_count == group.num_rows:
+                continue
+            if not statistics.has_min_max:
+                return None
+            lows.append(statistics.min)
+            highs.append(statistics.max)
+        return (min(lows), max(highs)) if lows else (NONE, NONE)
+
+    def note(self, group: int, rows: slice, **columns: Ints) -> None:
+        """Remember the rows of a group that are odd: these columns take the longest to read, so not twice."""
+        odd = self.slots[rows] < 0
+        self._odd[group] = {name: column[odd] for name, column in columns.items()}
+
+    def take(self, work: _Work) -> Iterator[pa.Table]:
+        """The rows that are odd, or plain at an offset that is kept."""
+        for number, rows in self.groups():
+            slots = self.slots[rows]
+            chosen = np.flatnonzero((slots < 0) | (work.keep[slots] != 0))
+            if len(chosen):
+                yield self._rows(number, chosen, slots[chosen], work)
+
+    def _rows(self, group: int, chosen: Ints, slots: npt.NDArray[np.int32], work: _Work) -> pa.Table:
+        """Rows of a group, all its odd ones among them, as the reader of histories gives them; columns that no check
+        looks at are null.
+        """
+        noted = self._odd.get(group, {})
+        columns = self.read(group, *(name for name in CHECKED if name not in noted))
+        value = work.value[slots]
+        plain = {
+            "offset": slots + np.int64(work.base),
+            "producer": value >> SEQUENCE_BITS,
+            "sequence": value & ((1 << SEQUENCE_BITS) - 1),
+        }
+        for name, odd in noted.items():
+            plain[name][slots < 0] = odd
+            columns[name] = pa.chunked_array([pa.array(plain[name], mask=plain[name] == NONE)])
+        arrays = []
+        for form in PLAIN_SCHEMA:
+            column = columns.get(form.name)
+            if isinstance(column, pa.ChunkedArray):
+                rows = column if form.name in noted else column.take(pa.array(chosen))
+                arrays.append(rows.cast(form.type).combine_chunks())
+            else:
+                arrays.append(pa.repeat(pa.scalar(column, form.type), len(chosen)))
+        return pa.table(arrays, schema=PLAIN_SCHEMA)
+
+
+def _numbers(column: Any, rows: int) -> Ints:
+    """A column of numbers as one array, NONE for null."""
+    if isinstance(column, pa.ChunkedArray):
+        filled = column.fill_null(NONE) if column.null_count else column
+        return np.ascontiguousarray(filled.to_numpy(), dtype=np.int64)
+    return np.full(rows, NONE if column is None else column, np.int64)
+
+
+def _is(column: Any, rows: int, *words: str | bool) -> Bools:
+    """Which rows hold one of these words."""
+    if not isinstance(column, pa.ChunkedArray):
+        return np.full(rows, column in words, np.bool_)
+    if pa.types.is_boolean(column.type):
+        return np.asarray(column.fill_null(True).to_numpy() == words[0], dtype=np.bool_)
+    parts = []
+    for chunk in column.chunks:
+        wanted = np.array([word in words for word in chunk.dictionary.to_pylist()] + [False], np.bool_)
+        parts.append(wanted[chunk.indices.fill_null(len(wanted) - 1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts)
+
+
+def screened(paths: Sequence[Path]) -> Screened | None:
+    """The rows of one topic-partition that checks need, out of the sealed files of all processes; None if it takes
+    the whole to tell.
+
+    Raises what Arrow raises on files that are not what they should be.
+    """
+    files = [_File(path) for path in paths]
+    kinds = [set().union(*(file.words(number, "kind") for number, _ in file.groups())) for file in files]
+    senders = [file for file, of_file in zip(files, kinds, strict=True) if schema.SEND in of_file]
+    readers = [file for file, of_file in zip(files, kinds, strict=True) if schema.POLL in of_file]
+    work = _work(files) if _separate(files, senders, readers) else None
+    if work is None:
+        return None
+    # Odd sends of each file: when they were invoked, and their values.
+    late = [_place(file, work) for file in senders]
+    for file in readers:
+        if not _match(file, work):
+            return None
+    _close(senders, late, files, work)
+    table = pa.concat_tables([part for file in files for part in file.take(work)])
+    left_out = [int(_left_out(file.slots, work.keep)) for file in files]
+    return Screened(
+        table=table,
+        sends=sum(count for file, count in zip(files, left_out, strict=True) if file in senders),
+        polls=sum(count for file, count in zip(files, left_out, strict=True) if file in readers),
+        values=int(np.count_nonzero(work.read & (work.keep == 0))),
+    )
+
+
+def _separate(files: Sequence[_File], senders: Sequence[_File], readers: Sequence[_File]) -> bool:
+    """Each file is of one process, which sends (as a producer of its own) or reads."""
+    processes = [{file.constant(number, "process") for number, _ in file.groups()} for file in files]
+    if any(len(of_file) != 1 or (False, None) in of_file for of_file in processes):
+        return False
+    if len(set().union(*processes)) != len(files) or any(file in readers for file in senders):
+        return False
+    producers = [file.bounds("producer") for file in senders]
+    alike = all(bounds is not None and bounds[0] == bounds[1] for bounds in producers)
+    return alike and len(set(producers)) == len(producers)
+
+
+def _work(files: Sequence[_File]) -> _Work | None:
+    """Room for all offsets; None if they are strewn too widely."""
+    bounds = [file.bounds("offset") for file in files]
+    known = [one for one in bounds if one is not None and one[1] >= 0]
+    rows = sum(file.rows for file in files)
+    base = max(0, min((low for low, _ in known), default=0))
+    span = max((high for _, high in known), default=0) - base + 1
+    if None in bounds or span > min(SPARSE * rows, LARGEST_SPAN):
+        return None
+    return _Work(base, np.full(span, NONE, np.int64), np.zeros(span, np.uint8), np.zeros(span, np.uint8))
+
+
+def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
+    """Put the plain sends of a file into the table. Returns of its odd ones when they were invoked, and the values."""
+    state = np.full(3, NONE - 1, np.int64)
+    invoked, values = [], []
+    for number, rows in file.groups():
+        count = rows.stop - rows.start
+        columns = file.read(number, "kind", "outcome", "offset", "producer", "sequence", "invoked_ns", "transaction")
+        send = _is(columns["kind"], count, schema.SEND)
+        able = _is(columns["outcome"], count, schema.OK)
+        if columns["transaction"] is not None:
+            able &= _numbers(columns["transaction"], count) < 0
+        at = _numbers(columns["invoked_ns"], count)
+        identity = {name: _numbers(columns[name], count) for name in IDENTITY}
+        odd_at, odd_values = np.empty(count, np.int64), np.empty(count, np.int64)
+        odd = _place_rows(
+            send,
+            able,
+            identity["offset"],
+            identity["producer"],
+            identity["sequence"],
+            at,
+            work.base,
+            work.value,
+            work.keep,
+            state,
+            file.slots[rows],
+            odd_at,
+            odd_values,
+        )
+        file.note(number, rows, **identity)
+        invoked.append(odd_at[:odd].copy())
+        values.append(odd_values[:odd].copy())
+    work.odd += values
+    return np.concatenate(invoked), np.concatenate(values)
+
+
+def _match(file: _File, work: _Work) -> bool:
+    """Hold the polls of a file against the table, and keep the ends of odd steps. False if operations go back."""
+    state = np.array([NONE, NONE, NONE], np.int64)
+    steps, changes = [], []
+    for number, rows in file.groups():
+        count = rows.stop - rows.start
+        columns = file.read(number, "kind", "outcome", "valid", "offset", "producer", "sequence", "op", "transaction")
+        poll = _is(columns["kind"], count, schema.POLL)
+        good = _is(columns["outcome"], count, schema.OK)
+        able = good.copy()
+        if columns["valid"] is not None and columns["valid"] is not True:
+            able &= _is(columns["valid"], count, True)
+        if columns["transaction"] is not None:
+            able &= _numbers(columns["transaction"], count) < 0
+        op = _numbers(columns["op"], count)
+        identity = {name: _numbers(columns[name], count) for name in IDENTITY}
+        odd_values, odd_steps = np.empty(count, np.int64), np.empty((count, 4), np.int64)
+        odd, stepped = _match_rows(
+            poll,
+            good,
+            able,
+            identity["offset"],
+            identity["producer"],
+            identity["sequence"],
+            op,
+            work.base,
+            work.value,
+            work.read,
+            work.keep,
+            state,
+            file.slots[rows],
+            odd_values,
+            odd_steps,
+        )
+        if odd < 0:
+            return False
+        file.note(number, rows, **identity)
+        work.odd.append(odd_values[:odd].copy())
+        steps.append(odd_steps[:stepped].copy())
+        changes.append(op[_is(columns["kind"], count, schema.ASSIGN, schema.REVOKE)])
+    work.furthest = max(work.furthest, int(state[2]))
+    _keep_steps(np.concatenate(steps), np.sort(np.concatenate(changes)), work)
+    return True
+
+
+def _keep_steps(steps: Ints, changes: Ints, work: _Work) -> None:
+    """Keep both ends of the steps within one stay of the partition, and what was stepped over."""
+    stays = np.searchsorted(changes, steps[:, 2:], side="right")
+    for before, after in (steps[stays[:, 0] == stays[:, 1], :2] - work.base).tolist():
+        work.keep[[before, after]] = 1
+        work.keep[before + 1 : max(after, before + 1)] = 1
+
+
+def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: Sequence[_File], work: _Work) -> None:
+    """Keep whatever belongs to what is kept so far."""
+    if work.furthest >= 0:
+        work.keep[work.furthest - work.base] = 1
+    work.keep[(work.value >= 0) & (work.read == 0)] = 1
+    for file in files:
+        first = np.argmax(file.slots >= 0) if file.rows else 0
+        if file.rows and file.slots[first] >= 0:
+            work.keep[file.slots[first]] = 1
+    odd = np.unique(np.concatenate(work.odd)) if work.odd else np.zeros(0, np.int64)
+    in_order = [file.slots[file.slots >= 0] for file in senders]
+    for slots in in_order:
+        _keep_values(odd, slots, work.value, work.keep)
+    neighbours = []
+    for file, slots, (invoked, values) in zip(senders, in_order, late, strict=True):
+        kept = np.flatnonzero(work.keep[slots])
+        places = np.concatenate([kept - 1, kept + 1, *_places(file, invoked, values, work)])
+        neighbours.append(slots[places[(places >= 0) & (places < len(slots))]])
+    for slots in neighbours:
+        work.keep[slots] = 1
+
+
+def _places(file: _File, invoked: Ints, values: Ints, work: _Work) -> tuple[Ints, Ints]:
+    """Of each odd send the plain sends of its file that come before and after it, as their places among these."""
+    behind = np.zeros(len(values), np.int64)
+    for number, rows in file.groups() if len(values) else ():
+        slots = file.slots[rows]
+        at = _numbers(file.read(number, "invoked_ns")["invoked_ns"], len(slots))[slots >= 0]
+        _count_before(at, work.value[slots[slots >= 0]], invoked, values, behind)
+    return behind - 1, behind
+
+
+@njit(cache=True, nogil=True)
+def _place_rows(
+    send: Any,
+    able: Any,
+    offset: Any,
+    producer: Any,
+    sequence: Any,
+    invoked: Any,
+    base: Any,
+    table: Any,
+    keep: Any,
+    state: Any,
+    slots: Any,
+    odd_at: Any,
+    odd_values: Any,
+) -> Any:
+    """`state`: offset, value and invocation of the last plain send. Returns how many are odd."""
+    odd = 0
+    last_offset, last_value, last_invoked = state[0], state[1], state[2]
+    for row in range(len(offset)):
+        if not send[row]:
+            continue
+        value = np.int64(-1)
+        if producer[row] >= 0 and sequence[row] >= 0:
+            value = (producer[row] << SEQUENCE_BITS) + sequence[row]
+        at = offset[row] - base
+        if (
+            able[row]
+            and value >= 0
+            and offset[row] >= 0
+            and offset[row] > last_offset
+            and value > last_value
+            and invoked[row] >= last_invoked
+            and table[at] < 0
+        ):
+            table[at] = value
+            slots[row] = at
+            last_offset, last_value, last_invoked = offset[row], value, invoked[row]
+            continue
+        if offset[row] >= 0:
+            keep[at] = 1
+        odd_at[odd] = invoked[row]
+        odd_values[odd] = value
+        odd += 1
+    state[0], state[1], state[2] = last_offset, last_value, last_invoked
+    return odd
+
+
+@njit(cache=True, nogil=True)
+def _match_rows(
+    poll: Any,
+    good: Any,
+    able: Any,
+    offset: Any,
+    producer: Any,
+    sequence: Any,
+    op: Any,
+    base: Any,
+    table: Any,
+    read: Any,
+    keep: Any,
+    state: Any,
+    slots: Any,
+    odd_values: Any,
+    steps: Any,
+) -> Any:
+    """`state`: offset and operation of the last ok poll, the furthest offset. Returns how many rows and steps are
+    odd; -1 if operations go back.
+    """
+    odd = stepped = 0
+    last_offset, last_op, furthest = state[0], state[1], state[2]
+    for row in range(len(offset)):
+        if not poll[row]:
+            continue
+        value = np.int64(-1)
+        if producer[row] >= 0 and sequence[row] >= 0:
+            value = (producer[row] << SEQUENCE_BITS) + sequence[row]
+        at = offset[row] - base
+        if able[row] and value >= 0 and offset[row] >= 0 and table[at] == value:
+            read[at] = 1
+            slots[row] = at
+        else:
+            if offset[row] >= 0:
+                keep[at] = 1
+            odd_values[odd] = value
+            odd += 1
+        if not good[row] or offset[row] < 0:
+            continue
+        if op[row] < last_op:
+            return -1, 0
+        if last_offset >= 0 and offset[row] != last_offset + 1:
+            steps[stepped, 0], steps[stepped, 1] = last_offset, offset[row]
+            steps[stepped, 2], steps[stepped, 3] = last_op, op[row]
+            stepped += 1
+        last_offset, last_op = offset[row], op[row]
+        furthest = max(furthest, last_offset)
+    state[0], state[1], state[2] = last_offset, last_op, furthest
+    return odd, stepped
+
+
+@njit(cache=True, nogil=True)
+def _keep_values(values: Any, slots: Any, table: Any, keep: Any) -> None:
+    """Keep the offsets of these values among plain sends, which are in order of value."""
+    for value in values:
+        low, high = 0, len(slots)
+        while low < high:
+            middle = (low + high) // 2
+            if table[slots[middle]] < value:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(slots) and table[slots[low]] == value:
+            keep[slots[low]] = 1
+
+
+@njit(cache=True, nogil=True)
+def _count_before(at: Any, value: Any, invoked: Any, values: Any, behind: Any) -> None:
+    """Add to `behind` how many of the ordered (at, value) come before each (invoked, values)."""
+    for one in range(len(values)):
+        low, high = 0, len(at)
+        while low < high:
+            middle = (low + high) // 2
+            if at[middle] < invoked[one] or (at[middle] == invoked[one] and value[middle] < values[one]):
+                low = middle + 1
+            else:
+                high = middle
+        behind[one] += low
+
+
+@njit(cache=True, nogil=True)
+def _left_out(slots: Any, keep: Any) -> Any:
+    """How many rows are plain and not kept."""
+    count = 0
+    for slot in slots:
+        if slot >= 0 and not keep[slot]:
+            count += 1
+    return count
