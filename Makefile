@@ -13,6 +13,8 @@ SCENARIO ?=
 VERSION ?=
 SEED ?=
 REPEAT ?=
+# What `make bench-analysis` measures, in millions of records.
+SIZES ?=
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
           $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 
@@ -36,6 +38,10 @@ bench-recorder: setup ## What recording costs, beside clients that do not record
 .PHONY: bench-replicas
 bench-replicas: venv ## How fast replicas are compared, beside reading and checksumming the same files
 	$(BIN)/python -m benchmarks.replicas
+
+.PHONY: bench-analysis
+bench-analysis: venv ## What the check of a history costs as it grows, beside one anti-join in DuckDB (SIZES= narrows it)
+	$(BIN)/python -m benchmarks.analysis --plot docs/analysis-growth.svg $(if $(SIZES),--sizes $(SIZES))
 
 .PHONY: doctor
 doctor: venv ## What works on this machine, what is missing, what to do

@@ -1,0 +1,172 @@
+"""Sealed run directories of any size, with anomalies whose number is known: what the analysis is measured on.
+
+Written by the recorder's own writer and sealed by the sealer, so that the files are those of a run; the rows are what a
+load leaves behind: four producers that send blocks of 1000 records to 16 partitions in turn, four consumers that are
+handed 500 records a poll. A process's rows are computed from their offsets, a batch at a time, so memory stays flat
+whatever the size.
+
+In every partition LOST acknowledged records are not there (the reader passes their offsets) and REPEATED records lie
+at a second offset, at the end of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.history import schema
+from harness.history.seal import seal_process
+from harness.history.writer import BATCH_ROWS, HistoryWriter
+from harness.rundir import RunDir
+
+Ints = npt.NDArray[np.int64]
+
+TOPIC: Final = "load"
+PARTITIONS: Final = 16
+PRODUCERS: Final = 4
+CONSUMERS: Final = 4
+BLOCK: Final = 1_000
+POLL: Final = 500
+RESERVED: Final = 100_000
+LOST: Final = 3
+REPEATED: Final = 2
+FINAL_READ_NS: Final = 1 << 60
+SMALLEST: Final = 64_000
+"""Records of a history at least: below that a partition has no room for what is planted."""
+EXPECTED: Final = {"lost-write": LOST * PARTITIONS, "duplicate": REPEATED * PARTITIONS}
+SKIPS: Final = ("poll-skip", "internal-poll-skip")
+"""A reader skips what is lost: within a poll, or from one to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition: its number, and how many records were acknowledged in it."""
+
+    number: int
+    records: int
+
+    @property
+    def lost(self) -> Ints:
+        """Offsets of acknowledged records that are not there."""
+        return np.arange(1, LOST + 1) * (self.records // (LOST + 1))
+
+    @property
+    def repeated(self) -> Ints:
+        """First offsets of the records that are there twice."""
+        return np.arange(1, REPEATED + 1) * (self.records // (REPEATED + 1)) + 7
+
+    @property
+    def end(self) -> int:
+        return self.records + REPEATED
+
+    def identities(self, offsets: Ints) -> tuple[Ints, Ints]:
+        """Producer and sequence of the records at these offsets; those beyond `records` are the repeated ones."""
+        offsets = offsets.copy()
+        beyond = offsets >= self.records
+        offsets[beyond] = self.repeated[offsets[beyond] - self.records]
+        block = offsets // BLOCK
+        turn = block // PRODUCERS * PARTITIONS + self.number
+        return 1 + block % PRODUCERS, turn * BLOCK + offsets % BLOCK
+
+
+def partitions(records: int, *, skewed: bool) -> list[Partition]:
+    """So many records over 16 partitions, evenly; or (`skewed`) 90 % of them in the first."""
+    large = records * 9 // 10 if skewed else 0
+    share, over = divmod(records - large, PARTITIONS)
+    return [Partition(number, share + (large + over if number == 0 else 0)) for number in range(PARTITIONS)]
+
+
+def _sent_at(offsets: Ints) -> Ints:
+    return 1_000_000 + offsets // BLOCK * 1_000_000
+
+
+def _steps(records: int, step: int) -> Iterator[Ints]:
+    for first in range(0, records, step):
+        yield np.arange(first, min(first + step, records), dtype=np.int64)
+
+
+def _produce(writer: HistoryWriter, producer: int, parts: Sequence[Partition]) -> None:
+    for part in parts:
+        where: dict[str, Any] = {"topic": TOPIC, "partition": part.number}
+        reserved = 0
+        # The blocks of one producer in a batch's worth of rows, out of the blocks of all.
+        for offsets in _steps(part.records, BATCH_ROWS // BLOCK * BLOCK * PRODUCERS):
+            own = offsets[offsets // BLOCK % PRODUCERS == producer - 1]
+            if not len(own):
+                continue
+            _, sequence = part.identities(own)
+            while reserved <= sequence[-1]:
+                what: dict[str, Any] = {"producer": producer, "sequence": reserved, "count": RESERVED, "invoked_ns": 0}
+                writer.extend(1, kind=schema.RESERVE, outcome=schema.INFO, **where, **what)
+                reserved += RESERVED
+            invoked = _sent_at(own)
+            writer.extend(
+                len(own),
+                kind=schema.SEND,
+                outcome=schema.OK,
+                **where,
+                offset=own,
+                producer=producer,
+                sequence=sequence,
+                invoked_ns=invoked,
+                completed_ns=invoked + 3_000_000 + own % BLOCK // 250 * 100_000,
+                acks=-1,
+            )
+
+
+def _consume(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
+    polls = 0
+    for part in parts:
+        where: dict[str, Any] = {"topic": TOPIC, "partition": part.number}
+        for offsets in _steps(part.end, BATCH_ROWS // POLL * POLL):
+            there = offsets[~np.isin(offsets, part.lost)]
+            producer, sequence = part.identities(there)
+            came = there // POLL * POLL * 1_000 + 5_000_000
+            writer.extend(
+                len(there),
+                operation=polls + there // POLL,
+                kind=schema.POLL,
+                outcome=schema.OK,
+                **where,
+                offset=there,
+                producer=producer,
+                sequence=sequence,
+                invoked_ns=came - 1_000_000,
+                completed_ns=came,
+                valid=True,
+                timestamp_ms=_sent_at(there) // 1_000_000,
+                leader_epoch=0,
+            )
+        polls += part.end // POLL + 1
+        final: dict[str, Any] = {
+            "outcome": schema.OK,
+            "offset": part.end,
+            "invoked_ns": FINAL_READ_NS,
+            "completed_ns": FINAL_READ_NS,
+        }
+        for kind in (schema.END_OFFSETS, schema.FINAL_READ):
+            writer.extend(1, kind=kind, **where, **final)
+
+
+def write_run(run_dir: RunDir, records: int, *, skewed: bool = False) -> None:
+    """Write and seal a run of `records` acknowledged records (SMALLEST at least), each of them read once."""
+    parts = partitions(records, skewed=skewed)
+    processes: list[Mapping[str, Any]] = []
+    for number in range(1, PRODUCERS + 1):
+        processes.append({"name": f"producer-{number}", "kind": "producer"})
+        with HistoryWriter(run_dir.stream(f"producer-{number}"), f"producer-{number}") as writer:
+            _produce(writer, number, parts)
+    for number in range(CONSUMERS):
+        processes.append({"name": f"consumer-{number}", "kind": "consumer"})
+        with HistoryWriter(run_dir.stream(f"consumer-{number}"), f"consumer-{number}") as writer:
+            _consume(writer, parts[number::CONSUMERS])
+    for process in processes:
+        if not seal_process(run_dir, process["name"]):
+            raise RuntimeError(f"{process['name']} was not sealed")
+        run_dir.stream(process["name"]).unlink()
+    topics = [{"name": TOPIC, "partitions": [part.number for part in parts]}]
+    run_dir.write_run({"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes})
