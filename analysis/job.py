@@ -1,5 +1,7 @@
 """The PySpark job: run directories in, `findings/findings.json` out, one Spark application for any number of runs.
 
+A run directory is a path, or a URL (s3a://bucket/runs/<run>: analysis.places); docs/spark-cluster.md is about clusters.
+
     python -m analysis.job RUN_DIR… [--master local[2]] [--json]
     python -m analysis.job --serve
     python -m analysis.job --prepare
@@ -17,60 +19,74 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.check import Piece, Result, check_piece, merge, pieces
-from analysis.spark import close_context, find_java_home, open_context, open_session, prepare_archive
+from analysis.check import Piece, Result, check_piece, merge
+from analysis.places import Errand, at_hand, errands, put
+from analysis.spark import close_context, default_master, find_java_home, open_context, open_session, prepare_archive
 from harness.errors import EXIT_ERROR, KafkaChaosError
-from harness.rundir import RunDir, write_json
+from harness.rundir import RunDir
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 __all__ = ["check_runs", "find_java_home", "main", "open_context", "open_session"]
 
+FINDINGS = "findings/findings.json"
+PYTHON_ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception)\b(?!.*\.java)(?!.*Job aborted).*:")
 NOWHERE = Piece("", "", -1)
 """A piece of no run: what a task does with it is to load everything that checking needs."""
 
 
-def check_pieces(work: Iterable[Piece]) -> Iterator[tuple[str, str]]:
+def check_pieces(work: Iterable[Errand]) -> Iterator[tuple[str, str]]:
     """The work of one task: check each of its pieces. Yields run directory and result, as JSON."""
-    for piece in work:
-        yield piece.run_dir, json.dumps(check_piece(piece).as_json())
+    for task in work:
+        with at_hand(task) as piece:
+            yield task.piece.run_dir, json.dumps(check_piece(piece).as_json())
 
 
-def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, dict[str, Any]]:
-    """The findings of every run, by its path; all their pieces in one Spark job, a task each.
+def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The findings of every run, by its path or URL; all their pieces in one Spark job, a task each.
 
     Raises UsageError if one of them is not a run directory.
     """
     begun = time.monotonic()
-    work = [piece for run_dir in run_dirs for piece in pieces(run_dir)]
+    found = {place: errands(place) for place in places}
+    work = [task for tasks in found.values() for task in tasks]
     answers = context.parallelize(work, max(1, len(work))).mapPartitions(check_pieces).collect()
-    results: dict[str, list[Result]] = {str(run_dir.path): [] for run_dir in run_dirs}
+    results: dict[str, list[Result]] = {tasks[0].piece.run_dir: [] for tasks in found.values()}
     for path, answer in answers:
         results[path].append(Result.from_json(json.loads(answer)))
     seconds = time.monotonic() - begun
-    return {path: merge(found, seconds) for path, found in results.items()}
+    return {place: merge(results[tasks[0].piece.run_dir], seconds) for place, tasks in found.items()}
+
+
+def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, dict[str, Any]]:
+    """The findings of every run that is on a disk, by its path. Raises as `check_places` does."""
+    return check_places(context, [str(run_dir.path) for run_dir in run_dirs])
+
+
+def write_findings(place: str, findings: dict[str, Any]) -> None:
+    """Write the findings of a run where the run lives."""
+    put(place, FINDINGS, json.dumps(findings, indent=1) + "\n")
 
 
 def warm(context: SparkContext) -> None:
     """Start the Python workers and let them load everything, before anybody waits for them."""
     cores = context.defaultParallelism
-    context.parallelize([NOWHERE] * cores, cores).mapPartitions(check_pieces).collect()
+    context.parallelize([Errand(NOWHERE)] * cores, cores).mapPartitions(check_pieces).collect()
 
 
 def answer_for(context: SparkContext, path: str) -> dict[str, Any]:
     """Check one run and write its findings: the answer to a line of --serve, an error being an answer too."""
     try:
-        run_dir = RunDir(Path(path))
-        (findings,) = check_runs(context, [run_dir]).values()
-        write_json(run_dir.findings, findings)
+        (findings,) = check_places(context, [path]).values()
+        write_findings(path, findings)
     except KafkaChaosError as error:
         return {"run_dir": path, "error": str(error)}
     except Exception as error:
@@ -87,19 +103,26 @@ def serve(context: SparkContext, lines: Iterable[str]) -> None:
             print(json.dumps(answer_for(context, line.strip())), flush=True)
 
 
-def check_all(context: SparkContext, run_dirs: Sequence[RunDir], *, as_json: bool) -> None:
+def check_all(context: SparkContext, places: Sequence[str], *, as_json: bool) -> None:
     """Check runs, write their findings and print a line for each."""
-    for path, findings in check_runs(context, run_dirs).items():
-        write_json(RunDir(Path(path)).findings, findings)
+    for path, findings in check_places(context, places).items():
+        write_findings(path, findings)
         count = sum(finding["count"] for finding in findings["findings"])
         line = json.dumps({"run_dir": path} | findings) if as_json else f"{path}: {count} anomalies"
         print(line, flush=True)
 
 
+def said(error: Exception) -> str:
+    """What an error says, in one line: of one that happened in a task, the task's own words."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["it said nothing"]
+    own = [line for line in lines if PYTHON_ERROR.match(line)]
+    return (own or lines)[0][:500]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m analysis.job", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
-    parser.add_argument("--master", default="local[2]", help="Spark's master, such as spark://host:7077")
+    parser.add_argument("run_dirs", nargs="*", metavar="RUN_DIR", help="a path, or a URL such as s3a://bucket/run")
+    parser.add_argument("--master", help="such as spark://host:7077 (default: spark-submit's, else local[2])")
     parser.add_argument("--serve", action="store_true", help="take run directories on stdin, one a line")
     parser.add_argument("--json", action="store_true", help="print the findings as well, one line a run")
     parser.add_argument("--prepare", action="store_true", help="make an archive of Spark's classes, once")
@@ -114,29 +137,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (options.run_dirs or options.serve or options.prepare or options.record_classes):
         parser.error("name a run directory, or --serve, or --prepare")
     try:
-        run_dirs = list(dict.fromkeys(RunDir(path) for path in options.run_dirs))
-        for run_dir in run_dirs:
-            run_dir.read_run()
+        places = list(dict.fromkeys(options.run_dirs))
+        for place in places:
+            errands(place)  # says what is wrong before Spark takes seconds to start
         if options.prepare:
             print(prepare_archive())
             return 0
         with tempfile.TemporaryDirectory(prefix="kafka-chaos-spark-") as scratch:
             recording = f"-XX:ArchiveClassesAtExit={options.record_classes}" if options.record_classes else ""
-            context = open_context(options.master, scratch, recording)
+            context = open_context(options.master or default_master(), scratch, recording)
             try:
                 if options.record_classes:
                     warm(context)
                 elif options.serve:
                     serve(context, sys.stdin)
                 else:
-                    check_all(context, run_dirs, as_json=options.json)
+                    check_all(context, places, as_json=options.json)
             finally:
                 close_context(context)
     except KafkaChaosError as error:
         print(f"analysis: {error}", file=sys.stderr)
         return error.exit_status
     except Exception as error:
-        print(f"analysis: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"analysis: {type(error).__name__}: {said(error)}", file=sys.stderr)
         return EXIT_ERROR
     return 0
 

@@ -18,17 +18,21 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from analysis.places import aws_environment
 from harness.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+LOCAL: Final = "local[2]"
 JVM: Final = (
     # One core for the compiler would be half of this kind of machine: compile quickly, collect simply.
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto "
@@ -37,6 +41,9 @@ JVM: Final = (
 )
 LAUNCHER: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 ARCHIVE_LIMIT_S: Final = 600.0
+CONNECT_LIMIT_S: Final = 5.0
+WORKERS_LIMIT_S: Final = 60.0
+"""How long a cluster may take to give the application its first executor; Spark itself would wait for ever."""
 
 
 def find_java_home() -> str:
@@ -69,7 +76,8 @@ def archive_path(java_home: str) -> Path:
 
 
 def configuration(master: str, scratch: str, java_options: str = "") -> SparkConf:
-    """The settings of a quiet application without a web page, its files under `scratch`.
+    """The settings of a quiet application without a web page, its files under `scratch`. What spark-submit was told
+    comes first. On a cluster the executors get what of the environment says how to reach S3.
 
     Sets JAVA_HOME and the interpreters of the workers in this process's environment. Raises UsageError without Java.
     """
@@ -96,7 +104,6 @@ def configuration(master: str, scratch: str, java_options: str = "") -> SparkCon
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": f"{JVM} {java_options} -Dlog4j2.configurationFile={logging}",
-        "spark.local.dir": scratch,
         "spark.python.worker.reuse": "true",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.sql.shuffle.partitions": "4",
@@ -104,14 +111,73 @@ def configuration(master: str, scratch: str, java_options: str = "") -> SparkCon
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
     }
-    return SparkConf().setMaster(master).setAppName("kafka-chaos").setAll(list(settings.items()))
+    if master.startswith("local"):
+        settings["spark.local.dir"] = scratch  # the workers of a cluster have their own
+    else:
+        settings |= {f"spark.executorEnv.{name}": value for name, value in aws_environment(os.environ).items()}
+    conf = SparkConf().setMaster(master).setAppName("kafka-chaos")
+    for name, value in settings.items():
+        conf.setIfMissing(name, value)
+    return conf
+
+
+def default_master() -> str:
+    """The master that spark-submit was given; without spark-submit, this machine."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return LOCAL
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    return str(SparkConf().get("spark.master", LOCAL))
+
+
+def reach(master: str) -> None:
+    """Raise UsageError if no host of a spark:// URL can be connected to; Spark itself tries for a minute."""
+    if not master.startswith("spark://"):
+        return
+    reasons = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            if not host or not 0 < int(port) < 1 << 16:
+                raise ValueError("it is written spark://host:port")
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_LIMIT_S).close()
+        except (OSError, ValueError) as error:
+            reasons.append(f"{address}: {error}")
+        else:
+            return
+    raise UsageError(f"no Spark master at {master} ({'; '.join(reasons)})")
 
 
 def open_context(master: str, scratch: str, java_options: str = "") -> SparkContext:
-    """A context for plain tasks."""
+    """A context for plain tasks, with an executor to run them.
+
+    Raises UsageError if the master is not one, cannot be reached, or gives no executor.
+    """
+    from py4j.protocol import Py4JJavaError
     from pyspark import SparkContext
 
-    return SparkContext.getOrCreate(configuration(master, scratch, java_options))
+    reach(master)
+    try:
+        context = SparkContext.getOrCreate(configuration(master, scratch, java_options))
+    except Py4JJavaError as error:
+        reason = str(error.java_exception.toString()).splitlines()[0]
+        raise UsageError(f"no application could be started on {master}: {reason}") from None
+    if not master.startswith("local"):
+        _wait_for_executor(context, master)
+    return context
+
+
+def _wait_for_executor(context: SparkContext, master: str) -> None:
+    # Spark 4 has no call that waits for executors: its status, which counts the driver too, is asked.
+    deadline = time.monotonic() + WORKERS_LIMIT_S
+    while len(context._jsc.sc().statusTracker().getExecutorInfos()) < 2:
+        if time.monotonic() > deadline:
+            close_context(context)
+            raise UsageError(
+                f"{master} gave no executor in {WORKERS_LIMIT_S:.0f} s: has it workers with free cores and memory?"
+            )
+        time.sleep(0.1)
 
 
 def open_session(master: str, scratch: str) -> SparkSession:

@@ -73,7 +73,7 @@ def test_findings_are_written_and_printed_for_every_run(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [make_run(tmp_path / "loss", LOSS), make_run(tmp_path / "sound", SOUND)]
-    check_all(spark, runs, as_json=True)
+    check_all(spark, [str(run.path) for run in runs], as_json=True)
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one["run_dir"] for one in printed] == [str(run.path) for run in runs]
     for run, one in zip(runs, printed, strict=True):

@@ -1,0 +1,250 @@
+"""Where run directories live: on a disk that every worker sees, or in a store that is named by a URL.
+
+The checks read files of this machine, some of them mapped into memory. So a piece of a run that lives elsewhere is
+brought to its task: exactly the files of that piece are copied into a scratch directory, which is a run directory as
+any other and is gone when the piece is done. The driver lists a run once and tells each task its files; findings go
+back beside the facts. Nothing of the analysis knows about stores, and a partition costs one copy of itself, streamed
+to disk: a task's memory is what it is for local files, and a file may have any size.
+
+Arrow does the copying (`pyarrow.fs`), in the Python workers, where it is anyway. The alternatives: Spark's own
+`binaryFiles` hands over each file as one array (2 GB at most, a segment is often half of that), files of one piece come
+to different tasks and would have to be shuffled, and Python workers have no Java of their own through which to read in
+another way. For s3a it would also need hadoop-aws 3.5.0 (Spark 4.3.0 brings Hadoop 3.5.0) and Amazon's whole SDK on
+every executor. Arrow needs no package for s3://, s3a:// (the same place by its Hadoop name), gs:// and abfs://; for
+hdfs:// it needs Hadoop's libhdfs on the workers. Other schemes are refused.
+
+Credentials and the endpoint come from the usual variables, AWS_ACCESS_KEY_ID and so on; `analysis.spark` passes those
+of the driver to executors.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from analysis.check import Piece, pieces
+from harness.errors import UsageError
+from harness.rundir import RunDir, write_atomically
+
+S3: Final = ("s3", "s3a", "s3n")
+STORES: Final = (*S3, "gs", "abfs", "abfss", "hdfs", "viewfs")
+CONNECT_LIMIT_S: Final = 10.0
+REQUEST_LIMIT_S: Final = 60.0
+ATTEMPTS: Final = 3
+FOOTER_BYTES: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A piece, and what has to be brought to it: nothing if its run directory is on a disk."""
+
+    piece: Piece
+    files: tuple[str, ...] = ()
+    """Copied whole; paths below the run directory."""
+    footers: tuple[str, ...] = ()
+    """Parquet files of which only the size and the number of rows are asked."""
+    streams: tuple[str, ...] = ()
+    """Streams of sealed processes: copied only if a sealed file turns out to be damaged."""
+
+
+def local(place: str) -> Path | None:
+    """The path of a run directory on a disk, from a path or a file:// URL; None if it lives in a store.
+
+    Raises UsageError for a scheme that cannot be read.
+    """
+    scheme, separator, _ = place.partition("://")
+    if not separator:
+        return Path(place.removeprefix("file:")) if place.startswith("file:/") else Path(place)
+    if scheme == "file":
+        parts = urlsplit(place)
+        if parts.netloc not in ("", "localhost"):
+            raise UsageError(f"{place}: a file URL has three slashes, file:///path; {parts.netloc!r} is a host")
+        return Path(unquote(parts.path))
+    if scheme not in STORES:
+        raise UsageError(f"{place}: unknown scheme {scheme!r}; a path, file://, {'://, '.join(STORES)}:// can be read")
+    return None
+
+
+def _open(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it. Raises UsageError if it cannot be opened."""
+    from pyarrow import fs
+
+    scheme, _, rest = url.partition("://")
+    try:
+        if scheme in S3:
+            environ = os.environ
+            return fs.S3FileSystem(
+                endpoint_override=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL"),
+                region=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION"),
+                connect_timeout=CONNECT_LIMIT_S,
+                request_timeout=REQUEST_LIMIT_S,
+                retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
+            ), rest.rstrip("/")
+        system, path = fs.FileSystem.from_uri(url)
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise UsageError(f"{url}: {_first_line(error)}") from None
+    return system, path.rstrip("/")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+
+
+def listing(url: str) -> list[str]:
+    """The files of a run directory in a store, as paths below it, sorted. Raises UsageError if it cannot be listed."""
+    from pyarrow import fs
+
+    system, base = _open(url)
+    try:
+        found = system.get_file_info(fs.FileSelector(base, recursive=True))
+    except FileNotFoundError:
+        raise UsageError(f"{url}: no such run directory") from None
+    except OSError as error:
+        raise UsageError(f"{url}: cannot be listed: {_first_line(error)}") from None
+    return sorted(str(PurePosixPath(one.path).relative_to(base)) for one in found if one.type == fs.FileType.File)
+
+
+def errand(piece: Piece, names: Iterable[str]) -> Errand:
+    """What of a run's files a piece needs.
+
+    A topic-partition: its own sealed rows, rows of no partition, its replicas' copies, and of other partitions' sealed
+    files the footers. The run as a whole: all histories, and no replica.
+    """
+    own = f"topic={piece.topic}/partition={piece.partition}/"
+    replica = f"{piece.topic}-{piece.partition}"
+    files, footers, streams = [], [], []
+    names = list(names)
+    sealed = {Path(name).stem for name in names if name.startswith("history/sealed/operations/")}
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if name in ("run.json", "timeline.jsonl"):
+            files.append(name)
+        elif parts[:2] == ("history", "sealed"):
+            wanted = not piece.topic or parts[2] == "operations" or name.startswith(f"history/sealed/{own}")
+            (files if wanted else footers).append(name)
+        elif parts[0] == "history" and len(parts) == 2 and name.endswith(".arrows"):
+            (streams if Path(name).stem in sealed else files).append(name)
+        elif parts[0] == "replicas" and len(parts) > 4 and parts[3] == replica:
+            files.append(name)
+    return Errand(piece, tuple(files), tuple(footers), tuple(streams))
+
+
+def errands(place: str) -> list[Errand]:
+    """The errands of a run, one for each of its pieces. Raises UsageError if it is no run directory."""
+    path = local(place)
+    if path is not None:
+        return [Errand(replace(piece, run_dir=str(path))) for piece in pieces(RunDir(path))]
+    names = listing(place)
+    if "run.json" not in names:
+        raise UsageError(f"{place}: not a run directory, it has no run.json")
+    with tempfile.TemporaryDirectory(prefix="kafka-chaos-outline-") as scratch:
+        # Pieces are told from the facts and the names of directories.
+        outline = Path(scratch)
+        try:
+            _copy(place, ["run.json"], outline)
+        except OSError as error:
+            raise UsageError(f"{place}: run.json cannot be read: {_first_line(error)}") from None
+        for name in names:
+            if name.startswith("history/sealed/"):
+                (outline / name).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            found = pieces(RunDir(outline))
+        except UsageError as error:
+            raise UsageError(str(error).replace(scratch, place)) from None
+    return [errand(replace(piece, run_dir=place), names) for piece in found]
+
+
+@contextmanager
+def at_hand(task: Errand) -> Iterator[Piece]:
+    """The piece with its files on this machine, as long as the context lasts.
+
+    Raises OSError if they cannot be copied: Spark then tries the task again, elsewhere if it can.
+    """
+    if not task.files:
+        yield task.piece
+        return
+    with tempfile.TemporaryDirectory(prefix="kafka-chaos-piece-") as scratch:
+        into, url = Path(scratch), task.piece.run_dir
+        _copy(url, task.files, into)
+        _copy_footers(url, task.footers, into)
+        if all(map(_readable, (into / name for name in task.files + task.footers if name.endswith(".parquet")))):
+            # A whole process is not read from its stream; that there is one is how it is known.
+            for name in task.streams:
+                (into / name).touch()
+        else:
+            _copy(url, task.streams, into)
+        yield replace(task.piece, run_dir=scratch)
+
+
+def _readable(path: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        pq.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        return False
+    return True
+
+
+def _copy(url: str, names: Sequence[str], into: Path) -> None:
+    system, base = _open(url)
+    for name in names:
+        target = into / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with system.open_input_stream(f"{base}/{name}", compression=None) as source, target.open("wb") as sink:
+            while chunk := source.read(CHUNK_BYTES):
+                sink.write(chunk)
+
+
+def _copy_footers(url: str, names: Sequence[str], into: Path) -> None:
+    """Files as long as those in the store, of which only the end is there: for who asks how many rows they have."""
+    system, base = _open(url)
+    for name in names:
+        target = into / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with system.open_input_file(f"{base}/{name}") as source, target.open("wb") as sink:
+            size = source.size()
+            length = min(size, FOOTER_BYTES)
+            end = source.read_at(length, size - length)
+            needed = 8 + int.from_bytes(end[-8:-4], "little") if len(end) >= 8 else 0
+            if length < needed <= size:
+                end = source.read_at(needed, size - needed)
+            sink.seek(size - len(end))
+            sink.write(end)
+
+
+def put(place: str, name: str, content: str) -> None:
+    """Write a file of a run directory, wherever it lives: a reader sees the old one or the new one.
+
+    Raises UsageError if the store does not take it.
+    """
+    path = local(place)
+    if path is not None:
+        write_atomically(path / name, content)
+        return
+    system, base = _open(place)
+    target = f"{base}/{name}"
+    try:
+        if system.type_name == "hdfs":
+            system.create_dir(target.rpartition("/")[0], recursive=True)
+            with system.open_output_stream(f"{target}.tmp") as sink:
+                sink.write(content.encode())
+            system.move(f"{target}.tmp", target)
+        else:  # an object is there when it is whole
+            with system.open_output_stream(target) as sink:
+                sink.write(content.encode())
+    except OSError as error:
+        raise UsageError(f"{place}: {name} cannot be written: {_first_line(error)}") from None
+
+
+def aws_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What of a process's environment says how to reach S3."""
+    return {name: value for name, value in environ.items() if name.startswith("AWS_")}
