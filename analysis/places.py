@@ -119,7 +119,9 @@ def errand(piece: Piece, names: Iterable[str]) -> Errand:
     """
     own = f"topic={piece.topic}/partition={piece.partition}/"
     replica = f"{piece.topic}-{piece.partition}"
-    files, footers, streams = [], [], []
+    files: list[str] = []
+    footers: list[str] = []
+    streams: list[str] = []
     names = list(names)
     sealed = {Path(name).stem for name in names if name.startswith("history/sealed/operations/")}
     for name in names:

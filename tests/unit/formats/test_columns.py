@@ -148,7 +148,9 @@ def test_headers_of_files_are_the_same_whether_bodies_are_read_or_leapt_over(
         patch.setattr(columns, "_SCAN_ROWS", 7)
         leapt = columns.read_headers(path)
     assert np.array_equal(plain[0], leapt[0])
-    assert plain[1] == leapt[1]
+    # Where it is and what it is; a reader in pieces has other words for zeros that are not the end.
+    told = [found and (found.position, found.size, found.kind) for _, found in (plain, leapt)]
+    assert told[0] == told[1]
 
 
 def test_an_empty_file(tmp_path: Path):
