@@ -6,12 +6,10 @@ again from files.
 
 Two questions are asked, in this order.
 
-1. Was something seen that nothing documents or permits? Then the verdict is `unexpected`, whatever else is
-wrong with the
-   run: a record that is gone is gone, also if a fault was not proved or the recorder died later.
-2. Is the run sound? Each of the things listed in `doubts` (a fault without proof, a blind observer, a dead
-recorder, a check
-   that crashed …) means that what was *not* seen, or *why* something was seen, proves nothing. So
+1. Was something seen that nothing documents or permits? Then the verdict is `unexpected`, whatever else is wrong
+   with the run: a record that is gone is gone, also if a fault was not proved or the recorder died later.
+2. Is the run sound? Each of the things listed in `doubts` (a fault without proof, a blind observer, a dead recorder,
+   a check that crashed …) means that what was *not* seen, or *why* something was seen, proves nothing. So
    `not-reproduced` and `as-documented` are given to sound runs only; an unsound one is `error` if the harness
    failed and else `unknown`.
 
@@ -407,7 +405,9 @@ def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str
     if "lost-write" not in documented:
         return None
     where = (finding.get("topic"), finding.get("partition"))
-    losses = [f for f in found if f.get("anomaly") == "lost-write" and (f.get("topic"), f.get("partition")) == where]
+    # A run that was cut short has no final read to tell which of the two a record is.
+    losses = [f for f in found if f.get("anomaly") in ("lost-write", "unseen")]
+    losses = [f for f in losses if (f.get("topic"), f.get("partition")) == where]
     lost = {_identity(row) for loss in losses for row in loss.get("evidence") or ()}
     # Evidence stops at a number of rows; beyond it, what was acknowledged and read by nobody is a lost record all the
     # same.

@@ -311,6 +311,12 @@ def test_a_reused_offset_is_excused_only_by_a_documented_loss_of_the_same_partit
     assert judge(run(), PROVED, findings).unexpected == ("inconsistent-offsets",)
 
 
+def test_a_run_that_was_cut_short_cannot_tell_a_lost_record_from_an_unread_one() -> None:
+    findings = reused(values=[3, 4], lost=[3], read=[4])
+    findings["findings"][0]["anomaly"] = "unseen"
+    assert judge(run(state="interrupted"), PROVED, findings).verdict == "unknown"
+
+
 @pytest.mark.parametrize(
     ("missing", "documented", "expected"),
     [([3], ["lost-write"], "as-documented"), ([3, 4], ["lost-write"], "unexpected"), ([3], [], "unexpected")],
