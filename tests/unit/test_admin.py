@@ -27,9 +27,9 @@ class FakeKafka:
         self.listings = list(listings)
         self.deleted_after: list[int] = []
 
-    def command(self, command: bytes) -> bytes:
+    def command(self, command: bytes) -> str:
         assert command == b"wchp"
-        return (self.listings.pop(0) if len(self.listings) > 1 else self.listings[0]).encode()
+        return self.listings.pop(0) if len(self.listings) > 1 else self.listings[0]
 
     def exists(self, path: str) -> Any:
         return SimpleNamespace(ephemeralOwner={"/brokers/ids/1": 0x1F4A0001, "/brokers/ids/3": 0x1F4A0003}[path])
