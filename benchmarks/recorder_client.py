@@ -25,6 +25,7 @@ from harness.history.writer import HistoryWriter
 from harness.workloads import child
 from harness.workloads.consumer import BATCH, BackgroundReader
 from harness.workloads.load import BLOCK, IDLE_POLL_S, IN_FLIGHT, STOP_LIMIT_S, LoadSender
+from harness.workloads.polls import READING
 
 SAMPLES_S: Final = 0.1
 POLL_S: Final = 0.05
@@ -117,7 +118,7 @@ def read_plain(options: Mapping[str, Any]) -> dict[str, Any]:
     settings = child.client_settings(
         options["bootstrap"],
         options["settings"],
-        fixed={"group.id": "b", "enable.auto.commit": False, "auto.offset.reset": "error", "check.crcs": True},
+        fixed={"group.id": "b", "enable.auto.commit": False, "auto.offset.reset": "error", **READING},
     )
     client = Consumer(settings)
     client.assign([TopicPartition(options["topic"], number, OFFSET_BEGINNING) for number in options["partitions"]])

@@ -17,7 +17,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 from harness.history import schema
 from harness.history.writer import HistoryWriter
 from harness.workloads import child
-from harness.workloads.polls import Key, Poll, PollRecorder
+from harness.workloads.polls import READING, Key, Poll, PollRecorder
 from harness.workloads.reader import LOST_POSITION
 
 BATCH: Final = 2_000
@@ -46,7 +46,7 @@ class BackgroundReader:
     ) -> None:
         """Either `assign` partitions, read from their beginning without the group's offsets, or `subscribe` topics."""
         self._writer = writer
-        fixed = {"group.id": group, "check.crcs": True}
+        fixed: dict[str, Any] = {"group.id": group, **READING}
         wished = {"auto.offset.reset": "earliest"} | dict(settings)
         if assign:
             fixed |= ASSIGNED

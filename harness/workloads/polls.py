@@ -6,19 +6,19 @@ us, is on record as just that. Records' timestamps are not: asking the client fo
 about a record but its checksum, and the replicas' files have them.
 
 Every question to a message is a call of 60 to 80 ns, a tenth of what it costs to be handed the message. Every message
-is asked for its value and its offset, the first and the last of those whose offsets and sequences count up by one also
-for topic, partition and leader epoch: for one in the middle to be of another partition, the first one's would have to
-lack just these offsets and just these sequences, and the other's to continue at just these. Only what is no record of
-ours can be an error; librdkafka puts the error's text where the value would be.
+is asked for its value, offset and partition (and topic, if there can be several): where markers of transactions or
+compaction leave holes in logs, records of two partitions can together count up as if they were of one. Of those that
+count up in one partition only the ends are asked for the leader epoch, which never goes back within a log. Only what is
+no record of ours can be an error; librdkafka puts the error's text where the value would be.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -28,8 +28,16 @@ from harness.history.writer import NULL_32, HistoryWriter
 
 Key = tuple[str, int]
 
+READING: Final[Mapping[str, Any]] = {
+    "check.crcs": True,
+    # While enough records wait to be polled librdkafka fetches no more, and by default not for a second after.
+    "fetch.queue.backoff.ms": 10,
+}
+"""What every recording consumer's configuration has."""
+
 # The type's own methods, called by map: as quick as it gets. They return None only for messages that stand for errors.
 _offset_of: Final[Callable[[Message], int]] = Message.offset  # type: ignore[assignment]
+_partition_of: Final[Callable[[Message], int]] = Message.partition  # type: ignore[assignment]
 _value_of: Final = Message.value
 
 
@@ -111,7 +119,11 @@ class PollRecorder:
     ) -> None:
         count = seen.records = len(messages)
         offsets = np.fromiter(map(_offset_of, messages), np.int64, count)
-        begins = runs.starts([offsets, found.sequence], [found.producer, found.valid]).tolist()
+        alike = [found.producer, found.valid, np.fromiter(map(_partition_of, messages), np.int32, count)]
+        if self._topic is None:
+            _, topics = np.unique([message.topic() for message in messages], return_inverse=True)
+            alike.append(topics)
+        begins = runs.starts([offsets, found.sequence], alike).tolist()
         # A consumer takes what waits for each partition in turn, so a poll is a few runs of one partition each.
         pieces = [piece for begin, end in pairwise([*begins, count]) for piece in self._pieces(messages, begin, end)]
         operation = self._writer.next_operation()
@@ -144,7 +156,7 @@ class PollRecorder:
         return _Place(topic, message.partition(), message.leader_epoch())  # type: ignore[arg-type]  # it is a record's
 
     def _pieces(self, messages: list[Message], begin: int, end: int) -> Iterator[tuple[int, int, _Place]]:
-        """Cut messages [begin, end), which count up, where their places change."""
+        """Cut messages [begin, end), which count up in one partition, where their leader epoch changes."""
         place = self._place(messages[begin])
         if end - begin == 1 or self._place(messages[end - 1]) == place:
             yield begin, end, place

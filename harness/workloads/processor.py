@@ -21,7 +21,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from harness.history import schema
 from harness.history.writer import HistoryWriter
 from harness.workloads import child
-from harness.workloads.polls import Key, Poll, PollRecorder
+from harness.workloads.polls import READING, Key, Poll, PollRecorder
 from harness.workloads.transactional import Transactions
 
 BATCH: Final = 500
@@ -30,7 +30,7 @@ FIXED: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "auto.offset.reset": "error",
-    "check.crcs": True,
+    **READING,
 }
 
 

@@ -18,7 +18,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from harness.history import schema
 from harness.history.writer import HistoryWriter
 from harness.workloads import child
-from harness.workloads.polls import Key, PollRecorder
+from harness.workloads.polls import READING, Key, PollRecorder
 
 BATCH: Final = 4_000
 POLL_S: Final = 0.02
@@ -30,7 +30,7 @@ FIXED: Final[Mapping[str, Any]] = {
     "enable.auto.offset.store": False,
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
-    "check.crcs": True,
+    **READING,
     "isolation.level": "read_uncommitted",
     "fetch.wait.max.ms": 10,
     "fetch.error.backoff.ms": 50,

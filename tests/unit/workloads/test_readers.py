@@ -168,7 +168,7 @@ class Client:
 
 
 def test_one_poll_of_several_topics_and_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("offset", "value"):
+    for name in ("offset", "partition", "value"):
         monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
     messages = [
         Said("a", 0, 5, record.encode(RUN, 1, 50)),
@@ -213,7 +213,7 @@ def test_one_poll_of_several_topics_and_errors(tmp_path: Path, monkeypatch: pyte
 def test_records_that_count_up_across_partitions_stay_with_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("offset", "value"):
+    for name in ("offset", "partition", "value"):
         monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
     messages = [Said("a" if n < 60 else "b", int(n >= 37), n, record.encode(RUN, 1, n)) for n in range(100)]
     path = tmp_path / "c.arrows"
@@ -226,6 +226,25 @@ def test_records_that_count_up_across_partitions_stay_with_their_own(
         ("a" if n < 60 else "b", int(n >= 37), n, n, None if n >= 37 else 4) for n in range(100)
     ]
     assert {(row["op"], row["valid"], row["producer"]) for row in rows} == {(0, True, 1)}
+
+
+def test_a_record_that_fits_into_the_hole_of_another_partition_is_not_taken_for_its_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offset 2 of partition 0 is a transaction's marker; partition 1 has a record at just this offset."""
+    for name in ("offset", "partition", "value"):
+        monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
+    path = tmp_path / "c.arrows"
+    with HistoryWriter(path, "c") as writer:
+        client: Any = Client([Said("a", int(n == 2), n, record.encode(RUN, 1, n)) for n in range(5)])
+        PollRecorder(writer, client, size=10).poll(0.0)
+    assert [(row["partition"], row["offset"]) for row in rows_of(path, schema.POLL)] == [
+        (0, 0),
+        (0, 1),
+        (1, 2),
+        (0, 3),
+        (0, 4),
+    ]
 
 
 class Moving:
@@ -255,7 +274,7 @@ class Moving:
 
 
 def test_a_final_read_goes_on_where_the_log_was_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("offset", "value"):
+    for name in ("offset", "partition", "value"):
         monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
     client = Moving()
     monkeypatch.setattr("harness.workloads.reader.Consumer", lambda settings: client)
