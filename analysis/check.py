@@ -39,7 +39,7 @@ from analysis.watermarks import WATERMARK_CHECKS
 from harness import timeline
 from harness.errors import UsageError
 from harness.history import schema
-from harness.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files
+from harness.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
 from harness.rundir import SCHEMA, RunDir
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
     copies = Copies()
     try:
         copies, problems = load_copies(
-            run_dir, timeline.read(run_dir.timeline).events, *where, compacted=_compacted(facts, topic)
+            run_dir, timeline.read(run_dir.timeline).trusted, *where, compacted=_compacted(facts, topic)
         )
         result.problems += problems
     except Exception as error:
@@ -407,14 +407,14 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
     ]
     history = open_run(run_dir, facts, only=NOTHING)
-    result.problems += [problem.as_json() for problem in history.problems]
+    result.problems += [problem.as_json() for problem in (*history.problems, *strangers(run_dir, facts))]
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
     for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
-        result.run(name, None, lambda check=check: check(reading.events))  # type: ignore[misc]
-    if not any(event["kind"] == "partition" for event in reading.events):
+        result.run(name, None, lambda check=check: check(reading.trusted))  # type: ignore[misc]
+    if not any(event["kind"] == "partition" for event in reading.trusted):
         result.problems.append(
             {"what": "no metadata", "process": "", "detail": "the timeline states nothing about any partition"}
         )

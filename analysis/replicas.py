@@ -147,7 +147,9 @@ def load_copies(
     found: list[Copy] = []
     found_to_differ: dict[str, Sequence[Difference[int]]] = {}
     problems: list[Problem] = []
-    for moment in run_dir.moments():
+    for moment in sorted(
+        {*run_dir.moments(), *(name for name, event in moments.items() if name and event.get("nodes"))}
+    ):
         directories = sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}"))
         if moment not in moments:
             if directories:
@@ -155,6 +157,10 @@ def load_copies(
                 problems.append({"what": "unknown moment", "process": "", "detail": detail})
             continue
         at_ns = moments[moment]["monotonic_ns"]
+        held = {node for node, held in (moments[moment].get("nodes") or {}).items() if f"{topic}-{partition}" in held}
+        if gone := sorted(held - {path.parent.name for path in directories}):
+            detail = f"{moment}: {', '.join(gone)} had {topic}-{partition}, and there is no copy of it"
+            problems.append({"what": "missing copies", "process": "", "detail": detail})
         examined, unreadable = _examine(directories, compacted)
         problems += [_problem(moment, path.parent.name, path, reason) for path, reason in unreadable.items()]
         found_to_differ[moment] = examined.differences

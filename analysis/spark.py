@@ -90,6 +90,7 @@ def configuration(master: str, scratch: str, java_options: str = "") -> SparkCon
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    Path(scratch).mkdir(parents=True, exist_ok=True)
     logging = Path(scratch) / "log4j2.properties"
     logging.write_text(
         "rootLogger.level = error\nrootLogger.appenderRef.err.ref = err\n"

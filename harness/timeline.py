@@ -4,7 +4,8 @@ Several threads and sources write it (the runner's steps and faults, scripted cl
 metadata log, Docker, brokers' logs), so an append is one `write` of a whole line, flushed at once: a run
 killed at any moment leaves whole lines and at most one torn last one. Every event carries the machine's
 monotonic clock (for order and distance) and the wall clock (to find it in a broker's log), both in
-nanoseconds.
+nanoseconds. The two run side by side: if they do not, one of them was set while the run went on, times taken from
+brokers' logs are off, and nothing may be concluded from the order of events (`Reading.jump`).
 """
 
 from __future__ import annotations
@@ -12,13 +13,18 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 Event = dict[str, Any]
+
+JUMP_NS: Final = 1_000_000_000
+"""How far wall and monotonic clock may come apart at once."""
+DRIFT: Final = 0.001
+"""And for each second of the run: a clock that is being corrected gradually drifts by half as much."""
 
 
 class Timeline:
@@ -80,7 +86,14 @@ class Reading:
 
     events: tuple[Event, ...]
     damaged: tuple[str, ...]
-    """One description for each line that is no event, a torn last line included."""
+    """One description for each line that is no event, a torn last line included, and of a jump of the clocks."""
+    jump: str | None = None
+    """Where the clocks came apart; None if they did not."""
+
+    @property
+    def trusted(self) -> tuple[Event, ...]:
+        """The events, if their times can be relied upon; otherwise none."""
+        return self.events if self.jump is None else ()
 
     def of(self, kind: str, *, source: str | None = None) -> list[Event]:
         """The events of one kind, from one source or from all."""
@@ -100,12 +113,26 @@ def read(path: Path) -> Reading:
             continue
         try:
             event = json.loads(line)
-            if not isinstance(event["monotonic_ns"], int) or not isinstance(event["kind"], str):
-                raise TypeError("no monotonic_ns or kind")
-            event["source"], event["wall_ns"]
+            if not isinstance(event["monotonic_ns"], int) or not isinstance(event["wall_ns"], int):
+                raise TypeError("no monotonic_ns or wall_ns")
+            if not isinstance(event["kind"], str) or not isinstance(event["source"], str):
+                raise TypeError("no kind or source")
         except (ValueError, KeyError, TypeError) as error:
             damaged.append(f"{path.name} line {number}: {error}")
         else:
             events.append(event)
+    jump = _jump(events)
+    if jump is not None:
+        damaged.append(f"{path.name}: {jump}")
     events.sort(key=lambda event: event["monotonic_ns"])
-    return Reading(events=tuple(events), damaged=tuple(damaged))
+    return Reading(events=tuple(events), damaged=tuple(damaged), jump=jump)
+
+
+def _jump(events: Sequence[Event]) -> str | None:
+    """Whether the clocks come apart between the first event in the file and another."""
+    for event in events:
+        passed_ns = event["monotonic_ns"] - events[0]["monotonic_ns"]
+        apart_ns = event["wall_ns"] - events[0]["wall_ns"] - passed_ns
+        if abs(apart_ns) > JUMP_NS + DRIFT * abs(passed_ns):
+            return f"the clocks jump: at “{event['kind']}” wall and monotonic clock are {apart_ns / 1e9:+.1f} s apart"
+    return None

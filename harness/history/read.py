@@ -201,6 +201,9 @@ def open_run(
         problems += history.problems
         named |= history.named
         operations.append(history.operations)
+        others = sorted(set(pc.unique(history.operations["process"]).drop_null().to_pylist()) - {name})
+        if others:
+            problems.append(Problem("foreign history", name, f"it is what {', '.join(others)} recorded"))
         if not pc.any(pc.equal(history.operations["kind"], schema.CLOSE)).as_py():
             problems.append(Problem("recorder died", name, "its history has no closing row"))
     return History(
@@ -209,6 +212,30 @@ def open_run(
         problems=tuple(problems),
         named=frozenset(named),
     )
+
+
+def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
+    """Histories that nobody accounts for: of a process that `run.json` does not name, or sealed without being in that
+    process's manifest.
+    """
+    named = {str(process["name"]) for process in facts.get("processes", ())}
+    accounted: set[Path] = set()
+    problems = []
+    for name in processes_of(run_dir, facts):
+        if name not in named:
+            problems.append(Problem("unnamed history", name, "run.json names no such process"))
+        try:
+            footer = pq.read_schema(run_dir.sealed_operations(name)).metadata or {}
+            manifest = json.loads(footer.get(MANIFEST, b"[]"))
+            accounted |= {run_dir.sealed_partition(topic, partition, name) for topic, partition, _ in manifest}
+        except (*UNREADABLE, pa.ArrowException):
+            # Read from its stream, with what that says of it; its sealed files then count for nothing.
+            accounted |= set(run_dir.sealed.glob(f"topic=*/partition=*/{name}.parquet"))
+    for path in sorted(run_dir.sealed.glob("topic=*/partition=*/*.parquet")):
+        if path not in accounted:
+            detail = f"{path.relative_to(run_dir.path)} is in no process's manifest"
+            problems.append(Problem("unnamed history", path.stem, detail))
+    return problems
 
 
 def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int]) -> list[Path] | None:

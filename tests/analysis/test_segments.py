@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, _parse_datatype_string
 
+from analysis.files import KINDS
 from analysis.job import open_session
 from analysis.segments import DDL, KafkaSegments, SegmentReader
 from harness.errors import UsageError
@@ -50,6 +51,18 @@ def test_every_row_of_a_log_directory(spark, version):
 
 def normal(value: Any) -> Any:
     return bytes(value) if isinstance(value, bytearray) else value
+
+
+def test_what_lies_beside_segments(spark):
+    """Every kind of file of a log directory, with all its columns."""
+    for kind in KINDS:
+        read = spark.read.format("kafka-segments").option("files", kind).load(str(DATA / "4.3.1"))
+        rows = read.collect()
+        assert read.columns == KINDS[kind].schema.names
+        assert rows or kind in ("clean-shutdown", "offset-index")
+        assert [row.problem for row in rows if row.problem is not None] == []
+    narrow = spark.read.format("kafka-segments").option("files", "epochs").schema("topic string, epoch int")
+    assert {row.topic for row in narrow.load(str(DATA / "4.3.1")).collect()} >= {"transactions"}
 
 
 def test_one_task_a_segment_and_choice_of_topics_and_columns(spark, tmp_path):

@@ -96,6 +96,28 @@ def test_a_missing_timeline_is_reported(tmp_path: Path) -> None:
     assert read(tmp_path / "timeline.jsonl").damaged == ("timeline.jsonl: missing",)
 
 
+@pytest.mark.parametrize(
+    ("wall_s", "monotonic_s", "sound"),
+    [
+        (3600, 3600, True),
+        (3602, 3600, True),
+        (3606, 3600, False),
+        (-3590, 10, False),
+        (10, -990, False),
+        (1.5, 1, True),
+    ],
+)
+def test_clocks_that_come_apart_make_no_order(tmp_path: Path, wall_s: float, monotonic_s: float, sound: bool) -> None:
+    path = tmp_path / "timeline.jsonl"
+    begin = 10**15
+    with Timeline(path) as timeline:
+        timeline.append("runner", "note", monotonic_ns=begin, wall_ns=begin)
+        later = {"monotonic_ns": begin + int(monotonic_s * 1e9), "wall_ns": begin + int(wall_s * 1e9)}
+        timeline.append("runner", "note", **later)
+    reading = read(path)
+    assert (len(reading.trusted), len(reading.events), len(reading.damaged)) == (2 * sound, 2, not sound)
+
+
 def test_a_closed_timeline_takes_no_more(tmp_path: Path) -> None:
     timeline = Timeline(tmp_path / "timeline.jsonl")
     timeline.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 from analysis import check
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import check_piece, check_run, merge, pieces
+from harness import timeline
 from harness.errors import UsageError
 from harness.history.seal import seal_run
 from harness.rundir import RunDir
+from harness.timeline import Timeline
 from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run
 
@@ -59,6 +62,44 @@ def test_a_missing_process_file_is_a_problem(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
     run_dir.stream("producer-1").unlink()
     assert "missing history" in problems(check_run(run_dir))
+
+
+def test_histories_that_nobody_accounts_for_are_problems(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    shutil.copy(run_dir.stream("producer-1"), run_dir.stream("producer-9"))
+    assert problems(check_run(run_dir)) == {"unnamed history", "foreign history"}
+    run_dir.stream("producer-9").unlink()
+    seal_run(run_dir)
+    sealed = run_dir.sealed_partition("t", 0, "producer-1")
+    assert problems(check_run(run_dir)) == set()
+    shutil.copy(sealed, sealed.with_name("producer-9.parquet"))
+    assert problems(check_run(run_dir)) == {"unnamed history"}
+
+
+def test_copies_that_were_taken_and_are_gone_are_a_problem(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    with Timeline(run_dir.timeline) as timeline:
+        timeline.append("runner", "moment", name="00-final", nodes={"broker-2": {"t-0": {"leo": 2, "hw": 2}}})
+    assert "missing copies" in problems(check_run(run_dir))
+
+
+def test_nothing_is_concluded_from_a_timeline_whose_clocks_jump(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    begin = timeline.read(run_dir.timeline).events[0]["monotonic_ns"]
+    with Timeline(run_dir.timeline) as more:
+        # By its time this state comes before all others, and they would go back behind it.
+        state: dict[str, Any] = {
+            "topic": "t",
+            "partition": 0,
+            "leader": 2,
+            "leader_epoch": 7,
+            "isr": [2],
+            "controller_epoch": 1,
+        }
+        more.append("zookeeper", "partition", monotonic_ns=begin - 10**12, **state)
+    findings = check_run(run_dir)
+    assert "leader-epoch-regression" not in {one["anomaly"] for one in findings["findings"]}
+    assert {"damaged timeline", "no metadata"} <= problems(findings)
 
 
 def test_no_final_read_is_a_problem(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from analysis.view import PartitionView, value_of
 from harness.formats.checkpoints import EpochStart
 from harness.history import record
 from harness.rundir import RunDir
+from harness.timeline import Timeline
 from tests.unit.analysis.histories import final_read, polled, sent, view
 from tests.unit.analysis.runs import make_run
 from tests.unit.formats.encode import R, batch, message
@@ -78,7 +79,8 @@ def copies(root: Path, logs: dict[str, Log], events: list[dict[str, Any]], name:
     for node, log in logs.items():
         written(root / "replicas" / name / node / "t-0", log, **how)
     found, problems = load_copies(RunDir(root), events, "t", 0)
-    assert problems == []
+    # Of other moments that the events tell of there may be copies already, or not yet.
+    assert [one for one in problems if one["what"] != "missing copies"] == []
     return found
 
 
@@ -346,9 +348,7 @@ def test_a_lost_write_tells_on_which_disks_it_lay(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", histories)
     written(run_dir.moment(ARMED) / "broker-1" / "t-0", [(0, 0), (1, 1)])
     written(run_dir.moment(ARMED) / "broker-2" / "t-0", [(0, 0)])
-    with run_dir.timeline.open("a") as timeline:
-        timeline.write(
-            '{"monotonic_ns":99999999999999999,"wall_ns":0,"source":"runner","kind":"moment","name":"00-armed"}\n'
-        )
+    with Timeline(run_dir.timeline) as timeline:
+        timeline.append("runner", "moment", name=ARMED)
     (finding,) = [one for one in check_run(run_dir)["findings"] if one["anomaly"] == "lost-write"]
     assert finding["evidence"][0]["replicas"] == {ARMED: {"broker-1": 1, "broker-2": None}}
