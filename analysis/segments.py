@@ -138,7 +138,8 @@ class SegmentReader(DataSourceReader):
         return list(chosen)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, SegmentPartition)
+        if not isinstance(partition, SegmentPartition):
+            return  # Spark's own stand-in where no file was found
         for found in read_arrow_batches(Path(partition.path), rows=self.rows, limit_bytes=self.limit_bytes):
             if isinstance(found, Corrupt):
                 if self.fail:
@@ -186,7 +187,8 @@ class FileReader(SegmentReader):
         return list(chosen)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, FilePartition)
+        if not isinstance(partition, FilePartition):
+            return
         path = Path(partition.path)
         place: dict[str, Any] = {"replica": partition.replica, "file": path.name}
         if partition.topic is not None:

@@ -65,6 +65,12 @@ def test_what_lies_beside_segments(spark):
     assert {row.topic for row in narrow.load(str(DATA / "4.3.1")).collect()} >= {"transactions"}
 
 
+def test_where_there_is_nothing_nothing_is_read(spark, tmp_path):
+    (tmp_path / "t-0").mkdir()
+    assert spark.read.format("kafka-segments").load(str(tmp_path)).count() == 0
+    assert spark.read.format("kafka-segments").option("files", "epochs").load(str(tmp_path)).count() == 0
+
+
 def test_one_task_a_segment_and_choice_of_topics_and_columns(spark, tmp_path):
     for broker in ("b1", "b2"):
         put(tmp_path / broker / "t-0", {0: batch(0, [R()]), 1: batch(1, [R(value=b"x")])})
