@@ -89,7 +89,7 @@ def _all_is_well(facts: RunFacts) -> str:
     if checks.get("replica-divergence") == "ok":
         parts.append("the replicas agree")
     permitted = (
-        f" Permitted by the clients' settings: {join([p.partition(':')[0] for p in facts.verdict.permitted])}."
+        f" Permitted: {join([p.partition(':')[0] for p in facts.verdict.permitted])}."
         if facts.verdict.permitted
         else ""
     )

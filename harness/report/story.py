@@ -155,6 +155,9 @@ def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId
             )
         case "unreplicated-acknowledgement":
             return f"acknowledged with acks=all, and not on every replica that stayed in sync{among}"
+        case "log-truncated-below-high-watermark":
+            nodes = sorted({str(row["node"]) for row in finding.get("evidence") or () if row.get("node")})
+            return f"cut off from the log of {join(nodes)}, below what the high watermark had reached"
         case "inconsistent-offsets":
             return f"one place in the log was given to several records: {join(names)}{life.hero.at}"
         case "replica-divergence":
