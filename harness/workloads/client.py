@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 from harness.errors import HarnessError, WaitTimeout
 
@@ -179,8 +179,11 @@ class Pending:
         return answer
 
 
-class ScriptedProducer:
-    """A producer process that sends single records on command."""
+class Commanded:
+    """A producer process that does what it is told, command by command."""
+
+    MODULE: ClassVar[str]
+    """What the process runs, of harness.workloads."""
 
     def __init__(
         self,
@@ -193,11 +196,55 @@ class ScriptedProducer:
     ) -> None:
         self.name = name
         self._producer_id, self._timeline = producer_id, timeline
-        self._child = Child("scripted", name, common_arguments(run_dir, name, producer_id, bootstrap, settings))
+        self._child = Child(self.MODULE, name, common_arguments(run_dir, name, producer_id, bootstrap, settings))
         self._acks = str(settings.get("acks", "all"))
         self._sequence = self._number = 0
-        self._answers: dict[int, Sent] = {}
+        self._answers: dict[int, dict[str, Any]] = {}
         self._ready = False
+
+    def _next_sequence(self) -> int:
+        self._sequence += 1
+        return self._sequence - 1
+
+    def _tell(self, **command: Any) -> int:
+        """Give a command, to a process that is ready; its number, which the answer will have."""
+        self._make_ready()
+        self._number += 1
+        self._child.tell(id=self._number, **command)
+        return self._number
+
+    def _make_ready(self) -> None:
+        if not self._ready:
+            self._child.hear(START_LIMIT_S, "starting")
+            self._ready = True
+
+    def _answer(self, number: int, timeout_s: float) -> dict[str, Any] | None:
+        """The answer to a command, waited for; None if it does not come in time."""
+        deadline = time.monotonic() + timeout_s
+        while number not in self._answers:
+            try:
+                heard = self._child.hear(deadline - time.monotonic(), f"carrying out command {number}")
+            except WaitTimeout:
+                return None
+            self._take(heard)
+        return self._answers[number]
+
+    def _take(self, heard: dict[str, Any]) -> None:
+        self._answers[heard.pop("id")] = heard
+
+    def close(self) -> None:
+        """End the process."""
+        self._child.close()
+
+    def kill(self) -> None:
+        """Kill the process, -9."""
+        self._child.kill()
+
+
+class ScriptedProducer(Commanded):
+    """A producer process that sends single records on command."""
+
+    MODULE = "scripted"
 
     def send(
         self, topic: str, partition: int, *, key: str | None = None, count: int = 1, timeout_s: float
@@ -207,11 +254,8 @@ class ScriptedProducer:
 
     def send_async(self, topic: str, partition: int, *, key: str | None = None) -> Pending:
         """Send one record and return at once."""
-        if not self._ready:
-            self._child.hear(START_LIMIT_S, "starting")
-            self._ready = True
-        self._number += 1
-        sequence, self._sequence = self._sequence, self._sequence + 1
+        sequence = self._next_sequence()
+        self._make_ready()
         self._timeline.append(
             "client",
             "send",
@@ -222,23 +266,16 @@ class ScriptedProducer:
             sequence=sequence,
             acks=self._acks,
         )
-        self._child.tell(id=self._number, topic=topic, partition=partition, key=key, sequence=sequence)
-        return Pending(self, self._number)
+        return Pending(self, self._tell(topic=topic, partition=partition, key=key, sequence=sequence))
 
     def answer(self, number: int, timeout_s: float) -> Sent | None:
         """The outcome of a record, waited for; None if it is not known in time."""
-        deadline = time.monotonic() + timeout_s
-        while number not in self._answers:
-            try:
-                heard = self._child.hear(deadline - time.monotonic(), "sending")
-            except WaitTimeout:
-                return None
-            self._take(heard)
-        return self._answers[number]
+        answer = self._answer(number, timeout_s)
+        return None if answer is None else Sent(**answer)
 
     def _take(self, heard: dict[str, Any]) -> None:
-        number = heard.pop("id")
-        sent = self._answers[number] = Sent(**heard)
+        super()._take(heard)
+        sent = Sent(**heard)
         self._timeline.append(
             "client",
             "acked" if sent.outcome == "ok" else "failed",
@@ -318,6 +355,10 @@ class Background(Generic[Progress]):
         self._child.close()
         return self._latest
 
+    def kill(self) -> None:
+        """Kill the process, -9."""
+        self._child.kill()
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -374,10 +415,6 @@ class LoadGenerator(Background[Summary]):
     def wait_acked(self, count: int, *, timeout_s: float) -> Summary:
         """Wait until so many records are acknowledged. WaitTimeout, or HarnessError if the load ended with fewer."""
         return self._wait(lambda summary: summary.acked >= count, f"{count} records acknowledged", timeout_s)
-
-    def kill(self) -> None:
-        """Kill the process, -9."""
-        self._child.kill()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, Producer
 
 from harness.history import record, schema
 from harness.history.outcomes import outcome_of
 from harness.history.writer import HistoryWriter
 from harness.workloads import child
+from harness.workloads.single import send_one
 
 POLL_S: Final = 0.005
 """How long a command may wait while deliveries are awaited; a delivery itself ends the waiting."""
@@ -43,33 +44,21 @@ class ScriptedSender:
         """Send one record; its answer appears in `answers` when its outcome is known."""
         topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
         self._writer.reserve(topic, [partition], self._producer, sequence, 1)
-        key = command.get("key")
         invoked_ns = time.monotonic_ns()
-
-        def done(error: KafkaError | None, message: Message | None) -> None:
-            self.in_flight -= 1
-            offset = message.offset() if error is None and message is not None else None
-            self._finish(command, invoked_ns, error, None if offset is None or offset < 0 else offset)
-
         self.in_flight += 1
-        try:
-            self._client.produce(
-                topic,
-                value=record.encode(self._run, self._producer, sequence),
-                key=None if key is None else key.encode(),
-                partition=partition,
-                on_delivery=done,
-            )
-        except BufferError:
-            self.in_flight -= 1
-            self._finish(command, invoked_ns, KafkaError(KafkaError._QUEUE_FULL), None)
-        except KafkaException as error:
-            self.in_flight -= 1
-            self._finish(command, invoked_ns, error.args[0], None)
+        send_one(
+            self._client,
+            topic,
+            partition,
+            record.encode(self._run, self._producer, sequence),
+            command.get("key"),
+            lambda error, offset: self._finish(command, invoked_ns, error, offset),
+        )
 
     def _finish(
         self, command: Mapping[str, Any], invoked_ns: int, error: KafkaError | None, offset: int | None
     ) -> None:
+        self.in_flight -= 1
         name = None if error is None else error.name()
         columns = {
             "topic": command["topic"],

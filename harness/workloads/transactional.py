@@ -17,13 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from harness.history import record, schema
 from harness.history.outcomes import outcome_of
 from harness.history.writer import HistoryWriter
 from harness.workloads import child
 from harness.workloads.polls import Key
+from harness.workloads.single import send_one
 
 IDLE_S: Final = 0.1
 LIMIT_S: Final = 30.0
@@ -105,9 +106,8 @@ class Transactions:
         invoked_ns = time.monotonic_ns()
         transaction = self.number if self.transactional else None
 
-        def done(error: KafkaError | None, message: Message | None) -> None:
+        def heard(error: KafkaError | None, offset: int | None) -> None:
             name = None if error is None else error.name()
-            offset = message.offset() if error is None and message is not None else None
             made: dict[str, Any] = {
                 "producer": self._producer,
                 "sequence": sequence,
@@ -120,7 +120,7 @@ class Transactions:
             sent: dict[str, Any] = {
                 "topic": topic,
                 "partition": partition,
-                "offset": None if offset is None or offset < 0 else offset,
+                "offset": offset,
                 "acks": self._acks,
             } | made
             self._writer.append(kind=schema.SEND, outcome=outcome_of(name), **sent)
@@ -130,18 +130,8 @@ class Transactions:
             if tell is not None:
                 tell({"outcome": outcome_of(name), **sent})
 
-        try:
-            self._client.produce(
-                topic,
-                value=record.encode(self._run, self._producer, sequence),
-                key=None if key is None else key.encode(),
-                partition=partition,
-                on_delivery=done,
-            )
-        except BufferError:
-            done(KafkaError(KafkaError._QUEUE_FULL), None)
-        except KafkaException as error:
-            done(error.args[0], None)
+        value = record.encode(self._run, self._producer, sequence)
+        send_one(self._client, topic, partition, value, key, heard)
 
     def flush(self, limit_s: float = LIMIT_S) -> None:
         """Wait for what is in flight; what is not known by then is purged and recorded as unknown."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.workloads.client import START_LIMIT_S, Background, Child, Sent, common_arguments
+from harness.errors import WaitTimeout
+from harness.workloads.client import Background, Commanded, Sent, common_arguments
 
 if TYPE_CHECKING:
     from harness.rundir import RunDir
-    from harness.timeline import Timeline
 
 SENT: Final = tuple(Sent.__dataclass_fields__)
 
@@ -24,23 +24,10 @@ class Ended:
     error_name: str | None
 
 
-class TransactionalProducer:
+class TransactionalProducer(Commanded):
     """A producer process that runs transactions on command; its settings hold a transactional.id."""
 
-    def __init__(
-        self,
-        run_dir: RunDir,
-        name: str,
-        producer_id: int,
-        bootstrap: str,
-        settings: Mapping[str, str],
-        timeline: Timeline,
-    ) -> None:
-        self.name = name
-        self._timeline = timeline
-        self._child = Child("transactional", name, common_arguments(run_dir, name, producer_id, bootstrap, settings))
-        self._number = self._sequence = 0
-        self._ready = False
+    MODULE = "transactional"
 
     def begin(self, *, timeout_s: float) -> Ended:
         """Begin a transaction."""
@@ -59,8 +46,7 @@ class TransactionalProducer:
         return [self._send(topic, partition, timeout_s) for _ in range(count)]
 
     def _send(self, topic: str, partition: int, timeout_s: float) -> Sent:
-        sequence, self._sequence = self._sequence, self._sequence + 1
-        heard = self._ask(timeout_s, do="send", topic=topic, partition=partition, sequence=sequence)
+        heard = self._ask(timeout_s, do="send", topic=topic, partition=partition, sequence=self._next_sequence())
         return Sent(**{name: heard[name] for name in SENT})
 
     def _step(self, what: str, timeout_s: float) -> Ended:
@@ -78,20 +64,10 @@ class TransactionalProducer:
         return ended
 
     def _ask(self, timeout_s: float, **command: Any) -> dict[str, Any]:
-        if not self._ready:
-            self._child.hear(START_LIMIT_S, "starting")
-            self._ready = True
-        self._number += 1
-        self._child.tell(id=self._number, **command)
-        return self._child.hear(timeout_s, str(command["do"]))
-
-    def close(self) -> None:
-        """End the process; a transaction that is open is left to its time-out."""
-        self._child.close()
-
-    def kill(self) -> None:
-        """Kill the process, -9."""
-        self._child.kill()
+        answer = self._answer(self._tell(**command), timeout_s)
+        if answer is None:
+            raise WaitTimeout(f"{self.name}: no answer to {command['do']} after {timeout_s:.0f} s")
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +110,3 @@ class Pipeline(Background[Processed]):
     def wait_processed(self, count: int, *, timeout_s: float) -> Processed:
         """Wait until so many inputs are processed. WaitTimeout, or HarnessError if the pipeline has ended."""
         return self._wait(lambda progress: progress.records >= count, f"{count} records processed", timeout_s)
-
-    def kill(self) -> None:
-        """Kill the process, -9."""
-        self._child.kill()
