@@ -109,6 +109,7 @@ class Run:
     processes: list[dict[str, Any]] = field(default_factory=list)
     _producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = field(default_factory=dict)
     _killed_ns: dict[str, int] = field(default_factory=dict)
+    """By node, the wall time at which Docker had sent the signal."""
 
     # Who is who
 
@@ -292,8 +293,8 @@ class Run:
     def kill(self, *targets: Target) -> None:
         """Kill -9, proved by exit code 137."""
         for target in targets:
-            self._killed_ns[target.node.name] = time.monotonic_ns()
-            self.faults.carry_out(Kill(target.node, self.events), role=target.role)
+            proof = self.faults.carry_out(Kill(target.node, self.events), role=target.role)
+            self._killed_ns[target.node.name] = int(proof["signal_nano"])
 
     def stop(self, *targets: Target) -> None:
         """A clean stop, proved by the exit code of SIGTERM."""
@@ -436,13 +437,19 @@ class Run:
         """Wait until `share` of the session has passed since this broker was killed.
 
         One of the few waits that is a time, because the sequence is one: what counts is which of two dead
-        brokers' sessions ends first. A broker renews its session at least every third of it, so its session
-        ends between two thirds and the whole of it after the kill; a second broker killed half a session
-        later is dead before the first one's session can end, and its own ends later.
+        brokers' sessions ends first. A broker renews its session at least every third of it (ZooKeeper; KRaft:
+        every eighth), so it ends between two thirds and the whole of it after the kill. The time counts from
+        Docker's event that the signal was sent.
         """
         until_ns = self._killed_ns[target.node.name] + int(share * self.scenario.cluster.session_timeout_ms * 1e6)
         with self.step(f"wait until {share:.0%} of the session has passed since {target.node.name} died"):
-            time.sleep(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
+            time.sleep(max(0.0, (until_ns - time.time_ns()) / 1e9))
+
+    def elected_after_death(self, target: Target, t: Partition) -> bool:
+        """Whether a broker that was killed has been elected leader, and this after it died."""
+        died_ns = self._killed_ns[target.node.name]
+        elections = [state.source_ns for state in self.observer.history_of(*t) if state.leader == target.id]
+        return any(at_ns is not None and at_ns >= died_ns for at_ns in elections)
 
     def log_end_and_high_watermark(self, target: Target, t: Partition) -> tuple[int, int]:
         """LEO and checkpointed HW of a replica, read from its files."""

@@ -80,6 +80,8 @@ class ClusterPlan:
     controller: int = 4
     session_timeout_ms: int = 4000
     """How long a silent broker stays registered: ZooKeeper's session, or KRaft's broker session."""
+    zookeeper_sessions_ms: Mapping[int, int] = field(default_factory=dict)
+    """Brokers whose session with ZooKeeper is another one. (KRaft's is the controllers' to set, for all brokers.)"""
     settings: Mapping[str, str] = field(default_factory=dict)
     combined: bool = False
     """KRaft: brokers 1 to 3 are the controllers too, instead of one controller apart."""

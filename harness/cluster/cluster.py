@@ -67,11 +67,12 @@ def services(version: Version, plan: ClusterPlan) -> tuple[str, ...]:
 
 def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str, str]) -> dict[str, str]:
     """The broker properties of a run: ours, the session, the version's pins, the scenario's, the user's;
-    later ones win.
+    later ones win. A name with a broker's id before it ("2:name") is that broker's alone.
     """
     session = plan.session_timeout_ms
+    own = {f"{broker}:zookeeper.session.timeout.ms": str(ms) for broker, ms in plan.zookeeper_sessions_ms.items()}
     sessions = (
-        {"zookeeper.session.timeout.ms": str(session), "zookeeper.connection.timeout.ms": "20000"}
+        {"zookeeper.session.timeout.ms": str(session), "zookeeper.connection.timeout.ms": "20000", **own}
         if version.mode == "zookeeper"
         else {
             "broker.session.timeout.ms": str(session),

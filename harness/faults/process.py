@@ -71,6 +71,8 @@ class Kill(OfOneNode):
 
     def verify(self) -> Proof:
         died = self._event("die")
+        # A busy engine takes its time to carry the signal out: this event says when it did.
+        killed = self._event("kill")
         state = self.node.state()
         if state["Running"] or state["ExitCode"] != KILLED:
             raise FaultUnproved(
@@ -80,6 +82,7 @@ class Kill(OfOneNode):
             "exit_code": state["ExitCode"],
             "event": "die",
             "time_nano": died.get("time_nano"),
+            "signal_nano": killed["time_nano"],
             "oom": state["OOMKilled"],
         }
 

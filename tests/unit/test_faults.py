@@ -50,6 +50,7 @@ class FakeEngine:
 
     def kill(self, signal: str) -> None:
         assert signal == "SIGKILL"
+        self.log.append("kill")
         self._end(self.dies_with)
 
     def stop(self, timeout: int) -> None:
