@@ -84,7 +84,7 @@ class FakeEvents:
     def wait(self, node: str, action: str, *, since_ns: int, timeout_s: float) -> dict[str, Any]:
         if action not in self._engine.log:
             raise WaitTimeout(f"no {action} of {node}; seen {self._engine.log}")
-        return {"action": action, "time_nano": 1}
+        return {"action": action, "time_nano": 1, "exit_code": self._engine.exit_code if action == "die" else None}
 
 
 def made(engine: FakeEngine) -> tuple[Node, Any]:
