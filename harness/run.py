@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.observers.state import ClusterObserver, ClusterState, PartitionState
+    from harness.plan import TopicPlan
     from harness.rundir import RunDir
-    from harness.scenario import Scenario
     from harness.timeline import Timeline
 
 POLL_S: Final = 0.02
@@ -96,7 +96,7 @@ class Target:
 class Run:
     """The running cluster, its witnesses and clients, in the words of a scenario."""
 
-    scenario: Scenario
+    topic: TopicPlan
     version: Version
     run_dir: RunDir
     timeline: Timeline
@@ -115,11 +115,11 @@ class Run:
 
     def partition(self, number: int = 0) -> Partition:
         """A partition of the scenario's topic."""
-        return Partition(self.scenario.topic.name, number)
+        return Partition(self.topic.name, number)
 
     def assignment_of(self, t: Partition) -> tuple[int, ...]:
         """The brokers that hold the partition, the preferred leader first."""
-        return self.scenario.topic.replicas[t.number]
+        return self.topic.replicas[t.number]
 
     def state_of(self, t: Partition) -> PartitionState:
         """The partition's state as the cluster last stated it."""
@@ -279,7 +279,7 @@ class Run:
             self.cluster.bootstrap,
             options,
             topic=t.topic,
-            partitions=list(range(len(self.scenario.topic.replicas))),
+            partitions=list(range(len(self.topic.replicas))),
             rate_per_s=rate_per_s,
             record_bytes=record_bytes,
             keys=keys,
@@ -441,7 +441,7 @@ class Run:
         every eighth), so it ends between two thirds and the whole of it after the kill. The time counts from
         Docker's event that the signal was sent.
         """
-        until_ns = self._killed_ns[target.node.name] + int(share * self.scenario.cluster.session_timeout_ms * 1e6)
+        until_ns = self._killed_ns[target.node.name] + int(share * self.cluster.plan.session_timeout_ms * 1e6)
         with self.step(f"wait until {share:.0%} of the session has passed since {target.node.name} died"):
             time.sleep(max(0.0, (until_ns - time.time_ns()) / 1e9))
 
@@ -554,7 +554,7 @@ class Run:
         moment = f"{len(self.moments):02d}-{name}"
         nodes = [node.name for node in self.cluster.brokers.values()]
         begun_ns = time.monotonic_ns()
-        seen = copy_replicas(self.cluster.data, nodes, self.run_dir.moment(moment), [self.scenario.topic.name])
+        seen = copy_replicas(self.cluster.data, nodes, self.run_dir.moment(moment), [self.topic.name])
         self.moments.append(moment)
         self.timeline.append("runner", "moment", name=moment, nodes=seen, begun_ns=begun_ns)
         return seen

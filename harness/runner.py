@@ -213,7 +213,7 @@ def _observer(cluster: clusters.Cluster, timeline: Timeline) -> ClusterObserver:
 
 def _bring_up(run: Run) -> None:
     """Start the nodes in order and wait until the cluster is whole."""
-    cluster, plan = run.cluster, run.scenario.cluster
+    cluster, plan = run.cluster, run.cluster.plan
     brokers = list(cluster.brokers.values())
     first = brokers[0]
     if cluster.version.mode == "zookeeper":
@@ -241,7 +241,7 @@ def _bring_up(run: Run) -> None:
 
 
 def _create_topic(run: Run) -> None:
-    topic = run.scenario.topic
+    topic = run.topic
     with run.step("create topic", topic=topic.name):
         run.admin.create_topic(topic.name, topic.replicas, topic.settings)
     for number, brokers in enumerate(topic.replicas):
@@ -266,7 +266,7 @@ def _settle(run: Run) -> None:
     down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
     if down:
         run.start(*down)
-    for number in range(len(run.scenario.topic.replicas)):
+    for number in range(len(run.topic.replicas)):
         t = run.partition(number)
         try:
             run.wait_isr(t, run.replicas_of(t), FINAL_ISR_LIMIT_S)
@@ -276,7 +276,7 @@ def _settle(run: Run) -> None:
 
 def _wait_quiet(run: Run) -> None:
     """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with it."""
-    for number in range(len(run.scenario.topic.replicas)):
+    for number in range(len(run.topic.replicas)):
         t = run.partition(number)
         try:
             run.wait_quiet(t, run.in_isr(t), QUIET_LIMIT_S)
@@ -286,7 +286,7 @@ def _wait_quiet(run: Run) -> None:
 
 def _final_reader(run: Run) -> FinalReader:
     """The final reader's process, started while the brokers still settle: it reads when it is told to."""
-    topic, name = run.scenario.topic, "final-read-1"
+    topic, name = run.topic, "final-read-1"
     settings = dict(run.version.client_settings)
     run.processes.append(
         {"name": name, "kind": "final-read", "file": f"history/{name}.arrows", "final": True, "settings": settings}
@@ -417,7 +417,7 @@ def _carry_out(
     observer = _observer(cluster, timeline)
     cleanup.callback(observer.close)
     run = Run(
-        request.scenario,
+        request.scenario.topic,
         request.version,
         run_dir,
         timeline,

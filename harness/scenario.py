@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from harness.errors import UsageError, unknown_name
+from harness.plan import ClusterPlan, TopicPlan
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -65,45 +66,6 @@ class Documented:
     on: Line
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterPlan:
-    """The cluster a scenario needs.
-
-    `brokers` are the ids that hold replicas. `controller` is the broker that must be the controller: with
-    ZooKeeper it is started first and so creates /controller; with KRaft the controller is a node of its own
-    (id 100) and a `controller` that holds no replica is left out.
-    """
-
-    brokers: tuple[int, ...] = (1, 2, 3)
-    controller: int = 4
-    session_timeout_ms: int = 4000
-    """How long a silent broker stays registered: ZooKeeper's session, or KRaft's broker session."""
-    zookeeper_sessions_ms: Mapping[int, int] = field(default_factory=dict)
-    """Brokers whose session with ZooKeeper is another one. (KRaft's is the controllers' to set, for all brokers.)"""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    combined: bool = False
-    """KRaft: brokers 1 to 3 are the controllers too, instead of one controller apart."""
-    trace: tuple[str, ...] = ()
-    """Broker loggers turned to TRACE, for scenarios whose evidence is in the log."""
-
-    def broker_ids(self, mode: str) -> tuple[int, ...]:
-        """The brokers to start in `mode`, in the order of starting."""
-        if mode == "zookeeper":
-            return (self.controller, *(b for b in self.brokers if b != self.controller))
-        return self.brokers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicPlan:
-    """A topic with its replicas placed by hand: `replicas[p]` are partition p's brokers, the preferred leader
-    first.
-    """
-
-    name: str = "t"
-    replicas: tuple[tuple[int, ...], ...] = ((1, 2, 3),)
-    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

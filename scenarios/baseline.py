@@ -4,8 +4,9 @@ broken.
 
 from __future__ import annotations
 
+from harness.plan import TopicPlan
 from harness.run import Run
-from harness.scenario import EVERY_VERSION, Documented, TopicPlan, scenario
+from harness.scenario import EVERY_VERSION, Documented, scenario
 
 
 @scenario(

@@ -17,15 +17,9 @@ ZooKeeper it is given a longer one, so that a busy machine, on which a kill take
 
 from __future__ import annotations
 
+from harness.plan import ClusterPlan
 from harness.run import Run
-from harness.scenario import (
-    HIGH_WATERMARK_TRUNCATION,
-    LEADER_EPOCHS,
-    LOST,
-    ClusterPlan,
-    Documented,
-    scenario,
-)
+from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Documented, scenario
 
 
 @scenario(
@@ -41,7 +35,7 @@ from harness.scenario import (
             "replica.socket.timeout.ms": "3000",
             "replica.lag.time.max.ms": "30000",
             "min.insync.replicas": "1",
-        }
+        },
     ),
     documented=[
         Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=frozenset({"replica-divergence"})),

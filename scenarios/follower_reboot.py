@@ -12,17 +12,9 @@ close: the partition waits for its leader. With leader epochs it would truncate 
 
 from __future__ import annotations
 
+from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run, Target
-from harness.scenario import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    LOST,
-    ClusterPlan,
-    Documented,
-    Line,
-    TopicPlan,
-    scenario,
-)
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, Line, scenario
 
 PARKED_FETCHES = {
     "replica.fetch.wait.max.ms": "2500",

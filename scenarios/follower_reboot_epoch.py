@@ -9,8 +9,9 @@ follows.
 
 from __future__ import annotations
 
+from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
-from harness.scenario import LEADER_EPOCHS, ClusterPlan, Documented, TopicPlan, scenario
+from harness.scenario import LEADER_EPOCHS, Documented, scenario
 from scenarios.follower_reboot import PARKED_FETCHES, kill_follower_above_its_high_watermark
 
 # Up to 2.6 the follower asks by a request of its own (OffsetsForLeaderEpoch) and logs the answer. From protocol 2.7 on

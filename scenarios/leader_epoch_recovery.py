@@ -10,8 +10,9 @@ replicas are copied at each step.
 
 from __future__ import annotations
 
+from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
-from harness.scenario import LEADER_EPOCHS, ClusterPlan, Documented, TopicPlan, scenario
+from harness.scenario import LEADER_EPOCHS, Documented, scenario
 
 
 @scenario(

@@ -9,16 +9,9 @@ documents.
 
 from __future__ import annotations
 
+from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
-from harness.scenario import (
-    HIGH_WATERMARK_TRUNCATION,
-    LEADER_EPOCHS,
-    LOST,
-    ClusterPlan,
-    Documented,
-    TopicPlan,
-    scenario,
-)
+from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Documented, scenario
 
 
 @scenario(

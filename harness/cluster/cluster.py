@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from harness.cluster.versions import Version
-    from harness.scenario import ClusterPlan
+    from harness.plan import ClusterPlan
 
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
 CONTROLLER_ID: Final = 100
