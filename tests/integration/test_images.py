@@ -66,6 +66,12 @@ def test_settings_override_ours_and_each_is_written_once() -> None:
     assert "log4j.logger.x.Y=TRACE\nlog4j.logger.z=TRACE" in output
 
 
+def test_a_setting_for_one_broker_is_that_ones_alone() -> None:
+    settings = {"KAFKA_SETTINGS": "2:a.b=mine;a.b=all;c.d=all;3:c.d=another's"}
+    properties = _properties(_inside("0.10.2.2", f"{FAKE_JAVA}\ncat /data/server.properties", BROKER | settings))
+    assert (properties["a.b"], properties["c.d"]) == ("mine", "all")
+
+
 def test_0_8_has_no_listeners_and_logs_what_it_is_told_about_partitions() -> None:
     output = _inside("0.8.2.2", f"{FAKE_JAVA}\ncat /data/server.properties /tmp/arguments", BROKER)
     properties = _properties(output)
