@@ -1,12 +1,10 @@
-"""How fast segments are read: decoded into Arrow, and replicas held against each other. CPU seconds and ratios of one
-run.
+"""How fast records are decoded into Arrow, beside reading and checksumming the same file by plain code, in one run.
 
     python -m benchmarks.formats [--megabytes 300]
 
-Three equal replicas are written to a temporary directory, 200-byte records of random bytes in batches of 80 and of
-one, and read from the page cache. The yardstick of a comparison is reading the same three files and computing CRC-32C
-over them, which is the least that any check must do. CPU seconds, not wall time, because the machine that runs this
-is seldom idle.
+A segment of format 2 is written to a temporary directory, 200-byte records of random bytes in batches of 80 and of one,
+and read from the page cache. CPU seconds of one process, not wall time, because the machine that runs this is seldom
+idle. (How fast replicas are compared: benchmarks.replicas.)
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ import google_crc32c
 from harness.formats.batches import V2_CRC_FROM, Corrupt
 from harness.formats.columns import read_arrow_batches
 from harness.formats.crc import crc32c
-from harness.formats.replica import compare, read_replica
 
 RECORD_BYTES = 200
 CHUNK_BYTES = 1 << 20
@@ -83,31 +80,22 @@ def decode(path: Path) -> int:
     return rows
 
 
-def hold_against_each_other(directories: list[Path]) -> None:
-    """Read and compare equal replicas."""
-    assert compare({str(path): read_replica(path) for path in directories}) == []
-
-
 def measure(scratch: Path, megabytes: int, records: int) -> None:
-    """Write, read in three ways, print."""
-    batch = batch_of(records)
-    directories = [scratch / f"broker-{number}" / "t-0" for number in (1, 2, 3)]
-    paths = [write(directory, megabytes, records, batch) for directory in directories]
-    decode(paths[0])  # loads what is compiled, and the page cache
-    size = sum(path.stat().st_size for path in paths)
-    plain = cpu_seconds(lambda: [read_and_checksum(path) for path in paths])
-    compared = cpu_seconds(lambda: hold_against_each_other(directories))
-    decoded = cpu_seconds(lambda: decode(paths[0]))
-    print(f"batches of {records}, 3 x {size // 3_000_000} MB")
+    """Write, read in both ways, print."""
+    path = write(scratch / "t-0", megabytes, records, batch_of(records))
+    decode(path)  # loads what is compiled, and the page cache
+    size = path.stat().st_size
+    plain = cpu_seconds(lambda: read_and_checksum(path))
+    decoded = cpu_seconds(lambda: decode(path))
+    print(f"batches of {records}, {size // 1_000_000} MB")
     print(f"  read and checksum  {plain:6.2f} s  {size / plain / 1e6:6.0f} MB/s")
-    print(f"  compare replicas   {compared:6.2f} s  {size / compared / 1e6:6.0f} MB/s  ratio {plain / compared:.2f}")
-    print(f"  decode into Arrow  {decoded:6.2f} s  {size / 3 / decoded / 1e6:6.0f} MB/s of one file")
+    print(f"  decode into Arrow  {decoded:6.2f} s  {size / decoded / 1e6:6.0f} MB/s  ratio {plain / decoded:.2f}")
 
 
 def main() -> None:
     """The benchmark as a program."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=300, help="size of each replica")
+    parser.add_argument("--megabytes", type=int, default=300, help="size of the segment")
     options = parser.parse_args()
     for records in (80, 1):
         with tempfile.TemporaryDirectory() as scratch:
