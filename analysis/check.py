@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
@@ -277,11 +276,11 @@ def _screened(run_dir: RunDir, facts: Mapping[str, Any], where: Where) -> Screen
     """
     files = sealed_files(run_dir, facts, where)
     try:
-        if files is None or sum(pq.read_metadata(path).num_rows for path in files) < LARGE_ROWS:
+        if files is None or sum(files.values()) < LARGE_ROWS:
             return None
         from analysis.screen import screened  # imports the compiler, which takes a second
 
-        return screened(files)
+        return screened(list(files))
     except (*UNREADABLE, pa.ArrowException):
         return None  # reading the whole tells what is damaged, or does without
 

@@ -214,6 +214,14 @@ def open_run(
     )
 
 
+def _manifest(run_dir: RunDir, process: str) -> list[tuple[str, int, int]]:
+    """Topic, partition and rows of the files that were sealed for a process; KeyError if its sealing says nothing of
+    them, or what else is UNREADABLE.
+    """
+    footer = pq.read_schema(run_dir.sealed_operations(process)).metadata or {}
+    return [(topic, partition, rows) for topic, partition, rows in json.loads(footer[MANIFEST])]
+
+
 def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
     """Histories that nobody accounts for: of a process that `run.json` does not name, or sealed without being in that
     process's manifest.
@@ -225,9 +233,10 @@ def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
         if name not in named:
             problems.append(Problem("unnamed history", name, "run.json names no such process"))
         try:
-            footer = pq.read_schema(run_dir.sealed_operations(name)).metadata or {}
-            manifest = json.loads(footer.get(MANIFEST, b"[]"))
+            manifest = _manifest(run_dir, name)
             accounted |= {run_dir.sealed_partition(topic, partition, name) for topic, partition, _ in manifest}
+        except KeyError:
+            continue
         except (*UNREADABLE, pa.ArrowException):
             # Read from its stream, with what that says of it; its sealed files then count for nothing.
             accounted |= set(run_dir.sealed.glob(f"topic=*/partition=*/{name}.parquet"))
@@ -238,24 +247,23 @@ def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
     return problems
 
 
-def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int]) -> list[Path] | None:
-    """The files that hold the rows of one topic-partition, in the order in which `open_run` puts them together; None
-    if they do not hold all of them.
+def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int]) -> dict[Path, int] | None:
+    """The files that hold the rows of one topic-partition, in the order in which `open_run` puts them together, and how
+    many rows each has; None if they do not hold all of them.
     """
-    files = []
+    files = {}
     try:
         for name in processes_of(run_dir, facts):
             if not run_dir.sealed_operations(name).exists():
                 if run_dir.stream(name).exists():
                     return None
                 continue
-            footer = pq.read_schema(run_dir.sealed_operations(name)).metadata or {}
-            for topic, partition, rows in json.loads(footer[MANIFEST]):
+            for topic, partition, rows in _manifest(run_dir, name):
                 if (topic, partition) == only:
                     path = run_dir.sealed_partition(topic, partition, name)
                     if pq.read_metadata(path).num_rows != rows:
                         return None
-                    files.append(path)
+                    files[path] = rows
     except (*UNREADABLE, pa.ArrowException):
         return None
     return files

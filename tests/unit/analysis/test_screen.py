@@ -28,7 +28,7 @@ PLAIN = [(number, number) for number in range(12)]
 def _screened(run_dir: RunDir) -> Screened | None:
     files = sealed_files(run_dir, run_dir.read_run(), ("t", 0))
     assert files is not None
-    return screened(files)
+    return screened(list(files))
 
 
 def _sealed(root: Path, histories: dict[str, list[Row]]) -> RunDir:
