@@ -33,7 +33,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from harness.formats import codecs
@@ -405,11 +404,6 @@ def records(
                 magic=header.magic,
                 valid=batch.valid,
             )
-
-
-def read_segment(path: Path) -> bytes:
-    """All bytes of a segment file, as they are now (a broker may be writing to it)."""
-    return path.read_bytes()
 
 
 # --- formats 0 and 1

@@ -241,14 +241,6 @@ def _epochs(directory: Path) -> tuple[checkpoints.LeaderEpochCheckpoint | None, 
 # --- comparing ------------------------------------------------------------------------------------------------------
 
 
-def compare(
-    replicas: Mapping[Broker, Replica], *, compacted: bool = False, limit: int | None = None
-) -> list[Difference[Broker]]:
-    """The first `limit` (None: all) offsets at which replicas that were read before differ: they are read again."""
-    directories = {broker: replica.path for broker, replica in replicas.items()}
-    return list(examine(directories, compacted=compacted, limit=limit).differences)
-
-
 class _Comparison(Generic[Broker]):
     """Walkers moved together. Each moves on its own account; `_held` are the records of entries already passed that
     the others have not come to yet.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from harness.report.facts import RunFacts, acks_text
-from harness.report.steps import join
+from harness.report.steps import brokers_in, join
 from harness.verdict import consequence, named_summary
 
 
@@ -24,9 +24,7 @@ def _what_was_seen(facts: RunFacts) -> str:
     for finding in facts.found("replica-divergence"):
         rows = finding.get("evidence") or ()
         offsets = sorted({int(row["offset"]) for row in rows if row.get("offset") is not None})
-        brokers = sorted(
-            {f"broker-{b}" if str(b).isdigit() else str(b) for row in rows for b in row.get("brokers") or {}}
-        )
+        brokers = brokers_in(rows)
         where = f"{finding.get('topic')}-{finding.get('partition')}"
         if len(offsets) == 1:
             parts.append(f"{join(brokers)} hold different records at offset {offsets[0]} of {where}")

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from harness.report.facts import DOWN, FaultFact, LogLine, PartitionInterval, RunFacts, TopicPartition
 
@@ -45,6 +45,11 @@ class StoryStep:
 
 
 # Words
+
+
+def brokers_in(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of the brokers that rows of evidence tell apart, sorted."""
+    return sorted({f"broker-{b}" if str(b).isdigit() else str(b) for row in rows for b in row.get("brokers") or {}})
 
 
 def join(words: Sequence[str]) -> str:

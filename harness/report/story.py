@@ -15,6 +15,7 @@ from harness.report.facts import LogLine, RunFacts, TopicPartition
 from harness.report.lives import Life, Strand, record_name, strands
 from harness.report.steps import (
     StoryStep,
+    brokers_in,
     fault_steps,
     in_order,
     join,
@@ -162,10 +163,7 @@ def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId
             return f"one place in the log was given to several records: {join(names)}{life.hero.at}"
         case "replica-divergence":
             rows = [row for row in finding.get("evidence") or () if row.get("offset") in life.hero.offsets]
-            brokers = sorted(
-                {f"broker-{b}" if str(b).isdigit() else str(b) for row in rows for b in row.get("brokers") or {}}
-            )
-            return f"{join(brokers)} are in sync and hold different records{life.hero.at}"
+            return f"{join(brokers_in(rows))} are in sync and hold different records{life.hero.at}"
     return named_summary(finding).removeprefix(f"{anomaly}: ")
 
 

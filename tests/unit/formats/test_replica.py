@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,11 @@ def write_replica(directory: Path, segments: dict[int, bytes], **files: bytes) -
     for file, data in files.items():
         (directory / file.replace("_", "-")).write_bytes(data)
     return r.read_replica(directory)
+
+
+def compare(replicas: Mapping[str, Replica], **how: Any) -> list[Difference[str]]:
+    """Where replicas that were written before differ."""
+    return list(r.examine({broker: replica.path for broker, replica in replicas.items()}, **how).differences)
 
 
 def values(*texts: bytes) -> list[R]:
@@ -72,7 +79,7 @@ def test_an_empty_replica_and_one_that_was_only_rolled(put):
     assert (put({}).leo, put({}).start_offset) == (0, 0)
     assert put({7: b""}).leo == 7
     assert put({0: ABC, 3: b""}).leo == 3
-    assert r.compare({"1": put({}), "2": put({0: ABC})}) == []
+    assert compare({"1": put({}), "2": put({0: ABC})}) == []
 
 
 def test_names_that_are_no_partition(tmp_path: Path):
@@ -114,24 +121,24 @@ def test_a_checkpoint_that_cannot_be_read_is_noted(put):
 def test_equal_replicas_with_different_segment_borders(put):
     one = put({0: ABC + batch(3, values(b"d"))})
     two = put({0: ABC, 3: batch(3, values(b"d")) + bytes(500)})
-    assert r.compare({"1": one, "2": two}) == []
+    assert compare({"1": one, "2": two}) == []
 
 
 def test_a_lagging_replica_is_no_difference(put):
-    assert r.compare({"1": put({0: ABC}), "2": put({0: ABC + batch(3, values(b"d"))})}) == []
+    assert compare({"1": put({0: ABC}), "2": put({0: ABC + batch(3, values(b"d"))})}) == []
 
 
 def test_retention_is_no_difference(put):
     late = batch(3, values(b"d"))
-    assert r.compare({"1": put({0: ABC, 3: late}), "2": put({3: late})}) == []
-    found = r.compare({"1": put({0: ABC, 3: late}), "2": put({3: batch(3, values(b"X"))})})
+    assert compare({"1": put({0: ABC, 3: late}), "2": put({3: late})}) == []
+    found = compare({"1": put({0: ABC, 3: late}), "2": put({3: batch(3, values(b"X"))})})
     assert seen(found) == [(3, ("value",), {"1": b"d", "2": b"X"})]
 
 
 def test_a_different_value_and_a_different_epoch(put):
     one = put({0: ABC + batch(3, values(b"d"))})
     two = put({0: batch(0, values(b"a", b"X")) + batch(2, values(b"c")) + batch(3, values(b"d"), epoch=9)})
-    assert seen(r.compare({"1": one, "2": two})) == [
+    assert seen(compare({"1": one, "2": two})) == [
         (1, ("value",), {"1": b"b", "2": b"X"}),
         (3, ("leader_epoch",), {"1": b"d", "2": b"d"}),
     ]
@@ -139,7 +146,7 @@ def test_a_different_value_and_a_different_epoch(put):
 
 def test_the_records_carry_their_place(put):
     one, two = put({0: ABC}), put({0: batch(0, values(b"a", b"b")) + batch(2, values(b"X"))})
-    record = r.compare({"1": one, "2": two})[0].records["2"]
+    record = compare({"1": one, "2": two})[0].records["2"]
     assert record is not None
     assert record.position == len(batch(0, values(b"a", b"b")))
 
@@ -148,27 +155,27 @@ def test_the_records_carry_their_place(put):
 def test_old_formats(put, magic):
     one = put({0: message(0, R(value=b"a"), magic=magic) + wrapper(1, values(b"b", b"c"), magic=magic, codec=GZIP)})
     two = put({0: message(0, R(value=b"a"), magic=magic) + wrapper(1, values(b"b", b"Y"), magic=magic, codec=GZIP)})
-    assert seen(r.compare({"1": one, "2": two})) == [(2, ("value",), {"1": b"c", "2": b"Y"})]
+    assert seen(compare({"1": one, "2": two})) == [(2, ("value",), {"1": b"c", "2": b"Y"})]
 
 
 def test_batches_cut_differently_are_compared_by_record(put):
     one = put({0: batch(0, values(b"a", b"b", b"c")) + batch(3, values(b"d", b"e"))})
     two = put({0: batch(0, values(b"a")) + batch(1, values(b"b", b"X", b"d")) + batch(4, values(b"e"))})
-    assert seen(r.compare({"1": one, "2": two})) == [(2, ("value",), {"1": b"c", "2": b"X"})]
+    assert seen(compare({"1": one, "2": two})) == [(2, ("value",), {"1": b"c", "2": b"X"})]
     three = put({0: batch(0, values(b"a", b"b", b"c", b"d", b"e", b"f"))})
-    assert seen(r.compare({"1": one, "2": two, "3": three})) == [(2, ("value",), {"1": b"c", "2": b"X", "3": b"c"})]
+    assert seen(compare({"1": one, "2": two, "3": three})) == [(2, ("value",), {"1": b"c", "2": b"X", "3": b"c"})]
 
 
 def test_a_missing_record_is_a_difference_unless_compacted(put):
     one, two = put({0: ABC + batch(3, values(b"d"))}), put({0: batch(0, values(b"a", b"b")) + batch(3, values(b"d"))})
-    assert seen(r.compare({"1": one, "2": two})) == [(2, ("record",), {"1": b"c", "2": None})]
-    assert r.compare({"1": one, "2": two}, compacted=True) == []
+    assert seen(compare({"1": one, "2": two})) == [(2, ("record",), {"1": b"c", "2": None})]
+    assert compare({"1": one, "2": two}, compacted=True) == []
 
 
 def test_a_batch_that_is_corrupt_on_one_replica(put):
     bad = bytearray(ABC)
     bad[-2] ^= 1
-    found = r.compare({"1": put({0: ABC}), "2": put({0: bytes(bad)})})
+    found = compare({"1": put({0: ABC}), "2": put({0: bytes(bad)})})
     assert [each.offset for each in found] == [2]
     assert "valid" in found[0].fields
 
@@ -176,12 +183,12 @@ def test_a_batch_that_is_corrupt_on_one_replica(put):
 def test_the_first_differences_only(put):
     one = put({0: b"".join(batch(at, values(b"a")) for at in range(100))})
     two = put({0: b"".join(batch(at, values(b"b")) for at in range(100))})
-    assert [each.offset for each in r.compare({"1": one, "2": two}, limit=3)] == [0, 1, 2]
-    assert len(r.compare({"1": one, "2": two})) == 100
+    assert [each.offset for each in compare({"1": one, "2": two}, limit=3)] == [0, 1, 2]
+    assert len(compare({"1": one, "2": two})) == 100
 
 
 def test_one_replica_alone(put):
-    assert r.compare({"1": put({0: ABC})}) == []
+    assert compare({"1": put({0: ABC})}) == []
 
 
 def test_replicas_that_begin_or_end_elsewhere_do_not_end_the_comparison_of_the_others(put):
@@ -189,13 +196,13 @@ def test_replicas_that_begin_or_end_elsewhere_do_not_end_the_comparison_of_the_o
     other = [*whole[:1], batch(1, values(b"X")), *whole[2:4], batch(4, values(b"Y")), whole[5]]
     one, two = put({0: b"".join(whole)}), put({0: b"".join(other)})
     late, short = put({3: b"".join(whole[3:])}), put({0: b"".join(whole[:3])})
-    assert seen(r.compare({"1": one, "2": two, "late": late, "short": short})) == [
+    assert seen(compare({"1": one, "2": two, "late": late, "short": short})) == [
         (1, ("value",), {"1": b"b", "2": b"X", "short": b"b"}),
         (4, ("value",), {"1": b"e", "2": b"Y", "late": b"e"}),
     ]
     # A batch that lies across the border where one begins, or another ends.
     across = put({0: b"".join(whole[:2]) + batch(2, values(b"Z", b"d")) + b"".join(whole[4:])})
-    assert seen(r.compare({"1": across, "late": late, "short": short})) == [
+    assert seen(compare({"1": across, "late": late, "short": short})) == [
         (2, ("value",), {"1": b"Z", "short": b"c"}),
     ]
 
@@ -321,7 +328,7 @@ Said = tuple[list[tuple[int, tuple[str, ...], object]], dict[str, list[tuple[int
 def said(directories: dict[str, Path], compacted: bool) -> Said:
     """Differences, problems and replicas; the problems' reasons left to other tests."""
     examined = r.examine(directories, compacted=compacted)
-    assert r.compare(examined.replicas, compacted=compacted) == list(examined.differences)
+    assert compare(examined.replicas, compacted=compacted) == list(examined.differences)
     alone = {name: r.read_replica(directory) for name, directory in directories.items()}
     assert alone == examined.replicas  # what is said of a replica does not depend on its company
     return (
