@@ -273,7 +273,7 @@ def _import(client: DockerClient, root: Path, name: str) -> None:
         archive.seek(0)
         limit, client.api.timeout = client.api.timeout, BUILD_LIMIT_S
         try:
-            answer = client.api.import_image_from_stream(archive, repository=BASE_REPOSITORY, tag=name)
+            answer = client.api.import_image(archive, repository=BASE_REPOSITORY, tag=name)
         finally:
             client.api.timeout = limit
     if '"error"' in str(answer):
