@@ -35,11 +35,11 @@ from analysis.view import (
     view_of,
 )
 from analysis.watermarks import WATERMARK_CHECKS
-from harness import timeline
-from harness.errors import UsageError
-from harness.history import schema
-from harness.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
-from harness.rundir import SCHEMA, RunDir
+from evidence import timeline
+from evidence.errors import UsageError
+from evidence.history import schema
+from evidence.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
+from evidence.rundir import SCHEMA, RunDir
 
 if TYPE_CHECKING:
     from analysis.screen import Screened

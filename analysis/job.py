@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 from analysis.check import Piece, Result, check_piece, merge
 from analysis.places import Errand, at_hand, errands, put
 from analysis.spark import close_context, default_master, find_java_home, open_context, open_session, prepare_archive
-from harness.errors import EXIT_ERROR, KafkaChaosError
-from harness.rundir import RunDir
+from evidence.errors import EXIT_ERROR, KafkaChaosError
+from evidence.rundir import RunDir
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -34,9 +34,9 @@ from analysis.anomalies.cycles import dependencies
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.check import Result, merge, transactions_of
 from analysis.view import view_of
-from harness.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
-from harness.history import schema
-from harness.history.read import PLAIN_SCHEMA
+from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
+from evidence.history import schema
+from evidence.history.read import PLAIN_SCHEMA
 
 PRODUCER: Final = 1
 """All values of a key are this producer's."""

@@ -29,8 +29,8 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from analysis.check import Piece, pieces
-from harness.errors import UsageError
-from harness.rundir import RunDir, write_atomically
+from evidence.errors import UsageError
+from evidence.rundir import RunDir, write_atomically
 
 S3: Final = ("s3", "s3a", "s3n")
 STORES: Final = (*S3, "gs", "abfs", "abfss", "hdfs", "viewfs")

@@ -38,14 +38,14 @@ import numpy as np
 from analysis import metadata
 from analysis.metadata import Event
 from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView, Rows, sender, value_of
-from harness.formats import indexes
-from harness.formats.batches import Record
-from harness.formats.checkpoints import EpochStart
-from harness.formats.columns import read_headers
-from harness.formats.errors import ParseError
-from harness.formats.replica import Difference, Examination, Replica, SegmentProblem, examine, read_replica
-from harness.history import record
-from harness.rundir import RunDir
+from evidence.history import record
+from evidence.rundir import RunDir
+from kafkafiles import indexes
+from kafkafiles.batches import Record
+from kafkafiles.checkpoints import EpochStart
+from kafkafiles.columns import read_headers
+from kafkafiles.errors import ParseError
+from kafkafiles.replica import Difference, Examination, Replica, SegmentProblem, examine, read_replica
 
 Problem = dict[str, str]
 

@@ -42,8 +42,8 @@ import pyarrow.parquet as pq
 from numba import njit
 
 from analysis.view import SEQUENCE_BITS, Bools, Ints
-from harness.history import schema
-from harness.history.read import PLAIN_SCHEMA, WORDS
+from evidence.history import schema
+from evidence.history.read import PLAIN_SCHEMA, WORDS
 
 NONE: Final = -1
 SPARSE: Final = 4

@@ -8,7 +8,7 @@ cluster that starts as well; measured on a busy machine of two cores, `local[2]`
     plain tasks, with a class archive        4.0 s
 
 The checks are columns in, rows out, inside one task, and need no planner; so `analysis.job` runs plain tasks, and only
-who reads segments as a table (analysis.segments) needs a session. The archive (`prepare_archive`, some 70 MB in the
+who reads segments as a table (kafkafiles.segments) needs a session. The archive (`prepare_archive`, some 70 MB in the
 user's cache directory) holds Spark's classes as the virtual machine has them in memory. It fits one Java and one Spark;
 without it, or with one that does not fit, everything works, only slower.
 """
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from analysis.places import aws_environment
-from harness.errors import HarnessError, UsageError
+from evidence.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext

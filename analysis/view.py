@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harness.history import schema
+from evidence.history import schema
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -299,7 +299,7 @@ def view_of(
     writers_missing: bool = False,
     endings: Endings | None = None,
 ) -> PartitionView:
-    """The view of one topic-partition's rows (harness.history.read.PLAIN_SCHEMA), of all processes.
+    """The view of one topic-partition's rows (evidence.history.read.PLAIN_SCHEMA), of all processes.
 
     `endings` of transactions, one that is not among them being unknown; None: each row has its transaction's outcome.
     """
@@ -390,7 +390,7 @@ def _ended(table: pa.Table, ok: Bools, fail: Bools, completed_ns: Ints, endings:
 
 
 def endings_of(operations: pa.Table) -> dict[tuple[str, int], Ending]:
-    """How each transaction ended, from the rows of no partition (harness.history.read.History.operations).
+    """How each transaction ended, from the rows of no partition (evidence.history.read.History.operations).
 
     One success settles it: after an error of the one nobody knows until the other, or the same again, succeeds.
     """

@@ -35,7 +35,7 @@ from typing import Any, Final
 
 from benchmarks.growth import Point, draw
 from benchmarks.synthetic import EXPECTED, LOST, PARTITIONS, SKIPS, SMALLEST, write_run
-from harness.rundir import RunDir
+from evidence.rundir import RunDir
 
 SIZES: Final = [1.0, 3.0, 10.0, 20.0, 30.0, 100.0]
 COMPARED: Final = 20.0

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import google_crc32c
 
-from harness.formats.batches import V2_CRC_FROM, Corrupt
-from harness.formats.columns import read_arrow_batches
-from harness.formats.crc import crc32c
+from kafkafiles.batches import V2_CRC_FROM, Corrupt
+from kafkafiles.columns import read_arrow_batches
+from kafkafiles.crc import crc32c
 
 RECORD_BYTES = 200
 CHUNK_BYTES = 1 << 20

@@ -35,9 +35,9 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaException, Producer
 
+from evidence.errors import HarnessError, WaitTimeout
 from harness.cluster.docker import connect, owner
 from harness.cluster.networks import free_prefixes_here
-from harness.errors import HarnessError, WaitTimeout
 
 ROUNDS: Final = 3
 MARKS: Final = (1_000_000, 5_000_000, 10_000_000)

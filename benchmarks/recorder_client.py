@@ -20,12 +20,12 @@ from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
-from harness.history import record
-from harness.history.writer import HistoryWriter
-from harness.workloads import child
-from harness.workloads.consumer import BATCH, BackgroundReader
-from harness.workloads.load import BLOCK, IDLE_POLL_S, IN_FLIGHT, STOP_LIMIT_S, LoadSender
-from harness.workloads.polls import READING
+from evidence.history import record
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import child
+from harness.workloads.processes.consumer import BATCH, BackgroundReader
+from harness.workloads.processes.load import BLOCK, IDLE_POLL_S, IN_FLIGHT, STOP_LIMIT_S, LoadSender
+from harness.workloads.processes.polls import READING
 
 SAMPLES_S: Final = 0.1
 POLL_S: Final = 0.05

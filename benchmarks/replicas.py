@@ -34,8 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.formats import RECORD_BYTES, batch_of
-from harness.formats.replica import examine
-from harness.formats.side_by_side import compare_directories
+from kafkafiles.replica import examine
+from kafkafiles.side_by_side import compare_directories
 
 BLOCK_BYTES: Final = 1 << 20
 STRAY_BATCHES: Final = 1000

@@ -18,10 +18,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from harness.history import schema
-from harness.history.seal import seal_process
-from harness.history.writer import BATCH_ROWS, HistoryWriter
-from harness.rundir import RunDir
+from evidence.history import schema
+from evidence.history.seal import seal_process
+from evidence.history.writer import BATCH_ROWS, HistoryWriter
+from evidence.rundir import RunDir
 
 Ints = npt.NDArray[np.int64]
 

@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.errors import KafkaChaosError
-from harness.rundir import RunDir, find_runs
+from evidence.errors import KafkaChaosError
+from evidence.rundir import RunDir, find_runs
 
 PHASES = ("create", "start", "steps", "settle", "final read", "seal")
 

@@ -1,7 +1,7 @@
 """The command line: `kafka-chaos run | matrix | suite | check | report | explain | replicas | list | setup | doctor |
 clean`.
 
-Every command ends with one of the statuses of harness/errors.py: 0 all as documented, 1 unexpected or not
+Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
 everything started has been removed. What a person reads goes to stderr as it happens; results go to stdout,
 as JSON with `--json`.
@@ -23,8 +23,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from harness.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError
-from harness.formats import side_by_side
+from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError
+from kafkafiles import side_by_side
 
 RUNS: Final = Path("runs")
 DEFAULT_SCENARIOS: Final = (
@@ -66,7 +66,7 @@ class Progress:
 
     def event(self, event: dict[str, Any]) -> None:
         """Print what a person wants to see of the timeline: steps, faults and their proof, elections."""
-        from harness.report import console
+        from judgement.report import console
 
         text = console.progress_line(event)
         if text:
@@ -94,13 +94,13 @@ def _positive(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from harness.cluster import settings as known_settings
     from harness.cluster import versions
-    from harness.judge import Analyst, judge
-    from harness.report import console
     from harness.runner import Request, execute
     from harness.scenario import get_scenario
-    from harness.verdict import worst
+    from harness.setup import settings as known_settings
+    from judgement.judge import Analyst, judge
+    from judgement.report import console
+    from judgement.verdict import worst
 
     chosen, version, overrides = (
         get_scenario(options.scenario),
@@ -148,13 +148,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _matrix(options: argparse.Namespace) -> int:
-    from harness.cluster import docker, images, versions
-    from harness.cluster import settings as known_settings
+    from evidence.rundir import write_atomically
+    from harness.cluster import docker, versions
     from harness.matrix import Matrix, cells
-    from harness.report import console, html, junit, summary
-    from harness.rundir import write_atomically
     from harness.scenario import all_scenarios, get_scenario
-    from harness.verdict import read_verdict, worst
+    from harness.setup import images
+    from harness.setup import settings as known_settings
+    from judgement.report import console, html, junit, summary
+    from judgement.verdict import read_verdict, worst
 
     names = _names(options.scenarios)
     chosen = list(all_scenarios().values()) if names == ["all"] else [get_scenario(name) for name in names]
@@ -212,10 +213,10 @@ def _check(options: argparse.Namespace) -> int:
         return _check_history(options.history, as_json=options.json)
     if not options.run_dirs:
         raise UsageError("check what? Name run directories, or a history of JSON Lines with --history FILE")
-    from harness.judge import Analyst, judge
-    from harness.report import console
-    from harness.rundir import find_runs
-    from harness.verdict import worst
+    from evidence.rundir import find_runs
+    from judgement.judge import Analyst, judge
+    from judgement.report import console
+    from judgement.verdict import worst
 
     runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
     for run_dir in runs:
@@ -234,9 +235,9 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from harness.report import console, html, junit, table
-    from harness.rundir import find_runs, write_atomically
-    from harness.verdict import read_verdict, worst
+    from evidence.rundir import find_runs, write_atomically
+    from judgement.report import console, html, junit, table
+    from judgement.verdict import read_verdict, worst
 
     runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
     judged = [run_dir for run_dir in runs if run_dir.verdict.exists()]
@@ -259,8 +260,8 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from harness.report import explain
-    from harness.rundir import RunDir
+    from evidence.rundir import RunDir
+    from judgement.report import explain
 
     explain.run(RunDir(options.run_dir), record=options.record, anomaly=options.anomaly, as_json=options.json)
     return 0
@@ -301,7 +302,8 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _setup(options: argparse.Namespace) -> int:
-    from harness.cluster import bootstrap, versions
+    from harness.cluster import versions
+    from harness.setup import bootstrap
 
     ids = _names(options.versions)
     chosen = list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
@@ -310,7 +312,7 @@ def _setup(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from harness.cluster import doctor
+    from harness.setup import doctor
 
     checks = doctor.diagnose()
     if options.json:
@@ -326,8 +328,8 @@ def _doctor(options: argparse.Namespace) -> int:
 def _clean(options: argparse.Namespace) -> int:
     import shutil
 
+    from evidence.rundir import RunDir
     from harness.cluster import docker
-    from harness.rundir import RunDir
 
     client = docker.connect()
     leftovers = docker.find_ours(client, only_abandoned=not options.all)

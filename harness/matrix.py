@@ -25,15 +25,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.errors import HarnessError, UsageError
-from harness.judge import Analyst, judge
-from harness.rundir import RunDir
-from harness.verdict import ERROR, read_verdict
+from evidence.errors import HarnessError, UsageError
+from evidence.rundir import RunDir
+from judgement.judge import Analyst, judge
+from judgement.verdict import ERROR, read_verdict
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.scenario import Scenario
-    from harness.verdict import Verdict
+    from judgement.verdict import Verdict
 
 PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 """Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""

@@ -22,24 +22,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from evidence.errors import HarnessError, WaitTimeout
 from harness.cluster.cluster import KAFKA_PORT, Cluster
 from harness.cluster.docker import Node
-from harness.errors import HarnessError, WaitTimeout
 from harness.faults.base import Faults
 from harness.faults.cut import Cut
 from harness.faults.process import Freeze, Kill, Start, Stop
-from harness.formats.checkpoints import read_leader_epoch_checkpoint
 from harness.observers.replicas import copy_replicas, leo_and_hw
-from harness.workloads.client import LoadGenerator, Pending, ScriptedProducer, Sent
+from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, Sent
+from kafkafiles.checkpoints import read_leader_epoch_checkpoint
 
 if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from evidence.timeline import Timeline
     from harness.cluster.admin import Admin
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.observers.state import ClusterObserver, ClusterState, PartitionState
     from harness.plan import TopicPlan
-    from harness.rundir import RunDir
-    from harness.timeline import Timeline
 
 POLL_S: Final = 0.02
 START_LIMIT_S: Final = 90.0

@@ -25,21 +25,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evidence.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
+from evidence.history.seal import seal_run
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
 from harness.cluster.docker import connect, find_ours, process_identity, remove
-from harness.cluster.images import ensure_image
-from harness.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
 from harness.faults.base import Faults
-from harness.history.seal import seal_run
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.zookeeper import ZooKeeperObserver
 from harness.run import START_LIMIT_S, PreconditionNotHeld, Run
-from harness.rundir import RunDir
-from harness.timeline import Timeline
-from harness.workloads.client import FinalReader
+from harness.setup.images import ensure_image
+from harness.workloads.handles.client import FinalReader
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -2,7 +2,7 @@
 
 A scenario is a frozen value: the claim it shows and where that is documented, the cluster and topic it needs,
 what must follow on which versions, and one function of steps. It declares; `harness.run.Run` carries out.
-Judgement is not part of it either: `documented_for` only states what the sources say, and `harness.verdict`
+Judgement is not part of it either: `documented_for` only states what the sources say, and `judgement.verdict`
 holds the findings against it.
 
 A scenario lives in one file of `scenarios/`, is registered by the decorator `scenario`, and reads like the
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from harness.errors import UsageError, unknown_name
+from evidence.errors import UsageError, unknown_name
 from harness.plan import ClusterPlan, TopicPlan
 
 if TYPE_CHECKING:
@@ -136,8 +136,8 @@ def scenario(
 def all_scenarios() -> dict[str, Scenario]:
     """Every scenario of the package `scenarios`, by name."""
     package = importlib.import_module("scenarios")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"scenarios.{module.name}")
+    for module in pkgutil.walk_packages(package.__path__, "scenarios."):
+        importlib.import_module(module.name)
     return dict(sorted(_REGISTRY.items()))
 
 

@@ -1,1 +1,1 @@
-"""Clusters of real brokers: which versions, their jars and images, the engine they run in, and what they say."""
+"""The cluster of a run: which versions, the engine they run in, their nodes, and what they say."""

@@ -19,7 +19,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from kazoo.exceptions import NoNodeError
 
-from harness.errors import HarnessError, UsageError, WaitTimeout
+from evidence.errors import HarnessError, UsageError, WaitTimeout
 
 if TYPE_CHECKING:
     from kazoo.client import KazooClient

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Final
 
 from docker.errors import NotFound
 
+from evidence.errors import HarnessError, UsageError
 from harness.cluster import docker as engine
 from harness.cluster.networks import free_prefixes_here
-from harness.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import docker
 from docker.errors import APIError, DockerException, NotFound
 
-from harness.errors import HarnessError, UsageError
+from evidence.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -4,7 +4,7 @@ A version here is a release *and* a way to run it: 3.9.2 appears three times, wi
 a new binary held at inter.broker.protocol.version and log.message.format.version 0.10.2, the state of a cluster in the
 middle of a rolling upgrade, in which followers truncate to their high watermark as 0.10.2 did (KIP-101 needs protocol
 0.11). Scenarios state outcomes over the traits computed here, never over lists of names, so that adding a version is
-one entry in `ALL` and one lock file (`python -m harness.cluster.jars lock VERSION`).
+one entry in `ALL` and one lock file (`python -m harness.setup.jars lock VERSION`).
 
 Java: 8 up to 2.8 and 17 from 3.0, the choice that needs no work-arounds (2.0 to 2.3 do not run on Java 14 or later,
 0.10.1 to 1.x miss javax.xml.bind on Java 9 or later).
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from harness.errors import unknown_name
+from evidence.errors import unknown_name
 
 Mode = Literal["zookeeper", "kraft"]
 

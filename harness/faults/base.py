@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.errors import FaultUnproved
+from evidence.errors import FaultUnproved
 
 if TYPE_CHECKING:
+    from evidence.timeline import Timeline
     from harness.cluster.docker import Node
     from harness.observers.docker_events import DockerEvents
-    from harness.timeline import Timeline
 
 Proof = Mapping[str, Any]
 

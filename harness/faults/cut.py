@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from harness.errors import FaultUnproved, HarnessError
+from evidence.errors import FaultUnproved, HarnessError
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from docker.errors import APIError
 
-from harness.errors import FaultUnproved, HarnessError, WaitTimeout
+from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node

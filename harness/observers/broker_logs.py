@@ -36,8 +36,8 @@ from docker.errors import APIError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.rundir import RunDir
-    from harness.timeline import Timeline
+    from evidence.rundir import RunDir
+    from evidence.timeline import Timeline
 
 SAME_NS: Final = 1_000_000_000
 """Two lines this close that tell the same of the same partition tell it once."""

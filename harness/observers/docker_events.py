@@ -15,13 +15,13 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from evidence.errors import WaitTimeout
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
-from harness.errors import WaitTimeout
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from harness.timeline import Timeline
+    from evidence.timeline import Timeline
 
 Event = dict[str, Any]
 

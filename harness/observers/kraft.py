@@ -14,7 +14,7 @@ short.
 The log is taken batch by batch: what the controller decided at once (a broker fenced, its partitions' leaders moved) is
 in one batch, and no snapshot shows the half of it. A batch may hold several decisions; where it changes the same
 partition or broker twice, each change gets its snapshot. The leader epoch is not in a PartitionChangeRecord: it rises
-by one with every record that sets a leader (harness.formats.metadata_log counts it).
+by one with every record that sets a leader (kafkafiles.metadata_log counts it).
 
 Snapshots (`<offset>-<epoch>.checkpoint`, every 20 MiB or hour) replace the log's beginning. An observer that has
 followed from the start needs none of them; one that begins later reads the newest, and the controller's name and epoch
@@ -32,15 +32,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from harness.formats import checkpoints
-from harness.formats.batches import PREFIX_BYTES, BatchHeader, scan_batches
-from harness.formats.errors import ParseError
-from harness.formats.metadata_log import MetadataImage, decode_from
 from harness.observers.state import Change, ClusterState, PartitionState, StateKeeper, node_name
+from kafkafiles import checkpoints
+from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
+from kafkafiles.errors import ParseError
+from kafkafiles.metadata_log import MetadataImage, decode_from
 
 if TYPE_CHECKING:
-    from harness.formats.metadata_log import MetadataEvent, PartitionImage
-    from harness.timeline import Timeline
+    from evidence.timeline import Timeline
+    from kafkafiles.metadata_log import MetadataEvent, PartitionImage
 
 POLL_S: Final = 0.01
 START_LIMIT_S: Final = 60.0

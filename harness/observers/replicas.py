@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from harness.formats import checkpoints
-from harness.formats.batches import PREFIX_BYTES, BatchHeader, scan_batches
-from harness.formats.errors import ParseError
+from kafkafiles import checkpoints
+from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
+from kafkafiles.errors import ParseError
 
 LOG_DIR: Final = "kafka"
 SEGMENT_SUFFIXES: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")

@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.errors import WaitTimeout
+from evidence.errors import WaitTimeout
 
 if TYPE_CHECKING:
-    from harness.timeline import Timeline
+    from evidence.timeline import Timeline
 
 NO_PARTITIONS: Mapping[tuple[str, int], PartitionState] = MappingProxyType({})
 

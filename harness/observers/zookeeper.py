@@ -27,14 +27,14 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import EventType
 from kazoo.retry import KazooRetry
 
-from harness.errors import WaitTimeout
+from evidence.errors import WaitTimeout
 from harness.observers.state import StateKeeper, node_name
 from harness.observers.znodes import ROOTS, Picture, Sight, Stat, Watch
 
 if TYPE_CHECKING:
     from kazoo.protocol.states import WatchedEvent, ZnodeStat
 
-    from harness.timeline import Timeline
+    from evidence.timeline import Timeline
 
 CONNECT_LIMIT_S: Final = 60.0
 FIRST_LOOK_LIMIT_S: Final = 20.0

@@ -26,9 +26,9 @@ from analysis.check import check_run
 from analysis.job import check_all, check_places, check_runs, main
 from analysis.places import Errand
 from analysis.spark import close_context, find_java_home, open_context
-from harness.errors import EXIT_USAGE
-from harness.history.seal import seal_run
-from harness.rundir import RunDir
+from evidence.errors import EXIT_USAGE
+from evidence.history.seal import seal_run
+from evidence.rundir import RunDir
 from tests.analysis.test_job import LOSS, SOUND, without_times
 from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run

@@ -14,8 +14,8 @@ import pytest
 from analysis.check import check_run
 from analysis.job import answer_for, check_all, check_runs, main
 from analysis.spark import archive_path, open_context
-from harness.errors import EXIT_USAGE, UsageError
-from harness.history.seal import seal_run
+from evidence.errors import EXIT_USAGE, UsageError
+from evidence.history.seal import seal_run
 from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run
 

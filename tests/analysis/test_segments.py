@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, _parse_datatype_string
 
-from analysis.files import KINDS
 from analysis.job import open_session
-from analysis.segments import DDL, KafkaSegments, SegmentReader
-from harness.errors import UsageError
-from harness.formats import columns
-from tests.unit.formats.encode import R, batch
+from evidence.errors import UsageError
+from kafkafiles import columns
+from kafkafiles.files import KINDS
+from kafkafiles.segments import DDL, KafkaSegments, SegmentReader
+from tests.unit.kafkafiles.encode import R, batch
 
 pytestmark = pytest.mark.spark
 DATA = Path(__file__).parents[1] / "data" / "segments"
@@ -107,7 +107,7 @@ def test_corruption_may_fail_the_query(spark, tmp_path):
 
 
 def test_the_schema_in_words_is_the_schema_in_arrow():
-    from analysis.segments import ROW
+    from kafkafiles.segments import ROW
 
     parsed = _parse_datatype_string(DDL)
     assert isinstance(parsed, StructType)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.cluster import images, versions
-from harness.formats import replica
+from harness.cluster import versions
+from harness.setup import images
+from kafkafiles import replica
 from tests.integration.make_segments import engine_client, make
-from tests.unit.formats import dumps
+from tests.unit.kafkafiles import dumps
 
 pytestmark = pytest.mark.docker
 

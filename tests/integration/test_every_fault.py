@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from evidence.timeline import read
 from harness.cluster import versions
 from harness.faults.cut import CHAIN
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import EVERY_VERSION, Documented, Scenario
-from harness.timeline import read
 
 pytestmark = pytest.mark.docker
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from harness.cluster import docker, versions
-from harness.cluster.images import ensure_image
+from harness.setup.images import ensure_image
 
 pytestmark = pytest.mark.docker
 

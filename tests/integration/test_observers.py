@@ -17,17 +17,17 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from evidence.errors import WaitTimeout
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline, read
 from harness.cluster import docker
 from harness.cluster.networks import free_prefixes_here
-from harness.errors import WaitTimeout
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.replicas import copy_replicas, leo_and_hw
 from harness.observers.state import ClusterState, StateKeeper
 from harness.observers.zookeeper import ZooKeeperObserver
-from harness.rundir import RunDir
-from harness.timeline import Timeline, read
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(420)]
 

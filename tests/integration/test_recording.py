@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from evidence.history import schema
+from evidence.history.read import open_run
+from evidence.history.seal import seal_run
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
-from harness.history import schema
-from harness.history.read import open_run
-from harness.history.seal import seal_run
-from harness.rundir import RunDir
-from harness.timeline import Timeline
-from harness.workloads.client import BackgroundConsumer, FinalReader, LoadGenerator, ScriptedProducer
+from harness.workloads.handles.client import BackgroundConsumer, FinalReader, LoadGenerator, ScriptedProducer
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
 

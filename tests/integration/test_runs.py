@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
+from evidence.rundir import RunDir
+from evidence.timeline import read
 from harness.cluster import docker, versions
 from harness.faults.process import Kill
-from harness.judge import Analyst, judge
-from harness.rundir import RunDir
 from harness.runner import Request, execute
 from harness.scenario import get_scenario
-from harness.timeline import read
-from harness.verdict import Verdict
+from judgement.judge import Analyst, judge
+from judgement.verdict import Verdict
 
 pytestmark = [pytest.mark.docker, pytest.mark.spark]
 INTERRUPT_LIMIT_S = 90.0

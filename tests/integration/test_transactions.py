@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from analysis.check import check_run
-from harness.history import schema
-from harness.history.read import open_run
-from harness.rundir import RunDir
-from harness.timeline import Timeline
-from harness.workloads.client import BackgroundConsumer, FinalReader
-from harness.workloads.transactions import Pipeline, TransactionalProducer
+from evidence.history import schema
+from evidence.history.read import open_run
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline
+from harness.workloads.handles.client import BackgroundConsumer, FinalReader
+from harness.workloads.handles.transactions import Pipeline, TransactionalProducer
 from tests.integration.test_recording import LIMIT_S, PARTITIONS, Broker, one_broker
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from evidence.timeline import read
 from harness import scenario as scenarios
 from harness.cluster import versions
-from harness.judge import Analyst, judge
 from harness.runner import Request, execute
-from harness.timeline import read
+from judgement.judge import Analyst, judge
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "writing-a-scenario.md"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evidence.errors import EXIT_USAGE
 from harness.cli import main
-from harness.errors import EXIT_USAGE
 
 
 @pytest.mark.parametrize(

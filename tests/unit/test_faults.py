@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
+from evidence.errors import FaultUnproved, WaitTimeout
+from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
-from harness.errors import FaultUnproved, WaitTimeout
 from harness.faults.base import Faults
 from harness.faults.cut import WHOLE, Cut, parse_counters, rules_between
 from harness.faults.process import Freeze, Kill, Start, Stop
-from harness.timeline import Timeline, read
 
 
 @dataclass

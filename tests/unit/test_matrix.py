@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from evidence.rundir import RunDir
 from harness import matrix
 from harness.matrix import Cell, Matrix, RunLost, finished_cells
-from harness.rundir import RunDir
-from harness.verdict import Verdict
+from judgement.verdict import Verdict
 
 ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
+from evidence.errors import UsageError
 from harness.cluster import versions
-from harness.errors import UsageError
 from harness.matrix import cells
 from harness.scenario import all_scenarios, get_scenario
 

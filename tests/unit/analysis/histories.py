@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from analysis.view import PartitionView, view_of
-from harness.history import schema
-from harness.history.read import PLAIN_SCHEMA
+from evidence.history import schema
+from evidence.history.read import PLAIN_SCHEMA
 
 Row = dict[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness.history.writer import HistoryWriter
-from harness.rundir import RunDir
-from harness.timeline import Timeline
+from evidence.history.writer import HistoryWriter
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline
 from tests.unit.analysis.histories import Row
 
 

@@ -11,11 +11,11 @@ import pytest
 from analysis import check
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import check_piece, check_run, merge, pieces
-from harness import timeline
-from harness.errors import UsageError
-from harness.history.seal import seal_run
-from harness.rundir import RunDir
-from harness.timeline import Timeline
+from evidence import timeline
+from evidence.errors import UsageError
+from evidence.history.seal import seal_run
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline
 from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.jsonl import check_history, exit_status, main
-from harness.errors import EXIT_USAGE, UsageError
+from evidence.errors import EXIT_USAGE, UsageError
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "histories-of-others.md"
 

@@ -24,13 +24,13 @@ from analysis.replicas import (
     unreplicated_acknowledgement,
 )
 from analysis.view import PartitionView, value_of
-from harness.formats.checkpoints import EpochStart
-from harness.history import record
-from harness.rundir import RunDir
-from harness.timeline import Timeline
+from evidence.history import record
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline
+from kafkafiles.checkpoints import EpochStart
 from tests.unit.analysis.histories import final_read, polled, sent, view
 from tests.unit.analysis.runs import make_run
-from tests.unit.formats.encode import R, batch, message
+from tests.unit.kafkafiles.encode import R, batch, message
 
 SECOND = 1_000_000_000
 ARMED, FINAL = "00-armed", "01-final"

@@ -16,9 +16,9 @@ from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import SCREENED, check_piece, pieces
 from analysis.screen import Screened, screened
 from analysis.view import Evidence, PartitionView
-from harness.history.read import sealed_files
-from harness.history.seal import seal_run
-from harness.rundir import RunDir
+from evidence.history.read import sealed_files
+from evidence.history.seal import seal_run
+from evidence.rundir import RunDir
 from tests.unit.analysis.histories import Row, assigned, final_read, polled, reserved, sent
 from tests.unit.analysis.runs import make_run
 

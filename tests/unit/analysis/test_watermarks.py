@@ -14,7 +14,7 @@ from analysis.watermarks import (
     log_truncated_below_high_watermark,
     read_above_high_watermark,
 )
-from harness.rundir import RunDir
+from evidence.rundir import RunDir
 from tests.unit.analysis.histories import Row, polled, sent, view
 from tests.unit.analysis.test_replicas import ARMED, FINAL, SECOND, Log, container, copies, damage, moment, state
 

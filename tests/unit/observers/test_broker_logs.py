@@ -15,9 +15,9 @@ from docker.errors import APIError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline, read
 from harness.observers.broker_logs import LogEvent, append_to, collect, parse, parse_lines, parse_stamp, recognise
-from harness.rundir import RunDir
-from harness.timeline import Timeline, read
 
 LOGS = sorted((Path(__file__).parent / "data" / "logs").glob("*.txt"))
 STAMP = "2026-11-21T05:28:49.630000001Z "

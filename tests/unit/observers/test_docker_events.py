@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import WaitTimeout
+from evidence.errors import WaitTimeout
+from evidence.timeline import Timeline, read
 from harness.observers import docker_events
 from harness.observers.docker_events import DockerEvents, entry_of
-from harness.timeline import Timeline, read
 
 END = object()
 

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import WaitTimeout
-from harness.formats.batches import BatchHeader, scan_batches
+from evidence.errors import WaitTimeout
+from evidence.timeline import Timeline, read
 from harness.observers import kraft
 from harness.observers.kraft import Decision, KRaftObserver, Tail, committed, shared_end
-from harness.timeline import Timeline, read
+from kafkafiles.batches import BatchHeader, scan_batches
 
 DATA = Path(__file__).parent / "data"
 COMBINED = (DATA / "metadata-combined-4.3.1.log").read_bytes()

@@ -15,9 +15,9 @@ from kazoo.client import KazooState
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 from kazoo.protocol.states import EventType
 
+from evidence.timeline import Timeline, read
 from harness.observers import zookeeper
 from harness.observers.zookeeper import ZooKeeperObserver
-from harness.timeline import Timeline, read
 
 
 class Result:

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from harness.errors import HarnessError, WaitTimeout
-from harness.history import schema
-from harness.history.read import open_run, stream_batches
-from harness.rundir import RunDir
-from harness.timeline import Timeline, read
-from harness.workloads.client import BackgroundConsumer, Child, FinalReader, LoadGenerator, ScriptedProducer
+from evidence.errors import HarnessError, WaitTimeout
+from evidence.history import schema
+from evidence.history.read import open_run, stream_batches
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline, read
+from harness.workloads.handles.client import BackgroundConsumer, Child, FinalReader, LoadGenerator, ScriptedProducer
 
 NOWHERE = "127.0.0.1:1"
 LIMIT_S = 60.0
@@ -162,8 +162,8 @@ def test_kill_9_in_mid_stream_leaves_everything_flushed_and_no_phantoms(
 HARNESS = """
 import sys, time
 from pathlib import Path
-from harness.rundir import RunDir
-from harness.workloads.client import LoadGenerator
+from evidence.rundir import RunDir
+from harness.workloads.handles.client import LoadGenerator
 load = LoadGenerator(RunDir(Path(sys.argv[1])), "load", 2, sys.argv[2], {}, topic=sys.argv[3], partitions=[0],
                      rate_per_s=1000.0, record_bytes=100, keys=0, records=None)
 load.start()

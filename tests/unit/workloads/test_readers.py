@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, Producer
 
-from harness.history import record, schema
-from harness.history.read import plain, stream_batches
-from harness.history.writer import HistoryWriter
-from harness.workloads.consumer import BackgroundReader
-from harness.workloads.polls import PollRecorder
-from harness.workloads.reader import FinalReader
+from evidence.history import record, schema
+from evidence.history.read import plain, stream_batches
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes.consumer import BackgroundReader
+from harness.workloads.processes.polls import PollRecorder
+from harness.workloads.processes.reader import FinalReader
 
 RUN = record.run_hash("r")
 
@@ -169,7 +169,7 @@ class Client:
 
 def test_one_poll_of_several_topics_and_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("offset", "partition", "value"):
-        monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
+        monkeypatch.setattr(f"harness.workloads.processes.polls._{name}_of", getattr(Said, name))
     messages = [
         Said("a", 0, 5, record.encode(RUN, 1, 50)),
         Said("a", 0, 7, record.encode(RUN, 1, 51)),
@@ -214,7 +214,7 @@ def test_records_that_count_up_across_partitions_stay_with_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("offset", "partition", "value"):
-        monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
+        monkeypatch.setattr(f"harness.workloads.processes.polls._{name}_of", getattr(Said, name))
     messages = [Said("a" if n < 60 else "b", int(n >= 37), n, record.encode(RUN, 1, n)) for n in range(100)]
     path = tmp_path / "c.arrows"
     with HistoryWriter(path, "c") as writer:
@@ -233,7 +233,7 @@ def test_a_record_that_fits_into_the_hole_of_another_partition_is_not_taken_for_
 ) -> None:
     """Offset 2 of partition 0 is a transaction's marker; partition 1 has a record at just this offset."""
     for name in ("offset", "partition", "value"):
-        monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
+        monkeypatch.setattr(f"harness.workloads.processes.polls._{name}_of", getattr(Said, name))
     path = tmp_path / "c.arrows"
     with HistoryWriter(path, "c") as writer:
         client: Any = Client([Said("a", int(n == 2), n, record.encode(RUN, 1, n)) for n in range(5)])
@@ -275,9 +275,9 @@ class Moving:
 
 def test_a_final_read_goes_on_where_the_log_was_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("offset", "partition", "value"):
-        monkeypatch.setattr(f"harness.workloads.polls._{name}_of", getattr(Said, name))
+        monkeypatch.setattr(f"harness.workloads.processes.polls._{name}_of", getattr(Said, name))
     client = Moving()
-    monkeypatch.setattr("harness.workloads.reader.Consumer", lambda settings: client)
+    monkeypatch.setattr("harness.workloads.processes.reader.Consumer", lambda settings: client)
     path = tmp_path / "f.arrows"
     with HistoryWriter(path, "f") as writer:
         seen = FinalReader(writer, "b", {}).read([("t", 0)], time.monotonic() + 10)

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from harness.history import record, schema
-from harness.history.read import PLAIN_SCHEMA, plain, stream_batches
-from harness.history.writer import HistoryWriter
-from harness.workloads import load
-from harness.workloads.load import LoadSender
-from harness.workloads.scripted import ScriptedSender
+from evidence.history import record, schema
+from evidence.history.read import PLAIN_SCHEMA, plain, stream_batches
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import load
+from harness.workloads.processes.load import LoadSender
+from harness.workloads.processes.scripted import ScriptedSender
 
 NOWHERE = "127.0.0.1:1"
 

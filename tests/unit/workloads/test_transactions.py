@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from harness.history import schema
-from harness.history.read import PLAIN_SCHEMA, plain, stream_batches
-from harness.history.writer import HistoryWriter
-from harness.workloads import transactional
-from harness.workloads.processor import Processor
-from harness.workloads.transactional import Transactions
+from evidence.history import schema
+from evidence.history.read import PLAIN_SCHEMA, plain, stream_batches
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import transactional
+from harness.workloads.processes.processor import Processor
+from harness.workloads.processes.transactional import Transactions
 
 NOWHERE = "127.0.0.1:1"
 

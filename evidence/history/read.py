@@ -1,0 +1,269 @@
+"""Reading histories back, sealed or not, whole or torn, and saying what is wrong with them.
+
+What is wrong never stops the reading: it is a `Problem`, and the verdict of a run with problems is at best unknown. A
+stream whose tail is torn gives every batch before it; a process without its `close` row died; a process that
+`run.json` names and that left no file at all is missing. Streams that `run.json` does not name (the harness died
+before it wrote them down) are read all the same. A sealed process is read from its sealed files if all that are
+wanted are whole, and from its stream if one of them is not.
+
+A task that asks for `only` one topic-partition reads that one's files, or picks its rows out of streams batch by
+batch: what it holds in memory is what it asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evidence.history import schema
+from evidence.history.runs import expand
+from evidence.rundir import RunDir
+
+PLAIN_SCHEMA: Final = pa.schema(
+    [pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in schema.SCHEMA]
+)
+"""The schema of tables that this module returns: words as strings, everything nullable."""
+
+WORDS: Final = [field.name for field in PLAIN_SCHEMA if pa.types.is_string(field.type)]
+NOTHING: Final = ("", -1)
+"""The topic-partition of nothing: who wants `only` this one reads no partition at all."""
+
+MANIFEST: Final = b"kafka-chaos-sealed"
+"""Metadata of a sealed process's operations file: JSON, [topic, partition, rows] of every file that belongs to it."""
+
+UNREADABLE: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, KeyError, ValueError, TypeError)
+"""What Arrow raises on files that are not what they should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that makes a history less than whole."""
+
+    what: str
+    process: str
+    detail: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"what": self.what, "process": self.process, "detail": self.detail}
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """The table with words as strings, so that tables of different processes can be put together."""
+    return table.select(schema.COLUMNS).cast(PLAIN_SCHEMA)
+
+
+def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a stream's whole batches, one for each record; what is wrong is added to `complaints`."""
+    try:
+        reader = pa.ipc.open_stream(pa.memory_map(str(path), "r"))
+        if not reader.schema.equals(schema.SCHEMA):
+            complaints.append(f"not the schema of a history: {reader.schema.names[:6]}…")
+            return
+        version = (reader.schema.metadata or {}).get(schema.VERSION_KEY)
+        if version not in schema.READABLE:
+            known = " or ".join(known.decode() for known in schema.READABLE)
+            complaints.append(f"a history of version {(version or b'?').decode(errors='replace')}, not {known}")
+            return
+    except (*UNREADABLE, pa.ArrowException) as error:
+        complaints.append(f"no readable stream: {error}")
+        return
+    while True:
+        try:
+            batch = reader.read_next_batch()
+            # Codes beyond the words they stand for would take the process down later.
+            batch.validate(full=True)
+            yield from expand(batch)
+        except StopIteration:
+            return
+        except (*UNREADABLE, pa.ArrowException) as error:
+            complaints.append(f"the tail is torn: {error}")
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The operations of one run."""
+
+    tables: Mapping[tuple[str, int], pa.Table]
+    """By topic-partition: the rows of all processes, each process's in the order recorded."""
+    operations: pa.Table
+    """Rows of no partition."""
+    problems: tuple[Problem, ...]
+    named: frozenset[tuple[str, int]] = frozenset()
+    """The topic-partitions that any process has rows of, read or not."""
+
+    @property
+    def partitions(self) -> list[tuple[str, int]]:
+        return sorted(self.tables)
+
+
+def split(table: pa.Table) -> tuple[dict[tuple[str, int], pa.Table], pa.Table]:
+    """The rows of each topic-partition, and those of none."""
+    of_none = pc.or_(pc.is_null(table["topic"]), pc.is_null(table["partition"]))
+    operations = table.filter(of_none)
+    rest = table.filter(pc.invert(of_none)) if len(operations) else table
+    keys = rest.select(["topic", "partition"]).group_by(["topic", "partition"]).aggregate([]).to_pylist()
+    if len(keys) == 1:
+        return {(keys[0]["topic"], keys[0]["partition"]): rest}, operations
+    return {(key["topic"], key["partition"]): _of(rest, (key["topic"], key["partition"])) for key in keys}, operations
+
+
+def _of(table: pa.Table, key: tuple[str, int]) -> pa.Table:
+    return table.filter(pc.and_(pc.equal(table["topic"], key[0]), pc.equal(table["partition"], key[1])))
+
+
+def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None, *, counted: bool) -> History | None:
+    """A process's rows from its sealed files; None if it is not sealed, or not all that is wanted is whole."""
+    try:
+        operations = pq.read_table(run_dir.sealed_operations(process), partitioning=None)
+        manifest = json.loads((operations.schema.metadata or {})[MANIFEST])
+        tables = {}
+        for topic, partition, rows in manifest:
+            path = run_dir.sealed_partition(topic, partition, process)
+            if only not in (None, (topic, partition)):
+                if counted and pq.read_metadata(path).num_rows != rows:
+                    return None
+                continue
+            table = plain(pq.read_table(path, partitioning=None))
+            if len(table) != rows:
+                return None
+            tables[(topic, int(partition))] = table
+        named = frozenset((str(topic), int(partition)) for topic, partition, _ in manifest)
+        return History(tables, plain(operations), (), named)
+    except (*UNREADABLE, pa.ArrowException):
+        return None
+
+
+def _streamed(path: Path, process: str, only: tuple[str, int] | None) -> History:
+    """A process's rows from its stream."""
+    complaints: list[str] = []
+    gathered: dict[tuple[str, int], list[pa.Table]] = {}
+    operations = [PLAIN_SCHEMA.empty_table()]
+    named: set[tuple[str, int]] = set()
+    for batch in stream_batches(path, complaints):
+        parts, own = split(plain(pa.Table.from_batches([batch])))
+        operations.append(own)
+        named |= set(parts)
+        for key, table in parts.items():
+            if only in (None, key):
+                gathered.setdefault(key, []).append(table)
+    return History(
+        {key: pa.concat_tables(tables) for key, tables in gathered.items()},
+        pa.concat_tables(operations),
+        tuple(Problem("torn history", process, complaint) for complaint in complaints),
+        frozenset(named),
+    )
+
+
+def processes_of(run_dir: RunDir, facts: Mapping[str, Any]) -> list[str]:
+    """The processes that `run.json` names, then those that only left a stream."""
+    named = [str(process["name"]) for process in facts.get("processes", ())]
+    return named + [path.stem for path in sorted(run_dir.history.glob("*.arrows")) if path.stem not in named]
+
+
+def open_run(
+    run_dir: RunDir,
+    facts: Mapping[str, Any] | None = None,
+    *,
+    only: tuple[str, int] | None = None,
+    processes: Sequence[str] | None = None,
+    counted: bool = True,
+) -> History:
+    """What the processes of a run recorded, from sealed files where they are and streams where not.
+
+    `only` one topic-partition, so that a task reads no more than its own; problems are those of all processes still.
+    `processes` narrows to some of them. Unless `counted`, sealed files that are not read are not held against the
+    number of rows that they should have. Raises UsageError if the directory is not that of a run.
+    """
+    facts = facts if facts is not None else run_dir.read_run()
+    problems: list[Problem] = []
+    gathered: dict[tuple[str, int], list[pa.Table]] = {}
+    operations = [PLAIN_SCHEMA.empty_table()]
+    named: set[tuple[str, int]] = set()
+    for name in processes_of(run_dir, facts) if processes is None else processes:
+        history = _sealed(run_dir, name, only, counted=counted)
+        if history is None:
+            if not run_dir.stream(name).exists():
+                sealed = run_dir.sealed_operations(name).exists()
+                detail = "its sealed files are damaged, and its stream is gone" if sealed else "it left no history"
+                problems.append(Problem("damaged history" if sealed else "missing history", name, detail))
+                continue
+            history = _streamed(run_dir.stream(name), name, only)
+        for key, table in history.tables.items():
+            gathered.setdefault(key, []).append(table)
+        problems += history.problems
+        named |= history.named
+        operations.append(history.operations)
+        others = sorted(set(pc.unique(history.operations["process"]).drop_null().to_pylist()) - {name})
+        if others:
+            problems.append(Problem("foreign history", name, f"it is what {', '.join(others)} recorded"))
+        if not pc.any(pc.equal(history.operations["kind"], schema.CLOSE)).as_py():
+            problems.append(Problem("recorder died", name, "its history has no closing row"))
+    return History(
+        tables={key: pa.concat_tables(tables) for key, tables in gathered.items()},
+        operations=pa.concat_tables(operations),
+        problems=tuple(problems),
+        named=frozenset(named),
+    )
+
+
+def _manifest(run_dir: RunDir, process: str) -> list[tuple[str, int, int]]:
+    """Topic, partition and rows of the files that were sealed for a process; KeyError if its sealing says nothing of
+    them, or what else is UNREADABLE.
+    """
+    footer = pq.read_schema(run_dir.sealed_operations(process)).metadata or {}
+    return [(topic, partition, rows) for topic, partition, rows in json.loads(footer[MANIFEST])]
+
+
+def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
+    """Histories that nobody accounts for: of a process that `run.json` does not name, or sealed without being in that
+    process's manifest.
+    """
+    named = {str(process["name"]) for process in facts.get("processes", ())}
+    accounted: set[Path] = set()
+    problems = []
+    for name in processes_of(run_dir, facts):
+        if name not in named:
+            problems.append(Problem("unnamed history", name, "run.json names no such process"))
+        try:
+            manifest = _manifest(run_dir, name)
+            accounted |= {run_dir.sealed_partition(topic, partition, name) for topic, partition, _ in manifest}
+        except KeyError:
+            continue
+        except (*UNREADABLE, pa.ArrowException):
+            # Read from its stream, with what that says of it; its sealed files then count for nothing.
+            accounted |= set(run_dir.sealed.glob(f"topic=*/partition=*/{name}.parquet"))
+    for path in sorted(run_dir.sealed.glob("topic=*/partition=*/*.parquet")):
+        if path not in accounted:
+            detail = f"{path.relative_to(run_dir.path)} is in no process's manifest"
+            problems.append(Problem("unnamed history", path.stem, detail))
+    return problems
+
+
+def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int]) -> dict[Path, int] | None:
+    """The files that hold the rows of one topic-partition, in the order in which `open_run` puts them together, and how
+    many rows each has; None if they do not hold all of them.
+    """
+    files = {}
+    try:
+        for name in processes_of(run_dir, facts):
+            if not run_dir.sealed_operations(name).exists():
+                if run_dir.stream(name).exists():
+                    return None
+                continue
+            for topic, partition, rows in _manifest(run_dir, name):
+                if (topic, partition) == only:
+                    path = run_dir.sealed_partition(topic, partition, name)
+                    if pq.read_metadata(path).num_rows != rows:
+                        return None
+                    files[path] = rows
+    except (*UNREADABLE, pa.ArrowException):
+        return None
+    return files

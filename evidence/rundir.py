@@ -1,0 +1,175 @@
+"""The run directory: the only place that knows which file lies where.
+
+A run directory holds facts first (what was run, what was seen) and judgement after (findings, verdict,
+report), so that judgement can be made again from the files alone. It must stay readable whatever killed the
+run: `run.json` is replaced atomically, streams are appended a whole line or a whole Arrow batch at a time,
+everything sealed is renamed into place.
+
+    run.json                    what was run: scenario, version, seed, settings, processes, state
+    timeline.jsonl              what happened, one event a line (evidence/timeline.py)
+    compose.yml, config/        the cluster as rendered, enough to bring it up again by hand
+    history/<process>.arrows    operations as they were recorded (evidence/history)
+    history/sealed/…            the same by topic and partition, Parquet
+    replicas/<moment>/<node>/   copies of each broker's log directory at named moments
+    logs/<node>.log             what each node printed
+    findings/findings.json      what the analysis found
+    verdict.json  report.html  junit.xml
+    data/                       the nodes' live data, removed when the run has ended
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from evidence.errors import UsageError
+
+SCHEMA: Final = 1
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace `path` by `content` so that a reader sees the old file or the new one, never a part of either."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    data = content.encode() if isinstance(content, str) else content
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write `value` as indented JSON, atomically."""
+    write_atomically(path, json.dumps(value, indent=1, sort_keys=False) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    """The paths of one run."""
+
+    path: Path
+
+    @property
+    def run_json(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def timeline(self) -> Path:
+        return self.path / "timeline.jsonl"
+
+    @property
+    def compose_file(self) -> Path:
+        return self.path / "compose.yml"
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config"
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
+
+    @property
+    def sealed(self) -> Path:
+        return self.history / "sealed"
+
+    @property
+    def replicas(self) -> Path:
+        return self.path / "replicas"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def findings(self) -> Path:
+        return self.path / "findings" / "findings.json"
+
+    @property
+    def verdict(self) -> Path:
+        return self.path / "verdict.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def junit(self) -> Path:
+        return self.path / "junit.xml"
+
+    @property
+    def data(self) -> Path:
+        return self.path / "data"
+
+    def stream(self, process: str) -> Path:
+        """The Arrow IPC stream that `process` records into."""
+        return self.history / f"{process}.arrows"
+
+    def sealed_partition(self, topic: str, partition: int, process: str) -> Path:
+        """The sealed rows of `process` for one topic-partition."""
+        return self.sealed / f"topic={topic}" / f"partition={partition}" / f"{process}.parquet"
+
+    def sealed_operations(self, process: str) -> Path:
+        """The sealed rows of `process` that belong to no single partition."""
+        return self.sealed / "operations" / f"{process}.parquet"
+
+    def moment(self, name: str) -> Path:
+        """The copies of replicas taken at the moment `name` (such as "01-final")."""
+        return self.replicas / name
+
+    def moments(self) -> list[str]:
+        """The names of the moments at which replicas were copied, in order."""
+        if not self.replicas.is_dir():
+            return []
+        return sorted(
+            entry.name for entry in self.replicas.iterdir() if entry.is_dir() and not entry.name.startswith(".")
+        )
+
+    def log(self, node: str) -> Path:
+        """What `node` printed, each line behind Docker's timestamp."""
+        return self.logs / f"{node}.log"
+
+    def read_run(self) -> dict[str, Any]:
+        """The facts of the run.
+
+        Raises UsageError, in one line, if this is not a run directory or `run.json` cannot be read.
+        """
+        if not self.path.is_dir():
+            raise UsageError(f"{self.path}: no such run directory; `kafka-chaos run` writes one under runs/")
+        try:
+            value = json.loads(self.run_json.read_text())
+        except FileNotFoundError:
+            raise UsageError(f"{self.path}: not a run directory, it has no run.json") from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{self.run_json}: not readable as JSON ({error}); the run cannot be judged") from None
+        if not isinstance(value, dict) or "scenario" not in value or "version" not in value:
+            raise UsageError(f"{self.run_json}: not the facts of a run (no scenario, no version)")
+        if value.get("schema") != SCHEMA:
+            raise UsageError(
+                f"{self.run_json}: schema {value.get('schema')!r}, this program reads {SCHEMA}; "
+                "use the release that wrote it"
+            )
+        return value
+
+    def write_run(self, facts: dict[str, Any]) -> None:
+        """Replace the facts of the run."""
+        write_json(self.run_json, {"schema": SCHEMA} | facts)
+
+
+def find_runs(root: Path) -> Iterator[RunDir]:
+    """The run directories at `root` or directly below it, by name.
+
+    Raises UsageError if there is none.
+    """
+    if (root / "run.json").exists():
+        yield RunDir(root)
+        return
+    found = sorted(entry for entry in root.iterdir() if (entry / "run.json").exists()) if root.is_dir() else []
+    if not found:
+        raise UsageError(f"{root}: no run directory here (looked for run.json in it and one level below)")
+    yield from (RunDir(entry) for entry in found)

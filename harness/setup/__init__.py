@@ -1,0 +1,1 @@
+"""What brings a machine to where clusters can be started: engine, Java, images and their jars."""

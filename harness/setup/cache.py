@@ -1,0 +1,41 @@
+"""The user's cache directory, and the lock that keeps two harnesses from filling it at the same time.
+
+Everything in it can be deleted at any time: it is fetched or made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evidence.errors import UsageError
+
+
+def cache_dir() -> Path:
+    """Where fetched and built files are kept: $KAFKA_CHAOS_CACHE, else `kafka-chaos` in the user's cache directory.
+
+    Raises UsageError if it cannot be made.
+    """
+    chosen = os.environ.get("KAFKA_CHAOS_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    path = Path(chosen) if chosen else Path(base) / "kafka-chaos"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the cache directory {path} cannot be made ({error.strerror}); set KAFKA_CHAOS_CACHE"
+        ) from None
+    return path.resolve()
+
+
+@contextmanager
+def exclusive(name: str) -> Iterator[None]:
+    """Hold the cache's lock called `name`; waits for whoever holds it. The kernel drops it if the holder dies."""
+    locks = cache_dir() / "locks"
+    locks.mkdir(exist_ok=True)
+    with (locks / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

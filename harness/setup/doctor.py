@@ -1,0 +1,263 @@
+"""What works on this machine and what is missing, before a run finds out the hard way.
+
+Every check looks at the thing itself (a rule is set in a container, a file system is mounted), not at version numbers,
+and none of them installs or changes anything that outlives it. "missing" means that no cluster can run; "warning" that
+some scenario cannot, or that something will be made on first use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from docker.errors import DockerException, ImageNotFound, NotFound
+
+from evidence.errors import UsageError
+from harness.cluster import docker as engine
+from harness.cluster import versions
+from harness.setup import images, java
+from harness.setup.bootstrap import compose_version
+from harness.setup.cache import cache_dir
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+Status = Literal["ok", "missing", "warning"]
+
+PROBE_LIMIT_S: Final = 60
+FREE_BYTES: Final = 5_000_000_000
+"""Images of a few releases, and the replicas and histories of a suite."""
+NODE_BYTES: Final = 300_000_000
+"""Memory of a broker at the heap set for it, with what the JVM takes beside."""
+CLUSTER_NODES: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing looked at."""
+
+    name: str
+    status: Status
+    detail: str
+    """What was seen."""
+    remedy: str = ""
+    """What to do about it; empty if it is fine."""
+
+
+def diagnose() -> list[Check]:
+    """Look at everything a run needs. Never raises for what is missing: that is what it reports."""
+    checks = [_python(), *_engine_checks(), _compose(), _java(), _loop_mounts(), _memory(), _disk(Path.cwd(), "runs")]
+    return [*checks, _cache()]
+
+
+def _python() -> Check:
+    return Check(name="Python", status="ok", detail=platform.python_version())
+
+
+def _engine_checks() -> list[Check]:
+    try:
+        client = engine.connect()
+    except UsageError as error:
+        return [
+            Check(name="Docker engine", status="missing", detail=str(error), remedy="make setup, as root on Debian")
+        ]
+    try:
+        info: dict[str, Any] = client.info()
+        found = [
+            Check(
+                name="Docker engine", status="ok", detail=f"{info.get('ServerVersion')} on {info.get('KernelVersion')}"
+            )
+        ]
+        root = Path(str(info.get("DockerRootDir", "")))
+        if root.is_dir():
+            found.append(_disk(root, "Docker"))
+        found.append(_images(client))
+        found.extend(_inside(client))
+        return found
+    except (DockerException, OSError) as error:
+        return [
+            Check(name="Docker engine", status="missing", detail=str(error)[:200], remedy="look at the engine's log")
+        ]
+    finally:
+        client.close()
+
+
+def _compose() -> Check:
+    version = compose_version()
+    if version is None:
+        return Check(name="docker compose", status="missing", detail="no version 2", remedy="make setup, or install it")
+    return Check(name="docker compose", status="ok", detail=version)
+
+
+def _java() -> Check:
+    try:
+        found = java.find_java()
+    except UsageError as error:
+        return Check(name="Java", status="missing", detail=str(error), remedy="make setup")
+    return Check(name="Java", status="ok", detail=f"{java.major_version(found)} at {found}")
+
+
+def _images(client: DockerClient) -> Check:
+    by_release = {version.kafka: version for version in versions.ALL}
+    ready = [kafka for kafka, version in by_release.items() if images.present(client, version)]
+    absent = [kafka for kafka in by_release if kafka not in ready]
+    detail = f"ready: {', '.join(ready) or 'none'}"
+    if not absent:
+        return Check(name="images", status="ok", detail=detail)
+    return Check(
+        name="images",
+        status="warning",
+        detail=f"{detail}; not built: {', '.join(absent)}",
+        remedy="built on first use, or all at once by kafka-chaos setup --versions all",
+    )
+
+
+PROBES: Final = {
+    "iptables": "iptables -N CHAOS && iptables -A CHAOS -s 192.0.2.1 -j DROP && iptables -S CHAOS | grep -q 192.0.2.1",
+    "tcp-reset": "iptables -A INPUT -p tcp -s 192.0.2.1 -j REJECT --reject-with tcp-reset",
+    "tbf": "tc qdisc add dev lo root tbf rate 10mbit burst 32kbit latency 100ms && tc qdisc del dev lo root",
+    "netem": "tc qdisc add dev lo root netem delay 10ms && tc qdisc del dev lo root",
+}
+"""Commands for a container that may do what a node may do; each leaves no trace but in that container."""
+
+PROBE_NEEDS: Final[dict[str, tuple[Status, str]]] = {
+    "iptables": ("missing", "network cuts need it: load the kernel's iptables modules, or use another engine"),
+    "tcp-reset": ("warning", "cuts that refuse instead of dropping need it"),
+    "tbf": ("warning", "bandwidth limits need the kernel module sch_tbf"),
+    "netem": ("warning", "delays in the kernel need the module sch_netem; nothing in the default suite does"),
+}
+
+
+def _inside(client: DockerClient) -> list[Check]:
+    """What a container with a node's rights can do, and whether it can be frozen."""
+    tag = next((version.image for version in versions.ALL if images.present(client, version)), None)
+    if tag is None:
+        return [
+            Check(
+                name="containers",
+                status="warning",
+                detail="no image yet to look inside a container with",
+                remedy="make setup, then look again",
+            )
+        ]
+    container: Container | None = None
+    try:
+        container = client.containers.run(
+            tag,
+            ["-c", "sleep 120"],
+            entrypoint="bash",
+            detach=True,
+            cap_add=["NET_ADMIN"],
+            labels={engine.LABEL: "1", engine.OWNER_LABEL: engine.owner()},
+        )
+        checks = []
+        for name, command in PROBES.items():
+            status, output = container.exec_run(["bash", "-c", command], user="0")
+            assert isinstance(output, bytes)
+            if status == 0:
+                checks.append(Check(name=name, status="ok", detail="works in a container"))
+            else:
+                severity, remedy = PROBE_NEEDS[name]
+                words = " ".join(output.decode(errors="replace").split())[:160]
+                checks.append(Check(name=name, status=severity, detail=words or f"ended with {status}", remedy=remedy))
+        return [*checks, _freezer(container)]
+    except (DockerException, OSError, ImageNotFound) as error:
+        return [Check(name="containers", status="missing", detail=str(error)[:200], remedy="look at the engine's log")]
+    finally:
+        if container is not None:
+            with contextlib.suppress(NotFound):
+                container.remove(force=True, v=True)
+
+
+def _freezer(container: Any) -> Check:
+    try:
+        container.pause()
+        container.reload()
+        state = container.status
+        container.unpause()
+    except DockerException as error:
+        return Check(
+            name="freezer", status="warning", detail=str(error)[:160], remedy="freezing brokers needs cgroups' freezer"
+        )
+    return Check(
+        name="freezer", status="ok" if state == "paused" else "warning", detail=f"a frozen container is {state}"
+    )
+
+
+def _loop_mounts() -> Check:
+    """Power loss is simulated on file systems in loop images, which need root and loop devices."""
+    remedy = "power-loss scenarios on real file systems need root and loop devices; nothing in the default suite does"
+    if os.geteuid() != 0:
+        return Check(name="loop mounts", status="warning", detail="not root", remedy=remedy)
+    if shutil.which("mkfs.ext4") is None:
+        return Check(name="loop mounts", status="warning", detail="no mkfs.ext4", remedy="install e2fsprogs")
+    with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
+        image, place = Path(scratch) / "image", Path(scratch) / "mount"
+        place.mkdir()
+        with image.open("wb") as file:
+            file.truncate(16_000_000)
+        for command in (["mkfs.ext4", "-q", str(image)], ["mount", "-o", "loop", str(image), str(place)]):
+            problem = _try(command)
+            if problem is not None:
+                return Check(name="loop mounts", status="warning", detail=problem, remedy=remedy)
+        problem = _try(["umount", str(place)])
+    if problem is not None:
+        return Check(name="loop mounts", status="warning", detail=problem, remedy=remedy)
+    return Check(name="loop mounts", status="ok", detail="an ext4 image was mounted")
+
+
+def _try(command: list[str]) -> str | None:
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)[:160]
+    return None if result.returncode == 0 else " ".join(result.stderr.split())[:160] or f"{command[0]} failed"
+
+
+def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usage) -> Check:
+    free = usage(path).free
+    detail = f"{free / 1e9:.0f} GB free at {path}"
+    if free >= FREE_BYTES:
+        return Check(name=f"disk for {what}", status="ok", detail=detail)
+    status: Status = "missing" if free < FREE_BYTES / 5 else "warning"
+    return Check(
+        name=f"disk for {what}", status=status, detail=detail, remedy=f"{FREE_BYTES / 1e9:.0f} GB are comfortable"
+    )
+
+
+def _cache() -> Check:
+    try:
+        return _disk(cache_dir(), "the cache")
+    except UsageError as error:
+        return Check(name="disk for the cache", status="missing", detail=str(error), remedy="set KAFKA_CHAOS_CACHE")
+
+
+def available_memory(meminfo: str) -> int | None:
+    """MemAvailable of /proc/meminfo, in bytes."""
+    for line in meminfo.splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _memory() -> Check:
+    try:
+        free = available_memory(Path("/proc/meminfo").read_text())
+    except OSError:
+        free = None
+    if free is None:
+        return Check(name="memory", status="warning", detail="unknown: /proc/meminfo does not say")
+    needed = NODE_BYTES * CLUSTER_NODES + 1_500_000_000
+    detail = f"{free / 1e9:.1f} GB available; a cluster and Spark take about {needed / 1e9:.1f} GB"
+    if free >= needed:
+        return Check(name="memory", status="ok", detail=detail)
+    return Check(name="memory", status="warning", detail=detail, remedy="run one cluster at a time (--jobs 1)")

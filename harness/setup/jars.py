@@ -1,0 +1,318 @@
+"""The jars of a Kafka release: exactly those of a committed lock, fetched by Maven coordinate, every byte checked.
+
+Kafka and all it needs are Maven artifacts, and PySpark, which is here anyway, bundles Ivy, which fetches them. What a
+release needs was resolved once (`python -m harness.setup.jars lock VERSION`) and is written in
+compose/locks/<release>.lock, a line for each jar:
+
+    group:artifact:version[:classifier] sha256
+
+Afterwards nothing is resolved any more: each locked coordinate is fetched by itself, without what its POM asks for, and
+the directory is used only if it holds these files with these digests, none missing and none besides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import quoteattr
+
+from evidence.errors import HarnessError, UsageError
+from harness.cluster import versions
+from harness.setup.cache import cache_dir, exclusive
+from harness.setup.java import find_java, trust_arguments
+
+LOCKS: Final = Path(__file__).resolve().parents[2] / "compose" / "locks"
+FETCH_LIMIT_S: Final = 900
+COORDINATE: Final = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+(?::[\w.-]+)?")
+DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+Echo = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Jar:
+    """One line of a lock."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str = ""
+    sha256: str = ""
+
+    @property
+    def coordinate(self) -> str:
+        """group:artifact:version[:classifier]."""
+        return ":".join(filter(None, (self.group, self.artifact, self.version, self.classifier)))
+
+    @property
+    def file(self) -> str:
+        """Its name in the directory of a release."""
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
+
+
+def parse_lock(text: str, source: str) -> tuple[Jar, ...]:
+    """The jars a lock names, sorted. Raises UsageError, with the line's number, for a line that is none."""
+    jars: list[Jar] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        content = line.partition("#")[0].split()
+        if not content:
+            continue
+        if len(content) != 2 or not COORDINATE.fullmatch(content[0]) or not DIGEST.fullmatch(content[1]):
+            raise UsageError(
+                f"{source}, line {number}: not 'group:artifact:version[:classifier] sha256': {line.strip()!r}"
+            )
+        parts = content[0].split(":")
+        jars.append(
+            Jar(
+                group=parts[0],
+                artifact=parts[1],
+                version=parts[2],
+                classifier=parts[3] if len(parts) > 3 else "",
+                sha256=content[1],
+            )
+        )
+    files = [jar.file for jar in jars]
+    if twice := sorted({name for name in files if files.count(name) > 1}):
+        raise UsageError(f"{source}: two lines for {', '.join(twice)}")
+    if not jars:
+        raise UsageError(f"{source}: no jars in it")
+    return tuple(sorted(jars))
+
+
+def render_lock(kafka: str, jars: Iterable[Jar]) -> str:
+    """The text of a lock."""
+    lines = [f"{jar.coordinate} {jar.sha256}" for jar in sorted(jars)]
+    head = f"# The jars of Kafka {kafka}; written by: python -m harness.setup.jars lock {kafka}"
+    return "\n".join([head, *lines]) + "\n"
+
+
+def lock_path(kafka: str) -> Path:
+    """Where the lock of a release is committed."""
+    return LOCKS / f"{kafka}.lock"
+
+
+def read_lock(kafka: str) -> tuple[Jar, ...]:
+    """The jars of a release. Raises UsageError if it has no lock, or a damaged one."""
+    path = lock_path(kafka)
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        raise UsageError(
+            f"no lock for the jars of Kafka {kafka}: write compose/locks/{path.name} with "
+            f"`python -m harness.setup.jars lock {kafka}`"
+        ) from None
+    return parse_lock(text, f"compose/locks/{path.name}")
+
+
+def digest(path: Path) -> str:
+    """The sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def differences(directory: Path, jars: Sequence[Jar]) -> list[str]:
+    """What keeps a directory from being exactly these jars: one phrase for each file missing, changed or besides."""
+    wanted = {jar.file: jar for jar in jars}
+    present = {path.name for path in directory.iterdir()} if directory.is_dir() else set()
+    found = [f"{wanted[name].coordinate} is missing" for name in sorted(wanted.keys() - present)]
+    found += [f"{name} is not in the lock" for name in sorted(present - wanted.keys())]
+    for name in sorted(wanted.keys() & present):
+        if (actual := digest(directory / name)) != wanted[name].sha256:
+            found.append(f"{wanted[name].coordinate} has sha256 {actual[:12]}…, not {wanted[name].sha256[:12]}…")
+    return found
+
+
+def resolve(kafka: str, echo: Echo) -> Path:
+    """The directory with exactly the locked jars of a release, fetched now if it is not in the cache.
+
+    Raises UsageError if there is no lock or no way to fetch, HarnessError if what was fetched is not what was locked.
+    """
+    jars = read_lock(kafka)
+    directory = cache_dir() / "jars" / kafka
+    with exclusive("jars"):
+        if not differences(directory, jars):
+            return directory
+        echo(f"fetching the {len(jars)} jars of Kafka {kafka}")
+        directory.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{kafka}-") as scratch:
+            fetched = Path(scratch) / "jars"
+            output = _ivy(_module(kafka, jars, transitive=False), fetched, "[module]-[revision](-[classifier]).[ext]")
+            wrong = differences(fetched, jars)
+            missing = [phrase for phrase in wrong if phrase.endswith("is missing")]
+            if missing:
+                raise UsageError(
+                    f"Kafka {kafka}: {len(missing)} of {len(jars)} jars could not be fetched ({missing[0]}); "
+                    f"fetching needs the network once: {_reason(output)}"
+                )
+            if wrong:
+                raise HarnessError(
+                    f"the jars fetched for Kafka {kafka} are not the locked ones: {'; '.join(wrong[:5])}"
+                )
+            shutil.rmtree(directory, ignore_errors=True)
+            fetched.rename(directory)
+    return directory
+
+
+def roots(kafka: str) -> tuple[Jar, ...]:
+    """What a release is resolved from: its broker, its tools, and a logging binding where the broker brings none.
+
+    From 1.0 on only slf4j's interface comes with Kafka: without a binding a broker prints nothing, and ZooKeeper 3.4's
+    main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves all of 1.0 to 4.3 with one
+    configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9.
+    """
+    release = tuple(int(part) for part in kafka.split("."))
+    scala = "2.13" if release >= (2, 4) else "2.11"
+    chosen = [Jar(group="org.apache.kafka", artifact=f"kafka_{scala}", version=kafka)]
+    if release >= (0, 9):
+        chosen.append(Jar(group="org.apache.kafka", artifact="kafka-tools", version=kafka))
+    if release >= (1, 0):
+        chosen.append(Jar(group="org.slf4j", artifact="slf4j-reload4j", version="1.7.36"))
+    return tuple(chosen)
+
+
+UNWANTED: Final = (
+    ("org.apache.kafka", "connect-runtime"),
+    ("org.apache.kafka", "connect-transforms"),
+    ("org.apache.kafka", "kafka-log4j-appender"),
+    ("org.eclipse.jetty.*", ".*"),
+    ("org.glassfish.*", ".*"),
+    ("org.slf4j", "slf4j-log4j12"),
+    ("log4j", "log4j"),
+    ("ch.qos.logback", "logback-classic"),
+    ("ch.qos.logback", "logback-core"),
+    ("org.slf4j", "slf4j-simple"),
+    ("org.apache.logging.log4j", "log4j-slf4j-impl"),
+    ("org.apache.logging.log4j", "log4j-core"),
+    ("org.apache.logging.log4j", "log4j-1.2-api"),
+)
+"""What the tools or the broker drag in and nothing here runs (patterns of group and artifact): Kafka Connect, web
+servers, and logging bindings beside ours, of which slf4j would take whichever comes first on the class path.
+"""
+
+
+def lock(kafka: str, echo: Echo) -> Path:
+    """Resolve a release with everything it needs and write its lock. Returns the lock's path."""
+    chosen = roots(kafka)
+    with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch, exclusive("jars"):
+        libraries = Path(scratch) / "jars"
+        echo(f"resolving {', '.join(jar.coordinate for jar in chosen)}")
+        pattern = "[organisation]/[module]/[revision]/[module]-[revision](-[classifier]).[ext]"
+        output = _ivy(_module(kafka, chosen, transitive=True), libraries, pattern)
+        jars = []
+        for path in sorted(libraries.glob("*/*/*/*.jar")):
+            group, artifact, version, name = path.relative_to(libraries).parts
+            classifier = name.removeprefix(f"{artifact}-{version}").removesuffix(".jar").removeprefix("-")
+            jars.append(
+                Jar(group=group, artifact=artifact, version=version, classifier=classifier, sha256=digest(path))
+            )
+    resolved = {(jar.group, jar.artifact) for jar in jars}
+    if absent := [jar.coordinate for jar in chosen if (jar.group, jar.artifact) not in resolved]:
+        raise UsageError(f"{', '.join(absent)} could not be resolved: {_reason(output)}")
+    text = render_lock(kafka, jars)
+    parse_lock(text, "the resolved jars")
+    path = lock_path(kafka)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    echo(f"wrote {len(jars)} jars to compose/locks/{path.name}")
+    return path
+
+
+def _module(kafka: str, jars: Iterable[Jar], *, transitive: bool) -> str:
+    """An Ivy module that depends on these jars: with all that they need, or with each by itself."""
+    lines = [
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">',
+        f'  <info organisation="kafka-chaos" module="kafka-{kafka}-{"resolve" if transitive else "fetch"}"/>',
+        '  <configurations><conf name="default"/></configurations>',
+        "  <dependencies>",
+    ]
+    mapping = "default-&gt;default" if transitive else "default-&gt;master"
+    for jar in jars:
+        start = (
+            f"    <dependency org={quoteattr(jar.group)} name={quoteattr(jar.artifact)} rev={quoteattr(jar.version)} "
+            f'force="true" conf="{mapping}" transitive="{str(transitive).lower()}"'
+        )
+        if jar.classifier:
+            name, classifier = quoteattr(jar.artifact), quoteattr(jar.classifier)
+            artifact = f'<artifact name={name} type="jar" ext="jar" m:classifier={classifier}/>'
+            lines.append(f"{start}>{artifact}</dependency>")
+        else:
+            lines.append(f"{start}/>")
+    if transitive and any(jar.artifact == "slf4j-reload4j" for jar in jars):
+        lines += [f'    <exclude org="{group}" module="{module}" matcher="regexp"/>' for group, module in UNWANTED]
+    return "\n".join([*lines, "  </dependencies>", "</ivy-module>"]) + "\n"
+
+
+def _ivy_jar() -> Path:
+    import pyspark
+
+    found = sorted((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    if not found:
+        raise HarnessError("this PySpark bundles no Ivy: the jars of Kafka cannot be fetched")
+    return found[-1]
+
+
+def _ivy(module: str, directory: Path, pattern: str) -> str:
+    """Let Ivy fetch what a module depends on into a directory; returns what Ivy printed.
+
+    Ivy's exit status does not tell a partial failure from success, so callers look at the files.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
+        descriptor = Path(scratch) / "ivy.xml"
+        descriptor.write_text(module)
+        command: list[str | os.PathLike[str]] = [find_java(), *trust_arguments(), "-jar", _ivy_jar()]
+        if settings := os.environ.get("KAFKA_CHAOS_IVY_SETTINGS"):
+            command += ["-settings", settings]
+        command += ["-cache", cache_dir() / "ivy", "-ivy", descriptor, "-types", "jar", "bundle"]
+        command += ["-retrieve", f"{directory}/{pattern}"]
+        try:
+            result = subprocess.run(
+                command, capture_output=True, text=True, timeout=FETCH_LIMIT_S, check=False, stdin=subprocess.DEVNULL
+            )
+        except subprocess.TimeoutExpired:
+            raise HarnessError(f"Ivy did not finish within {FETCH_LIMIT_S} s") from None
+    return result.stdout + result.stderr
+
+
+def _reason(output: str) -> str:
+    """The line of Ivy's output that explains a failure best."""
+    lines = [line.strip() for line in output.splitlines()]
+    for mark in ("UnknownHost", "timed out", "refused", "Server access", "SSL", "not found", "ERROR"):
+        for line in lines:
+            if mark.lower() in line.lower():
+                return line[:200]
+    return lines[-1][:200] if lines else "Ivy printed nothing"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`lock VERSION…` writes locks, `fetch VERSION…` fills the cache; a version is a release or a version's id."""
+    if len(arguments) < 2 or arguments[0] not in ("lock", "fetch"):
+        raise UsageError("usage: python -m harness.setup.jars lock|fetch RELEASE…, such as lock 4.3.1")
+
+    def say(line: str) -> None:
+        sys.stdout.write(line + "\n")
+
+    for name in arguments[1:]:
+        kafka = next((version.kafka for version in versions.ALL if version.id == name), name)
+        if arguments[0] == "lock":
+            lock(kafka, say)
+        else:
+            say(str(resolve(kafka, say)))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except UsageError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_status)

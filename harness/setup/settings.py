@@ -1,0 +1,80 @@
+"""Which broker settings each version knows, so that a misspelt one is refused instead of silently ignored.
+
+A Kafka broker only logs a warning about a setting it does not know and goes on without it, and a run with a
+setting that was never in force says something false. The lists in compose/settings/ were printed by the
+brokers' own code (`python -m harness.setup.settings VERSION` writes one again).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from evidence.errors import HarnessError, unknown_name
+from harness.cluster.docker import connect
+from harness.setup import jars
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
+
+LISTS: Final = Path(__file__).resolve().parents[2] / "compose" / "settings"
+NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z0-9]+)+")
+
+
+def known(version: Version) -> frozenset[str]:
+    """The broker settings of a version; HarnessError if its list is missing."""
+    path = LISTS / f"{version.kafka}.txt"
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        raise HarnessError(
+            f"compose/settings/{path.name} is missing: write it with python -m harness.setup.settings"
+        ) from None
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def validate(version: Version, settings: Mapping[str, str]) -> None:
+    """Raise UsageError, with near names, for the first setting the version does not know."""
+    names = known(version) if settings else frozenset()
+    for name in settings:
+        if name not in names:
+            raise unknown_name(f"broker setting of {version.kafka}", name, names)
+
+
+def names_in_html(page: str) -> list[str]:
+    """Setting names in the table that a broker's ConfigDef prints (0.9 and later)."""
+    found = re.findall(r'<td>([a-z0-9._]+)</td>|<a id="(?:brokerconfigs_)?([a-z0-9._]+)"', page)
+    return sorted({name for pair in found for name in pair if NAME.fullmatch(name)})
+
+
+def names_in_class(content: bytes) -> list[str]:
+    """Setting names among the constants of a class file: brokers before 0.9 have no ConfigDef to ask."""
+    words = re.findall(rb"\x01\x00[\x05-\x60]([a-z][a-z0-9.]+)", content)
+    return sorted({word.decode() for word in words if NAME.fullmatch(word.decode())})
+
+
+def ask_release(version: Version) -> list[str]:
+    """The settings that a release's code names: from its jars, or from 0.9 on by running it in its image."""
+    if version.release < (0, 9):
+        archive = next(jars.resolve(version.kafka, lambda _: None).glob("kafka_*.jar"))
+        with zipfile.ZipFile(archive) as jar:
+            wanted = ("kafka/server/KafkaConfig.class", "kafka/utils/ZKConfig.class")
+            return sorted({name for entry in wanted for name in names_in_class(jar.read(entry))})
+    arguments = ["-cp", "/opt/kafka/libs/*", "kafka.server.KafkaConfig"]
+    output = connect().containers.run(version.image, arguments, entrypoint="java", remove=True, stderr=False)
+    return names_in_html(output.decode())
+
+
+if __name__ == "__main__":
+    from harness.cluster import versions
+
+    for identifier in sys.argv[1:]:
+        chosen = versions.get(identifier)
+        names = ask_release(chosen)
+        LISTS.mkdir(exist_ok=True)
+        (LISTS / f"{chosen.kafka}.txt").write_text("\n".join(names) + "\n")
+        sys.stdout.write(f"{chosen.kafka}: {len(names)} settings\n")

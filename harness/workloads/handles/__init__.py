@@ -1,0 +1,1 @@
+"""The handles that the harness holds on the client processes of a run."""

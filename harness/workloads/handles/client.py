@@ -1,0 +1,509 @@
+"""The harness's handles on workload processes.
+
+A handle starts its process at once, so that interpreter and libraries load while the cluster does, and talks to it in
+lines of JSON. A child that dies is noticed at the next call and named with the end of what it printed; what it had
+recorded is in its history all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
+
+from evidence.errors import HarnessError, WaitTimeout
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from evidence.timeline import Timeline
+
+START_LIMIT_S: Final = 30.0
+CLOSE_LIMIT_S: Final = 30.0
+KILL_LIMIT_S: Final = 5.0
+STOP_LIMIT_S: Final = 90.0
+"""What is in flight gets its outcome before a load ends."""
+
+Progress = TypeVar("Progress")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What came of one record."""
+
+    topic: str
+    partition: int
+    producer: int
+    sequence: int
+    outcome: str
+    offset: int | None
+    error: int | None
+    error_name: str | None
+    acks: int
+    invoked_ns: int
+    completed_ns: int
+
+
+class Child:
+    """A workload process and the lines it sends."""
+
+    def __init__(self, module: str, name: str, arguments: Mapping[str, Any]) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"harness.workloads.processes.{module}", json.dumps(dict(arguments))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Ctrl-C at the terminal is for the harness, which then stops its children in order.
+            start_new_session=True,
+        )
+        self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._complaints: list[str] = []
+        self._readers = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._read_complaints, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(json.loads(line))
+        self._lines.put(None)
+
+    def _read_complaints(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._complaints.append(line.rstrip())
+            del self._complaints[:-50]
+
+    def tell(self, **message: Any) -> None:
+        """Send one line; HarnessError if the process is gone."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            raise self.died() from None
+
+    def hear(self, timeout_s: float, what: str) -> dict[str, Any]:
+        """The next line. WaitTimeout if none comes, HarnessError if the process is gone."""
+        try:
+            line = self._lines.get(timeout=max(timeout_s, 0.001))
+        except queue.Empty:
+            raise WaitTimeout(f"{self.name}: nothing heard within {timeout_s:.0f} s while {what}") from None
+        if line is None:
+            self._lines.put(None)
+            raise self.died()
+        return line
+
+    def died(self) -> HarnessError:
+        """The error that says that, and how, the process ended."""
+        try:
+            code: int | None = self._process.wait(KILL_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            code = None
+        said = " | ".join(self._complaints[-4:]) or "nothing"
+        return HarnessError(f"the process {self.name} has ended (status {code}); it said: {said}")
+
+    def close(self) -> None:
+        """End the process: by the end of its input, then SIGTERM, then SIGKILL."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                self._complaints.append("input closed early")
+        for limit_s, escalate in ((CLOSE_LIMIT_S, self._process.terminate), (KILL_LIMIT_S, self._process.kill)):
+            try:
+                self._process.wait(limit_s)
+                break
+            except subprocess.TimeoutExpired:
+                escalate()
+        self._process.wait()
+        for reader in self._readers:
+            reader.join()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def kill(self) -> None:
+        """Kill -9: for those who want to see what becomes of its history."""
+        self._process.kill()
+        self.close()
+
+
+def common_arguments(
+    run_dir: RunDir, name: str, producer_id: int, bootstrap: str, settings: Mapping[str, str]
+) -> dict[str, Any]:
+    """What every workload process is told."""
+    return {
+        "path": str(run_dir.stream(name).resolve()),
+        "process": name,
+        "producer": producer_id,
+        "run": run_dir.path.name,
+        "bootstrap": bootstrap,
+        "settings": dict(settings),
+    }
+
+
+class Pending:
+    """A record on its way."""
+
+    def __init__(self, producer: ScriptedProducer, number: int) -> None:
+        self._producer, self._number = producer, number
+
+    @property
+    def done(self) -> bool:
+        """Whether its outcome is known."""
+        return self._producer.answer(self._number, 0.0) is not None
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether it is known to have been acknowledged."""
+        answer = self._producer.answer(self._number, 0.0)
+        return answer is not None and answer.outcome == "ok"
+
+    def wait(self, timeout_s: float) -> Sent:
+        """Its outcome. WaitTimeout if it is not known in time."""
+        answer = self._producer.answer(self._number, timeout_s)
+        if answer is None:
+            raise WaitTimeout(f"{self._producer.name}: the outcome of a record is not known after {timeout_s:.0f} s")
+        return answer
+
+
+class Commanded:
+    """A producer process that does what it is told, command by command."""
+
+    MODULE: ClassVar[str]
+    """What the process runs, of harness.workloads.processes."""
+
+    def __init__(
+        self,
+        run_dir: RunDir,
+        name: str,
+        producer_id: int,
+        bootstrap: str,
+        settings: Mapping[str, str],
+        timeline: Timeline,
+    ) -> None:
+        self.name = name
+        self._producer_id, self._timeline = producer_id, timeline
+        self._child = Child(self.MODULE, name, common_arguments(run_dir, name, producer_id, bootstrap, settings))
+        self._acks = str(settings.get("acks", "all"))
+        self._sequence = self._number = 0
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._ready = False
+
+    def _next_sequence(self) -> int:
+        self._sequence += 1
+        return self._sequence - 1
+
+    def _tell(self, **command: Any) -> int:
+        """Give a command, to a process that is ready; its number, which the answer will have."""
+        self._make_ready()
+        self._number += 1
+        self._child.tell(id=self._number, **command)
+        return self._number
+
+    def _make_ready(self) -> None:
+        if not self._ready:
+            self._child.hear(START_LIMIT_S, "starting")
+            self._ready = True
+
+    def _answer(self, number: int, timeout_s: float) -> dict[str, Any] | None:
+        """The answer to a command, waited for; None if it does not come in time."""
+        deadline = time.monotonic() + timeout_s
+        while number not in self._answers:
+            try:
+                heard = self._child.hear(deadline - time.monotonic(), f"carrying out command {number}")
+            except WaitTimeout:
+                return None
+            self._take(heard)
+        return self._answers[number]
+
+    def _take(self, heard: dict[str, Any]) -> None:
+        self._answers[heard.pop("id")] = heard
+
+    def close(self) -> None:
+        """End the process."""
+        self._child.close()
+
+    def kill(self) -> None:
+        """Kill the process, -9."""
+        self._child.kill()
+
+
+class ScriptedProducer(Commanded):
+    """A producer process that sends single records on command."""
+
+    MODULE = "scripted"
+
+    def send(
+        self, topic: str, partition: int, *, key: str | None = None, count: int = 1, timeout_s: float
+    ) -> list[Sent]:
+        """Send records one after the other, each when the outcome of the one before is known."""
+        return [self.send_async(topic, partition, key=key).wait(timeout_s) for _ in range(count)]
+
+    def send_async(self, topic: str, partition: int, *, key: str | None = None) -> Pending:
+        """Send one record and return at once."""
+        sequence = self._next_sequence()
+        self._make_ready()
+        self._timeline.append(
+            "client",
+            "send",
+            process=self.name,
+            topic=topic,
+            partition=partition,
+            producer=self._producer_id,
+            sequence=sequence,
+            acks=self._acks,
+        )
+        return Pending(self, self._tell(topic=topic, partition=partition, key=key, sequence=sequence))
+
+    def answer(self, number: int, timeout_s: float) -> Sent | None:
+        """The outcome of a record, waited for; None if it is not known in time."""
+        answer = self._answer(number, timeout_s)
+        return None if answer is None else Sent(**answer)
+
+    def _take(self, heard: dict[str, Any]) -> None:
+        super()._take(heard)
+        sent = Sent(**heard)
+        self._timeline.append(
+            "client",
+            "acked" if sent.outcome == "ok" else "failed",
+            process=self.name,
+            topic=sent.topic,
+            partition=sent.partition,
+            producer=sent.producer,
+            sequence=sent.sequence,
+            offset=sent.offset,
+            outcome=sent.outcome,
+            error=sent.error_name,
+            acks=self._acks,
+            # The recorder's own times: an answer may be heard much later than it came.
+            invoked_ns=sent.invoked_ns,
+            completed_ns=sent.completed_ns,
+        )
+
+    def close(self) -> None:
+        """End the process and take in what it still had to say; again and again does no harm."""
+        self._child.close()
+        try:
+            while True:
+                heard = self._child.hear(0.05, "closing")
+                if "id" in heard:
+                    self._take(heard)
+        except HarnessError:
+            return
+
+
+class Background(Generic[Progress]):
+    """A workload process that goes on by itself and says from time to time how far it is; also a context manager:
+    started on entering, stopped on leaving.
+    """
+
+    def __init__(self, module: str, name: str, arguments: Mapping[str, Any], nothing: Progress) -> None:
+        self.name = name
+        self._child = Child(module, name, arguments)
+        self._latest = nothing
+        self._done = False
+
+    def _understand(self, heard: Mapping[str, Any]) -> Progress:
+        """How far the process says it is."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Begin."""
+        self._child.hear(START_LIMIT_S, "starting")
+        self._child.tell(go=True)
+
+    def _hear(self, timeout_s: float, what: str) -> None:
+        heard = self._child.hear(timeout_s, what)
+        self._latest = self._understand(heard)
+        self._done = self._done or heard.get("done", False)
+
+    def _wait(self, enough: Callable[[Progress], bool], what: str, timeout_s: float) -> Progress:
+        deadline = time.monotonic() + timeout_s
+        while not enough(self._latest):
+            if self._done:
+                raise HarnessError(f"{self.name} ended with {self._latest}, wanted {what}")
+            try:
+                self._hear(deadline - time.monotonic(), f"waiting for {what}")
+            except WaitTimeout:
+                raise WaitTimeout(f"{self.name}: {self._latest} after {timeout_s:.0f} s, wanted {what}") from None
+        return self._latest
+
+    def stop(self) -> Progress:
+        """Stop, wait for what is under way, and return how far it came in all."""
+        if not self._done:
+            try:
+                self._child.tell(stop=True)
+                while not self._done:
+                    self._hear(STOP_LIMIT_S, "stopping")
+            except HarnessError:
+                if not self._done:
+                    self._child.close()
+                    raise
+        self._child.close()
+        return self._latest
+
+    def kill(self) -> None:
+        """Kill the process, -9."""
+        self._child.kill()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.stop()
+        else:
+            self._child.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a load came to."""
+
+    sent: int
+    acked: int
+    failed: int
+
+
+class LoadGenerator(Background[Summary]):
+    """A load generator process."""
+
+    def __init__(
+        self,
+        run_dir: RunDir,
+        name: str,
+        producer_id: int,
+        bootstrap: str,
+        settings: Mapping[str, str],
+        *,
+        topic: str,
+        partitions: Sequence[int],
+        rate_per_s: float | None,
+        record_bytes: int,
+        keys: int,
+        records: int | None,
+    ) -> None:
+        arguments = common_arguments(run_dir, name, producer_id, bootstrap, settings) | {
+            "topic": topic,
+            "partitions": list(partitions),
+            "rate_per_s": rate_per_s,
+            "record_bytes": record_bytes,
+            "keys": keys,
+            "records": records,
+        }
+        super().__init__("load", name, arguments, Summary(0, 0, 0))
+
+    def _understand(self, heard: Mapping[str, Any]) -> Summary:
+        return Summary(heard["sent"], heard["acked"], heard["failed"])
+
+    def wait_acked(self, count: int, *, timeout_s: float) -> Summary:
+        """Wait until so many records are acknowledged. WaitTimeout, or HarnessError if the load ended with fewer."""
+        return self._wait(lambda summary: summary.acked >= count, f"{count} records acknowledged", timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalRead:
+    """How far the final read came: (topic, partition) → (end offset or None if no broker told it, position reached)."""
+
+    partitions: Mapping[tuple[str, int], tuple[int | None, int]]
+    errors: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every partition was read to its end."""
+        return all(end is not None and reached >= end for end, reached in self.partitions.values())
+
+
+class FinalReader:
+    """The final reader's process, started early and told to read when the cluster is at rest."""
+
+    def __init__(
+        self,
+        run_dir: RunDir,
+        name: str,
+        bootstrap: str,
+        topics: Mapping[str, Sequence[int]],
+        settings: Mapping[str, str],
+        *,
+        timeout_s: float,
+    ) -> None:
+        arguments = common_arguments(run_dir, name, -1, bootstrap, settings) | {
+            "topics": {topic: list(numbers) for topic, numbers in topics.items()},
+            "timeout_s": timeout_s,
+        }
+        self._timeout_s = timeout_s
+        self._child = Child("reader", name, arguments)
+
+    def read(self) -> FinalRead:
+        """Read everything; the process has ended when this returns."""
+        self._child.hear(START_LIMIT_S, "starting")
+        self._child.tell(go=True)
+        heard = self._child.hear(self._timeout_s + 30.0, "reading")
+        self._child.close()
+        partitions = {(topic, number): (end, position) for topic, number, end, position in heard["partitions"]}
+        return FinalRead(partitions, tuple(heard["errors"]))
+
+    def close(self) -> None:
+        """End the process without reading."""
+        self._child.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a background consumer has read: how many records, and the offset after the last of each partition."""
+
+    records: int
+    positions: Mapping[tuple[str, int], int]
+    errors: tuple[str, ...]
+
+
+class BackgroundConsumer(Background[Reading]):
+    """A consumer process that reads while the run goes on."""
+
+    def __init__(
+        self,
+        run_dir: RunDir,
+        name: str,
+        bootstrap: str,
+        settings: Mapping[str, str],
+        *,
+        assign: Mapping[str, Sequence[int]] | None = None,
+        subscribe: Sequence[str] = (),
+        group: str = "kafka-chaos",
+    ) -> None:
+        """Either `assign` partitions of topics, read from their beginning, or `subscribe` topics in `group`.
+
+        Raises ValueError if both are given, or neither.
+        """
+        if bool(assign) == bool(subscribe):
+            raise ValueError("a consumer is assigned partitions or subscribed to topics, one of the two")
+        arguments = common_arguments(run_dir, name, -1, bootstrap, settings) | {
+            "assign": {topic: list(numbers) for topic, numbers in (assign or {}).items()},
+            "subscribe": list(subscribe),
+            "group": group,
+        }
+        super().__init__("consumer", name, arguments, Reading(0, {}, ()))
+
+    def _understand(self, heard: Mapping[str, Any]) -> Reading:
+        positions = {(topic, number): offset for topic, number, offset in heard["positions"]}
+        return Reading(heard["read"], positions, tuple(heard["errors"]))
+
+    def wait_read(self, count: int, *, timeout_s: float) -> Reading:
+        """Wait until so many records have been read in all. WaitTimeout, or HarnessError if the process has ended."""
+        return self._wait(lambda reading: reading.records >= count, f"{count} records read", timeout_s)

@@ -1,0 +1,112 @@
+"""The harness's handles on transactional workloads: a producer that runs transactions on command, and a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from evidence.errors import WaitTimeout
+from harness.workloads.handles.client import Background, Commanded, Sent, common_arguments
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+
+SENT: Final = tuple(Sent.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What came of a step of a transaction: "ok" it was done, "info" nobody knows."""
+
+    transaction: int
+    outcome: str
+    error_name: str | None
+
+
+class TransactionalProducer(Commanded):
+    """A producer process that runs transactions on command; its settings hold a transactional.id."""
+
+    MODULE = "transactional"
+
+    def begin(self, *, timeout_s: float) -> Ended:
+        """Begin a transaction."""
+        return self._step("begin", timeout_s)
+
+    def commit(self, *, timeout_s: float) -> Ended:
+        """Commit it."""
+        return self._step("commit", timeout_s)
+
+    def abort(self, *, timeout_s: float) -> Ended:
+        """Abort it."""
+        return self._step("abort", timeout_s)
+
+    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float) -> list[Sent]:
+        """Send records within the transaction, each delivered before the next."""
+        return [self._send(topic, partition, timeout_s) for _ in range(count)]
+
+    def _send(self, topic: str, partition: int, timeout_s: float) -> Sent:
+        heard = self._ask(timeout_s, do="send", topic=topic, partition=partition, sequence=self._next_sequence())
+        return Sent(**{name: heard[name] for name in SENT})
+
+    def _step(self, what: str, timeout_s: float) -> Ended:
+        heard = self._ask(timeout_s, do=what)
+        ended = Ended(transaction=heard["transaction"], outcome=heard["outcome"], error_name=heard["error_name"])
+        self._timeline.append(
+            "client",
+            "transaction",
+            process=self.name,
+            phase=what,
+            transaction=ended.transaction,
+            outcome=ended.outcome,
+            error=ended.error_name,
+        )
+        return ended
+
+    def _ask(self, timeout_s: float, **command: Any) -> dict[str, Any]:
+        answer = self._answer(self._tell(**command), timeout_s)
+        if answer is None:
+            raise WaitTimeout(f"{self.name}: no answer to {command['do']} after {timeout_s:.0f} s")
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """What a pipeline came to: how many inputs it processed, and its last errors."""
+
+    records: int
+    errors: tuple[str, ...]
+
+
+class Pipeline(Background[Processed]):
+    """A process that sends on what it consumes; exactly once if its settings hold a transactional.id."""
+
+    def __init__(
+        self,
+        run_dir: RunDir,
+        name: str,
+        producer_id: int,
+        bootstrap: str,
+        settings: Mapping[str, str],
+        *,
+        consumer_settings: Mapping[str, str],
+        inputs: Mapping[str, Sequence[int]],
+        output: str,
+        output_partitions: int,
+        group: str = "kafka-chaos-pipeline",
+    ) -> None:
+        arguments = common_arguments(run_dir, name, producer_id, bootstrap, settings) | {
+            "consumer_settings": dict(consumer_settings),
+            "inputs": {topic: list(numbers) for topic, numbers in inputs.items()},
+            "output": output,
+            "output_partitions": output_partitions,
+            "group": group,
+        }
+        super().__init__("processor", name, arguments, Processed(0, ()))
+
+    def _understand(self, heard: Mapping[str, Any]) -> Processed:
+        return Processed(heard["processed"], tuple(heard["errors"]))
+
+    def wait_processed(self, count: int, *, timeout_s: float) -> Processed:
+        """Wait until so many inputs are processed. WaitTimeout, or HarnessError if the pipeline has ended."""
+        return self._wait(lambda progress: progress.records >= count, f"{count} records processed", timeout_s)

@@ -1,0 +1,158 @@
+"""A consumer that reads while the run goes on, assigned partitions or in a group, everything seen recorded.
+
+Assigned partitions, its position is never moved behind its back: `auto.offset.reset=error`, and where a consumer would
+have been reset silently, this one records the error and then begins at the log's first offset, on record as well. In a
+group it is a member like any other, with `auto.offset.reset` as the caller sets it ("earliest" if not at all).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+
+from evidence.history import schema
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import child
+from harness.workloads.processes.polls import READING, Key, Poll, PollRecorder
+from harness.workloads.processes.reader import LOST_POSITION
+
+BATCH: Final = 2_000
+POLL_S: Final = 0.05
+OFFSETS_S: Final = 2.0
+REPORT_S: Final = 0.05
+ASSIGNED: Final[Mapping[str, Any]] = {
+    "auto.offset.reset": "error",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+}
+
+
+class BackgroundReader:
+    """Reads what comes and records it."""
+
+    def __init__(
+        self,
+        writer: HistoryWriter,
+        bootstrap: str,
+        settings: Mapping[str, Any],
+        *,
+        group: str,
+        assign: Sequence[Key] = (),
+        subscribe: Sequence[str] = (),
+    ) -> None:
+        """Either `assign` partitions, read from their beginning without the group's offsets, or `subscribe` topics."""
+        self._writer = writer
+        fixed: dict[str, Any] = {"group.id": group, **READING}
+        wished = {"auto.offset.reset": "earliest"} | dict(settings)
+        if assign:
+            fixed |= ASSIGNED
+        self._client = Consumer(child.client_settings(bootstrap, wished, fixed=fixed))
+        topics = {topic for topic, _ in assign}
+        only = topics.pop() if len(topics) == 1 else None
+        self._polls = PollRecorder(writer, self._client, size=BATCH, topic=only)
+        self.read = 0
+        self.positions: dict[Key, int] = {}
+        self.errors: list[str] = []
+        self._assigned = list(assign)
+        self._lost: set[Key] = set()
+        if assign:
+            self._assign()
+        else:
+            self._client.subscribe(
+                list(subscribe), on_assign=self._note_given, on_revoke=self._note_taken, on_lost=self._note_lost
+            )
+
+    def _assign(self) -> None:
+        """Read every partition from its position on."""
+        places = [TopicPartition(*key, self.positions.get(key, OFFSET_BEGINNING)) for key in self._assigned]
+        self._client.assign(places)
+        self._note_given(self._client, places)
+
+    def _note(self, kind: str, outcome: str, partitions: Sequence[TopicPartition]) -> None:
+        for one in partitions:
+            self._writer.append(
+                kind=kind,
+                outcome=outcome,
+                topic=one.topic,
+                partition=one.partition,
+                offset=one.offset if one.offset >= 0 else None,
+                completed_ns=time.monotonic_ns(),
+            )
+
+    def _note_given(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        self._note(schema.ASSIGN, schema.OK, partitions)
+
+    def _note_taken(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        self._note(schema.REVOKE, schema.OK, partitions)
+
+    def _note_lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        self._note(schema.REVOKE, schema.INFO, partitions)
+
+    def poll(self, timeout_s: float) -> Poll:
+        """One poll; partitions whose position does not exist any more begin anew."""
+        seen = self._polls.poll(timeout_s)
+        self._writer.flush_if_old()
+        self.read += seen.records
+        self.positions |= seen.positions
+        for key, error in seen.errors:
+            self.errors.append(f"{key[0]}-{key[1]}: {error.name()}" if key else error.name())
+            if key in self._assigned and error.code() in LOST_POSITION:
+                self._lost.add(key)
+        for key in list(self._lost):
+            try:
+                self.positions[key], _ = self._polls.watermarks(*key, OFFSETS_S)
+            except KafkaException as error:
+                # No leader at the moment: asked again at the next poll.
+                self.errors.append(f"{key[0]}-{key[1]}: {error.args[0].name()}")
+            else:
+                self._lost.discard(key)
+                # A position that was refused cannot be sought away from: the partition is not being fetched any more.
+                self._assign()
+        return seen
+
+    def close(self) -> None:
+        """Leave the group, if any, and let go of the brokers."""
+        self._client.close()
+
+
+def main() -> None:
+    """Read until the harness says stop."""
+    arguments = child.read_arguments()
+    child.spare_the_collector()
+    commands = child.Commands()
+    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+        child.say(ready=True)
+        if commands.wait() is None:
+            return
+        reader = BackgroundReader(
+            writer,
+            arguments["bootstrap"],
+            arguments["settings"],
+            group=arguments["group"],
+            assign=[(topic, number) for topic, numbers in arguments["assign"].items() for number in numbers],
+            subscribe=arguments["subscribe"],
+        )
+
+        def report(**more: Any) -> None:
+            positions = [[topic, number, offset] for (topic, number), offset in reader.positions.items()]
+            child.say(read=reader.read, positions=positions, errors=reader.errors[-5:], **more)
+
+        reported = time.monotonic()
+        told = -1
+        while not commands.stopped:
+            commands.next(0.0)
+            reader.poll(POLL_S)
+            if reader.read != told and time.monotonic() - reported >= REPORT_S:
+                reported, told = time.monotonic(), reader.read
+                report()
+        reader.close()
+        writer.flush()
+        report(done=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The final reader: every partition from its beginning to the brokers' end offset, everything seen recorded.
+
+It is assigned the partitions (no group), refuses to begin elsewhere than told (`auto.offset.reset=error`), checks
+batch checksums, and records for each partition the end offset it was told and that it got there. What goes wrong
+while leaders move is waited out until the limit: a partition whose position is refused is asked for its bounds again
+and read on from the nearest offset that exists, all of it on record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+
+from evidence.history import schema
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import child
+from harness.workloads.processes.polls import READING, Key, PollRecorder
+
+BATCH: Final = 4_000
+POLL_S: Final = 0.02
+OFFSETS_S: Final = 2.0
+LOST_POSITION: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
+FIXED: Final[Mapping[str, Any]] = {
+    "group.id": "kafka-chaos-final-read",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+    **READING,
+    "isolation.level": "read_uncommitted",
+    "fetch.wait.max.ms": 10,
+    "fetch.error.backoff.ms": 50,
+}
+
+
+class FinalReader:
+    """Reads partitions to their ends and records every record."""
+
+    def __init__(self, writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any]) -> None:
+        self._writer = writer
+        self._client = Consumer(child.client_settings(bootstrap, settings, fixed=FIXED))
+        self._polls = PollRecorder(writer, self._client, size=BATCH)
+        self.errors: list[str] = []
+
+    def _bounds(self, key: Key, deadline: float) -> tuple[int, int] | None:
+        """A log's first and end offset; None if no broker told them until the deadline."""
+        while (left_s := deadline - time.monotonic()) > 0:
+            asked = time.monotonic()
+            try:
+                return self._polls.watermarks(*key, min(OFFSETS_S, left_s))
+            except KafkaException as error:
+                self._note(key, error.args[0])
+                # Without a leader the answer is an error at once: let metadata be looked up again before the next try.
+                time.sleep(max(0.0, 0.1 - (time.monotonic() - asked)))
+        return None
+
+    def _note(self, key: Key | None, error: KafkaError) -> None:
+        self.errors.append(f"{key[0]}-{key[1]}: {error.name()}" if key else error.name())
+
+    def read(self, partitions: list[Key], deadline: float) -> dict[Key, tuple[int | None, int]]:
+        """Read all to their ends; returns (end offset or None if it is not known, position reached) of each."""
+        ends: dict[Key, int | None] = {}
+        reached = dict.fromkeys(partitions, 0)
+        for key in partitions:
+            bounds = self._bounds(key, deadline)
+            ends[key] = bounds[1] if bounds else None
+        self._assign(reached)
+
+        def unfinished() -> bool:
+            return any(end is not None and reached[key] < end for key, end in ends.items())
+
+        while unfinished() and time.monotonic() < deadline:
+            seen = self._polls.poll(POLL_S)
+            self._writer.flush_if_old()
+            for key, offset in (*seen.positions.items(), *seen.ends.items()):
+                reached[key] = max(reached[key], offset)
+            for lost, error in seen.errors:
+                self._note(lost, error)
+                if lost in ends and error.code() in LOST_POSITION:
+                    bounds = self._bounds(lost, deadline)
+                    ends[lost] = bounds[1] if bounds else None
+                    if bounds:
+                        low, high = bounds
+                        self._assign(reached | {lost: min(max(reached[lost], low), high)})
+        for (topic, number), end in ends.items():
+            if end is not None and reached[(topic, number)] >= end:
+                self._writer.append(
+                    kind=schema.FINAL_READ,
+                    outcome=schema.OK,
+                    topic=topic,
+                    partition=number,
+                    offset=end,
+                    completed_ns=time.monotonic_ns(),
+                )
+        self._writer.flush()
+        return {key: (ends[key], reached[key]) for key in partitions}
+
+    def _assign(self, positions: Mapping[Key, int]) -> None:
+        """Read every partition from its position on: the only way back for one whose position was refused, since a
+        partition that is not being fetched cannot seek.
+        """
+        self._client.assign([TopicPartition(*key, offset or OFFSET_BEGINNING) for key, offset in positions.items()])
+
+    def close(self) -> None:
+        """Let go of the brokers."""
+        self._client.close()
+
+
+def main() -> None:
+    """Read everything once the harness says go."""
+    arguments = child.read_arguments()
+    child.spare_the_collector()
+    commands = child.Commands()
+    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+        reader = FinalReader(writer, arguments["bootstrap"], arguments["settings"])
+        child.say(ready=True)
+        if commands.wait() is not None:
+            partitions = [(topic, number) for topic, numbers in arguments["topics"].items() for number in numbers]
+            seen = reader.read(partitions, time.monotonic() + arguments["timeout_s"])
+            child.say(
+                done=True,
+                errors=reader.errors[-5:],
+                partitions=[[topic, number, end, position] for (topic, number), (end, position) in seen.items()],
+            )
+        reader.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Runs of one scenario on one version, taken together: what every table of runs has as its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from judgement.report.facts import RunFacts
+from judgement.verdict import ERROR, SEVERITY, Verdict, worst
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The runs of one scenario on one version with the same overridden settings, in the order of their names."""
+
+    scenario: str
+    version: str
+    overridden: tuple[tuple[str, str], ...]
+    runs: tuple[RunFacts, ...]
+
+    @property
+    def good(self) -> int:
+        """How many ended as documented."""
+        return sum(1 for run in self.runs if run.verdict.good)
+
+    @property
+    def verdict(self) -> str:
+        """The most severe verdict of the runs."""
+        return worst(run.verdict for run in self.runs).verdict
+
+    @property
+    def worst_run(self) -> RunFacts:
+        """The first run with that verdict."""
+        return next(run for run in self.runs if run.verdict.verdict == self.verdict)
+
+    @property
+    def documented(self) -> str:
+        """What must be seen, and in brackets what may be."""
+        first = self.runs[0].verdict
+        allowed = f" (allowed: {', '.join(first.allowed)})" if first.allowed else ""
+        return (", ".join(first.required) or "none") + allowed
+
+    @property
+    def seen(self) -> str:
+        """The anomalies seen, with the number of runs where they were not seen in all."""
+        counts: dict[str, int] = {}
+        for run in self.runs:
+            for name in run.verdict.seen:
+                counts[name] = counts.get(name, 0) + 1
+        total = len(self.runs)
+        return ", ".join(f"{n}" if c == total else f"{n} ({c} of {total})" for n, c in sorted(counts.items())) or "none"
+
+    @property
+    def label(self) -> str:
+        """The version, and the settings that were overridden."""
+        settings = ", ".join(f"{key}={value}" for key, value in self.overridden)
+        return self.version + (f" with {settings}" if settings else "")
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The columns of every table: scenario, version, documented, seen, verdict, good runs of all, median time."""
+        time = "" if self.seconds is None else f"{self.seconds:.1f} s"
+        good = f"{self.good} of {len(self.runs)}"
+        return (self.scenario, self.label, self.documented, self.seen, self.verdict, good, time)
+
+    @property
+    def seconds(self) -> float | None:
+        """The median time to the verdict, or None if no run has one."""
+        times = [run.verdict.seconds for run in self.runs if run.verdict.seconds]
+        return median(times) if times else None
+
+
+def version_key(version: str) -> tuple[Any, ...]:
+    """Orders versions as people do, a variant after its base.
+
+    >>> sorted(["4.3.1", "0.10.2.2", "0.9.0.1", "3.9.2-zk", "3.9.2-kraft"], key=version_key)
+    ['0.9.0.1', '0.10.2.2', '3.9.2-kraft', '3.9.2-zk', '4.3.1']
+    """
+    number, _, variant = version.partition("-")
+    return (tuple(int(part) if part.isdigit() else -1 for part in number.split(".")), variant)
+
+
+def group(facts: Iterable[RunFacts]) -> list[Cell]:
+    """The runs by cell, scenario by scenario in the order of their names, versions from old to new."""
+    cells: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[RunFacts]] = {}
+    for run in facts:
+        overridden = tuple(sorted((str(k), str(v)) for k, v in (run.run.get("overridden") or {}).items()))
+        cells.setdefault((str(run.run["scenario"]), str(run.run["version"]), overridden), []).append(run)
+    ordered = sorted(
+        cells.items(), key=lambda item: (item[0][0] != "baseline", item[0][0], version_key(item[0][1]), item[0][2])
+    )
+    return [
+        Cell(scenario=s, version=v, overridden=o, runs=tuple(sorted(runs, key=lambda r: str(r.run.get("run")))))
+        for (s, v, o), runs in ordered
+    ]
+
+
+def failures_first(cells: Sequence[Cell]) -> list[Cell]:
+    """The most severe verdict first, else in the order given."""
+    return sorted(cells, key=lambda cell: -SEVERITY[cell.verdict])
+
+
+def worst_of(facts: Iterable[RunFacts], unreadable: Sequence[str] = ()) -> str:
+    """The verdict of a suite; a directory that cannot be read counts as a failure of the harness."""
+    verdicts = [run.verdict for run in facts]
+    return worst([*verdicts, Verdict(verdict=ERROR)] if unreadable else verdicts).verdict

@@ -1,0 +1,199 @@
+"""What the terminal shows: live lines while a run goes on, and a table of what came of the runs.
+
+On a terminal the table has columns and colours; elsewhere (a file, CI) each row is one plain line that can be
+searched. Colour is never the only carrier of a meaning. NO_COLOR is honoured.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from evidence.rundir import RunDir
+from judgement.report import cells, steps, story
+from judgement.report.facts import RunFacts, faults_of, load, load_all
+from judgement.report.headline import headline
+
+COLOURS: Final = {"as-documented": "32", "unexpected": "31", "not-reproduced": "31", "unknown": "33", "error": "33"}
+WIDTH: Final = 100
+"""Columns of text that does not go to a terminal."""
+HEADINGS: Final = ("scenario", "version", "documented", "seen", "verdict", "runs", "time")
+
+
+def paint(text: str, verdict: str, colour: bool) -> str:
+    """`text` in the colour of a verdict."""
+    return f"\x1b[{COLOURS.get(verdict, '0')}m{text}\x1b[0m" if colour else text
+
+
+def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: Sequence[str] = ()) -> str:
+    """The table of these runs, then for each cell that did not end well what happened and where to look; pure."""
+    grouped = cells.group(facts)
+    rows = [cell.row for cell in grouped]
+    lines: list[str] = []
+    if plain:
+        for cell, row in zip(grouped, rows, strict=True):
+            _, _, documented, seen, verdict, runs, time = row
+            took = f", {time}" if time else ""
+            outcome = f"{runs} as documented (documented {documented}; seen {seen}){took}"
+            lines.append(f"{verdict}: {cell.scenario} on {cell.label}: {outcome}")
+    elif rows:
+        widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS))]
+
+        def line(row: Sequence[str], verdict: str = "") -> str:
+            padded = [
+                value.rjust(w) if i >= 5 else value.ljust(w)
+                for i, (value, w) in enumerate(zip(row, widths, strict=True))
+            ]
+            if verdict:
+                padded[4] = paint(padded[4], verdict, colour)
+            return "  ".join(padded).rstrip()
+
+        lines += [line(HEADINGS), "  ".join("─" * width for width in widths)]
+        lines += [line(row, cell.verdict) for cell, row in zip(grouped, rows, strict=True)]
+    for cell in cells.failures_first(grouped):
+        if cell.verdict == "as-documented":
+            continue
+        bad = cell.worst_run
+        lines += [
+            "",
+            f"{paint(cell.verdict, cell.verdict, colour)}: {cell.scenario} on {cell.label}: {headline(bad)}",
+        ]
+        lines += [f"  - {reason}" for reason in bad.verdict.reasons[:6]]
+        lines += [f"  {bad.run_dir.report}", f"  again: {bad.run.get('command')}"]
+    lines += [f"not readable: {line}" for line in unreadable]
+    return "\n".join(lines)
+
+
+def in_colour() -> bool:
+    """Whether standard output is a terminal with colours, and nobody said NO_COLOR."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+
+
+def columns() -> int:
+    """How wide text on standard output may be: the terminal, from 80 to 120 columns; 100 in a file."""
+    return min(120, max(80, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
+def table(runs: Iterable[RunDir], *, plain: bool | None = None, colour: bool | None = None) -> str:
+    """The table of many runs; by default plain where standard output is no terminal, coloured where it is."""
+    facts, unreadable = load_all(runs)
+    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return render(
+        facts,
+        plain=not terminal or "CI" in os.environ if plain is None else plain,
+        colour=in_colour() if colour is None else colour,
+        unreadable=unreadable,
+    )
+
+
+WITNESS: Final = 10
+"""Columns for the name of a witness."""
+PAINT: Final = {
+    "ack": "32",
+    "read": "32",
+    "fault": "31",
+    "failed": "31",
+    "truncate": "31",
+    "passed": "31",
+    "replaced": "33",
+    "election": "35",
+    "controller": "35",
+    "gone": "35",
+    "disk": "36",
+}
+"""Colours of steps, by their kind; the others have none."""
+
+
+STAMP: Final = re.compile(r"\[\d{4}-[^]]*\] ")
+WHOLE: Final = re.compile(r"(?:ISR )?\[\d+(?:, \d+)*\]|LEO \d+, HW \d+|\d s\b|\(epoch \d+\)")
+"""What is not torn apart at the end of a line: brokers, ends of logs, times."""
+
+
+def _coloured(text: str, code: str | None, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour and code else text
+
+
+def story_lines(facts: RunFacts, one: story.Story, *, width: int, colour: bool = False) -> Iterator[str]:
+    """A story for people: its title, what was found, and a step a line, wrapped at `width` columns."""
+    yield from (_coloured(line, "1", colour) for line in textwrap.wrap(one.title, width))
+    about = [one.about, *(f"{anomaly}: {sentence}" for anomaly, sentence in one.findings), one.setting.rstrip(".")]
+    for line in filter(None, about):
+        first, *rest = wrapped(line, width - 4)
+        yield from (f"  {first}", *(f"    {part}" for part in rest))
+    indent = " " * (13 + WITNESS + 2)
+    for step in one.steps:
+        at = " " * 11 if step.at_ns is None else f"{facts.at(step.at_ns):9.3f} s"
+        first, *rest = wrapped(step.text, width - len(indent))
+        yield f"{at}  {step.witness:<{WITNESS}}  {_coloured(first, PAINT.get(step.kind), colour)}"
+        yield from (f"{indent}{_coloured(line, PAINT.get(step.kind), colour)}" for line in rest)
+        for quote in step.quotes:
+            # Its time stands in front of the step already; what the step says in full needs no more than a hint.
+            lines = wrapped(STAMP.sub("", quote), width - len(indent) - 4)
+            if step.kind == "log" and len(lines) > 1:
+                lines = [f"{lines[0]} …"]
+            yield from (_coloured(f"{indent}│ {line}", "2", colour) for line in lines)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most `width` columns."""
+    whole = WHOLE.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(whole, width, break_on_hyphens=False)] or [""]
+
+
+def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
+    """The headline of a run and the stories of its records, as plain text."""
+    lines = [f"{facts.name}: {facts.verdict.verdict}", *wrapped(headline(facts), width)]
+    lines += [f"  - {reason}" for reason in facts.verdict.reasons]
+    stories, more = story.stories(facts)
+    for one in stories:
+        lines += ["", *story_lines(facts, one, width=width, colour=colour)]
+    if more:
+        lines += ["", f"{more} more stories are not told; their evidence is in findings/findings.json"]
+    return "\n".join(lines)
+
+
+def run_summary(run_dir: RunDir) -> str:
+    """What came of one run: verdict, story, where the report is, and how to run it again."""
+    facts = load(run_dir)
+    lines = [told(facts, width=columns(), colour=in_colour()), "", f"report: {run_dir.report}"]
+    return "\n".join([*lines, f"again:  {facts.run['command']}"] if facts.run.get("command") else lines)
+
+
+def progress_line(event: Mapping[str, Any]) -> str | None:
+    """One line about an event of the timeline as it happens, or None for those that are not worth a line."""
+    match event.get("kind"), event.get("phase"):
+        case "step", "begin":
+            return f"· {event.get('name')}"
+        case "fault", "verified" | "unproved":
+            fault = faults_of([event])
+            role = (event.get("target") or {}).get("role")
+            about = f" ({role})" if role and event.get("fault") != "start" else ""
+            mark = "✓" if event.get("phase") == "verified" else "✗"
+            return f"{mark} {event.get('description')}{about}: {steps.proof_text(fault[0]) if fault else 'no proof'}"
+        case "fault", "healed":
+            return f"✓ healed: {event.get('description')}"
+        case "precondition", _:
+            return f"{'✓' if event.get('held') else '✗ did not hold:'} {event.get('name')}"
+        case "partition", _:
+            leader = event.get("leader")
+            who = "no leader" if leader in (None, -1) else f"leader broker-{leader}"
+            isr = steps.ids(event.get("isr") or ())
+            return (
+                f"  {event.get('topic')}-{event.get('partition')}: {who}, epoch {event.get('leader_epoch')}, ISR {isr}"
+            )
+        case "moment", _:
+            return f"· replicas' files copied: {event.get('name')}"
+        case "acked", _:
+            return f"  m{event.get('sequence')} acknowledged at offset {event.get('offset')}"
+        case "failed", _:
+            return f"  m{event.get('sequence')} failed: {event.get('error_name') or event.get('error')}"
+        case "note", _:
+            return f"  {event.get('text')}"
+        case "blind", "begin":
+            return f"✗ the {event.get('source')} observer is blind: {event.get('reason')}"
+    return None

@@ -1,0 +1,285 @@
+"""The HTML reports: one self-contained file per run and per suite, deterministic, without script or network.
+
+A report says the verdict first, in a sentence; then shows the run (the picture), tells what became of each lost or
+diverged record (the stories), and only then lists: faults with their proof, findings with evidence, what the cluster
+stated, times, settings, and the command to run it again. The same files always give the same bytes: nothing is taken
+from the clock or the machine that renders. Links are relative, so that a run directory or a folder of them can be
+moved or uploaded as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_context, select_autoescape
+from markupsafe import Markup
+
+from evidence.rundir import RunDir, write_atomically
+from judgement.report import cells, headline, steps, story, timeline_svg
+from judgement.report.facts import RunFacts, acks_text, load, load_all
+from judgement.report.witnesses import Witnesses
+from judgement.verdict import SEVERITY
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+CLOSE_UP_SHARE: Final = 0.3
+"""A close-up is drawn if the decisive time is less than this share of the whole."""
+
+
+@cache
+def _environment() -> Environment:
+    """Made once, so that a suite of hundreds of runs compiles each template once."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=select_autoescape(default=True),
+        undefined=ChainableUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
+        "proof": steps.proof_text,
+        "state": pass_context(lambda context, step, told: _state(context["facts"], step, told)),
+        "pairs": lambda value: (
+            ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, Mapping) else value
+        ),
+        "columns": lambda rows: list(dict.fromkeys(name for row in rows for name in row)),
+        "evidence": pass_context(lambda context, value, name: evidence_text(value, name, clock(context["facts"]))),
+    }
+    return environment
+
+
+def _state(facts: RunFacts, step: steps.StoryStep, told: story.Story) -> str:
+    """What the cluster stated of the story's partition at the time of a step."""
+    return "" if step.at_ns is None else steps.state_text(facts, (told.topic, told.partition), step.at_ns)
+
+
+def _plain(value: object) -> str:
+    return f"{value:,}".replace(",", " ") if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def evidence_text(value: object, name: str, at: Callable[[int | None], str]) -> str:
+    """A value of an evidence row for people: times as seconds of the run, acks as it is written, nested values flat."""
+    if value is None:
+        return "–"
+    if name.endswith("_ns") and isinstance(value, int):
+        return at(value)
+    if name == "acks":
+        return acks_text(value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {evidence_text(part, str(key), at)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(evidence_text(part, "", at) for part in value)
+    return str(value)
+
+
+def utc(wall_ns: int | None) -> str:
+    """A wall time for people, to the second.
+
+    >>> utc(1_760_000_000_000_000_000)
+    '2025-10-09 08:53:20 UTC'
+    """
+    return "" if wall_ns is None else datetime.fromtimestamp(wall_ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def clock(facts: RunFacts) -> Callable[[int | None], str]:
+    """Monotonic nanoseconds as seconds of the run, such as "12.345 s"; "" for None."""
+    return lambda at_ns: "" if at_ns is None else f"{facts.at(at_ns):.3f} s"
+
+
+def _about(facts: RunFacts) -> list[tuple[str, str]]:
+    run, host = facts.run, facts.run.get("host") or {}
+    images = sorted({str(image) for image in (run.get("images") or {}).values()})
+    pairs = [
+        ("run", run.get("run")),
+        ("Kafka", f"{run.get('kafka')} ({run.get('mode')})"),
+        ("seed", run.get("seed")),
+        ("state", run.get("state")),
+        ("failure", run.get("failure")),
+        ("overridden", ", ".join(f"{k}={v}" for k, v in sorted((run.get("overridden") or {}).items()))),
+        ("started", utc(run.get("started_wall_ns"))),
+        ("ended", utc(run.get("ended_wall_ns"))),
+        ("commit", run.get("commit")),
+        ("images", ", ".join(images)),
+        *sorted((str(key), value) for key, value in host.items()),
+    ]
+    return [(key, str(value)) for key, value in pairs if value not in (None, "")]
+
+
+FILES: Final = (
+    ("run.json", "facts of the run"),
+    ("timeline.jsonl", "every event"),
+    ("findings/findings.json", "evidence"),
+    ("verdict.json", "for machines"),
+    ("junit.xml", ""),
+    ("compose.yml", "the cluster as it was"),
+    ("config", "broker properties"),
+    ("history", "recorded operations"),
+    ("replicas", "copies of segment and checkpoint files"),
+)
+
+
+def _files(run_dir: RunDir) -> list[tuple[str, str]]:
+    # The reports themselves are named whether or not they have been written yet, or a second rendering would differ.
+    always = ("verdict.json", "junit.xml")
+    listed = [(name, note) for name, note in FILES if name in always or (run_dir.path / name).exists()]
+    logs = sorted(path.name for path in run_dir.logs.iterdir()) if run_dir.logs.is_dir() else []
+    return listed + [(f"logs/{name}", "") for name in logs]
+
+
+def decisive_window(facts: RunFacts, stories: Sequence[story.Story]) -> tuple[float, float] | None:
+    """From the first lost or diverged record's send to the last truncation or what took its place, if that is short."""
+    kinds = ("send", "ack", "fault", "election", "truncate", "kept", "replaced")
+    times = [
+        facts.at(step.at_ns)
+        for told in stories[:1]
+        for step in told.steps
+        if step.at_ns is not None and step.kind in kinds
+    ]
+    if not times:
+        return None
+    begin, end = timeline_svg.window_of(facts)
+    first, last = min(times), max(times)
+    if last - first > CLOSE_UP_SHARE * (end - begin):
+        return None
+    margin = max(0.15, 0.06 * (last - first))
+    return max(begin, first - margin), min(end, last + 2 * margin)
+
+
+def render_run(facts: RunFacts) -> str:
+    """The report of one run, from its facts and, for the stories, from the files of its directory."""
+    witnesses = Witnesses(facts)
+    told, more = story.stories(facts, witnesses=witnesses)
+    window = decisive_window(facts, told)
+    if not told and facts.faults:
+        told = [story.course(facts, where) for where in timeline_svg.chosen_partitions(facts)]
+    drawable = bool(facts.processes or facts.partitions)
+    phases = [
+        (str(name), float(seconds))
+        for name, seconds in (facts.run.get("phases") or {}).items()
+        if isinstance(seconds, int | float)
+    ]
+    return (
+        _environment()
+        .get_template("run.html.j2")
+        .render(
+            style=_style(),
+            facts=facts,
+            headline=headline.headline(facts),
+            figure=timeline_svg.render(facts) if drawable else "",
+            closeup=timeline_svg.render(facts, window_s=window, prefix="kc2") if drawable and window else "",
+            stories=told,
+            more_stories=more,
+            not_heard=witnesses.missing,
+            phases=phases,
+            longest_phase=max((seconds for _, seconds in phases), default=0.0) or 1.0,
+            about=_about(facts),
+            files=_files(facts.run_dir),
+        )
+    )
+
+
+def _style() -> str:
+    return Markup((TEMPLATES / "style.css").read_text())
+
+
+def write_run(run_dir: RunDir) -> Path:
+    """Write report.html of a run and return its path.
+
+    Raises UsageError if this is no run directory.
+    """
+    write_atomically(run_dir.report, render_run(load(run_dir)))
+    return run_dir.report
+
+
+def write_picture(run_dir: RunDir, path: Path) -> Path:
+    """Write the run's picture as an SVG file of its own."""
+    write_atomically(path, timeline_svg.render(load(run_dir), standalone=True))
+    return path
+
+
+def suite_headline(facts: Sequence[RunFacts]) -> str:
+    """What a suite showed, in one sentence."""
+    good = sum(1 for run in facts if run.verdict.good)
+    if not facts:
+        return "There is no run to report."
+    if good == len(facts):
+        return f"All {len(facts)} runs ended as documented." if good > 1 else "The run ended as documented."
+    return f"{good} of {len(facts)} runs ended as documented."
+
+
+def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
+    phases: dict[str, list[float]] = {}
+    for run in facts:
+        for name, seconds in (run.run.get("phases") or {}).items():
+            if isinstance(seconds, int | float):
+                phases.setdefault(str(name), []).append(float(seconds))
+        if run.verdict.seconds:
+            phases.setdefault("to the verdict", []).append(run.verdict.seconds)
+    # Insertion order is that of the phases; the total goes last.
+    total = phases.pop("to the verdict", None)
+    ordered = [*phases.items(), *([("to the verdict", total)] if total else [])]
+    return [(name, median(values), max(values)) for name, values in ordered]
+
+
+def render_suite(
+    facts: Sequence[RunFacts], folder: Path, *, title: str = "Kafka chaos suite", unreadable: Iterable[str] = ()
+) -> str:
+    """The report of a suite, with links relative to `folder`."""
+
+    def link(run: RunFacts) -> str:
+        return Path(os.path.relpath(run.run_dir.report, folder)).as_posix()
+
+    rows = []
+    for cell in cells.failures_first(cells.group(facts)):
+        rows.append(
+            {
+                "scenario": cell.scenario,
+                "version": cell.label,
+                "documented": cell.documented,
+                "seen": cell.seen,
+                "verdict": cell.verdict,
+                "good": cell.good,
+                "count": len(cell.runs),
+                "time": "" if cell.seconds is None else f"{cell.seconds:.1f} s",
+                "headline": headline.headline(cell.worst_run),
+                "runs": [
+                    {"good": r.verdict.good, "link": link(r), "label": f"seed {r.run.get('seed')}"} for r in cell.runs
+                ],
+            }
+        )
+    shown = next((run for run in facts if run.verdict.good and run.found("lost-write")), None)
+    bad = [run for run in facts if not run.verdict.good and run.partitions]
+    shown = bad[0] if bad else shown
+    counts = Counter(run.verdict.verdict for run in facts)
+    unreadable = list(unreadable)
+    return (
+        _environment()
+        .get_template("suite.html.j2")
+        .render(
+            style=_style(),
+            title=title,
+            worst=cells.worst_of(facts, unreadable),
+            headline=suite_headline(facts),
+            counts=sorted(counts.items(), key=lambda item: -SEVERITY[item[0]]),
+            unreadable=unreadable,
+            cells=rows,
+            figure=timeline_svg.render(shown) if shown else "",
+            figure_name=shown.name if shown else "",
+            figure_link=link(shown) if shown else "",
+            times=_times(facts),
+        )
+    )
+
+
+def write_suite(runs: Iterable[RunDir], path: Path, *, title: str = "Kafka chaos suite") -> Path:
+    """Write the report of a suite to `path` and return it; a directory that cannot be read is listed as such."""
+    facts, unreadable = load_all(runs)
+    write_atomically(path, render_suite(facts, path.parent, title=title, unreadable=unreadable))
+    return path

@@ -1,0 +1,123 @@
+"""JUnit XML, for CI systems that show test results.
+
+A run is a test case (class: the scenario, name: version and seed). JUnit has no word for "unknown": such a run is
+`skipped` with its reasons and the property `verdict`, so that it is never shown as passed; the exit status is the
+gate. The anomaly a scenario documents is what the test expects, so seeing it passes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from evidence.rundir import RunDir, write_atomically
+from judgement.report import cells, console, story
+from judgement.report.facts import RunFacts, load, load_all
+from judgement.report.headline import headline
+from judgement.verdict import ERROR, UNKNOWN
+
+# XML 1.0 has no way to write these characters, and a broker's log line may hold any.
+NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _safe(value: object) -> str:
+    return NOT_XML.sub("�", str(value))
+
+
+def _case(facts: RunFacts) -> ET.Element:
+    verdict, run = facts.verdict, facts.run
+    overridden = "".join(f" {key}={value}" for key, value in sorted((run.get("overridden") or {}).items()))
+    case = ET.Element(
+        "testcase",
+        classname=_safe(f"kafka-chaos.{run.get('scenario')}"),
+        name=_safe(f"{run.get('version')} seed {run.get('seed')}{overridden}"),
+        time=f"{verdict.seconds:.3f}",
+    )
+    properties = ET.SubElement(case, "properties")
+    for name, value in (
+        ("verdict", verdict.verdict),
+        ("documented", " ".join(verdict.required)),
+        ("allowed", " ".join(verdict.allowed)),
+        ("seen", " ".join(verdict.seen)),
+        ("seed", run.get("seed")),
+        ("version", run.get("version")),
+        ("commit", run.get("commit") or ""),
+        ("run", run.get("run") or facts.run_dir.path.name),
+        ("command", run.get("command") or ""),
+    ):
+        ET.SubElement(properties, "property", name=name, value=_safe(value))
+    message, details = headline(facts), "\n".join(verdict.reasons)
+    if verdict.verdict == UNKNOWN:
+        ET.SubElement(case, "skipped", message=_safe(f"unknown: {message}"))
+    elif verdict.verdict == ERROR:
+        ET.SubElement(case, "error", message=_safe(message), type=ERROR).text = _safe(details)
+    elif not verdict.good:
+        ET.SubElement(case, "failure", message=_safe(message), type=verdict.verdict).text = _safe(details)
+    ET.SubElement(case, "system-out").text = _safe("\n".join(_told(facts, message)))
+    return case
+
+
+def _told(facts: RunFacts, message: str) -> Iterable[str]:
+    yield message
+    yield from facts.verdict.reasons
+    told, more = story.stories(facts)
+    for one in told:
+        yield ""
+        yield from console.story_lines(facts, one, width=console.WIDTH)
+    if more:
+        yield f"\n{more} more are not told here"
+    yield f"\nTo run it again: {facts.run.get('command')}"
+
+
+def _suite(name: str, facts: Sequence[RunFacts]) -> ET.Element:
+    suite = ET.Element("testsuite", name=_safe(name))
+    cases = [_case(run) for run in facts]
+    _count(suite, cases)
+    suite.extend(cases)
+    return suite
+
+
+def _count(element: ET.Element, cases: Sequence[ET.Element]) -> None:
+    element.set("tests", str(len(cases)))
+    for tag, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        element.set(attribute, str(sum(1 for case in cases if case.find(tag) is not None)))
+    element.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
+
+
+def render(facts: Sequence[RunFacts], unreadable: Iterable[str] = ()) -> str:
+    """The XML for these runs, a suite a scenario; a directory that could not be read is an error of its own."""
+    root = ET.Element("testsuites", name="kafka-chaos")
+    by_scenario: dict[str, list[RunFacts]] = {}
+    for cell in cells.group(facts):
+        by_scenario.setdefault(cell.scenario, []).extend(cell.runs)
+    suites = [_suite(name, runs) for name, runs in by_scenario.items()]
+    broken = []
+    for line in unreadable:
+        case = ET.Element("testcase", classname="kafka-chaos", name=_safe(line.partition(":")[0]), time="0")
+        ET.SubElement(case, "error", message=_safe(line), type=ERROR)
+        broken.append(case)
+    if broken:
+        suite = ET.Element("testsuite", name="run directories that cannot be read")
+        _count(suite, broken)
+        suite.extend(broken)
+        suites.append(suite)
+    _count(root, [case for suite in suites for case in suite.findall("testcase")])
+    root.extend(suites)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def write_run(run_dir: RunDir) -> Path:
+    """Write junit.xml of a run and return its path; UsageError if this is no run directory."""
+    write_atomically(run_dir.junit, render([load(run_dir)]))
+    return run_dir.junit
+
+
+def write_suite(runs: Iterable[RunDir], path: Path) -> Path:
+    """Write the JUnit file of many runs to `path` and return it."""
+    facts, unreadable = load_all(runs)
+    write_atomically(path, render(facts, unreadable))
+    return path

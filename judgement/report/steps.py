@@ -1,0 +1,405 @@
+"""What happened to a partition, step by step, from the witnesses that speak of partitions and not of single records.
+
+Docker and the harness (faults and their proof), the cluster's own statements (ZooKeeper or the metadata log: leaders,
+epochs, ISRs, controllers, sessions), and what brokers logged. Pure functions of `RunFacts`. A step says one thing in
+a sentence and names who says so; where a witness is silent there is no step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from judgement.report.facts import DOWN, FaultFact, LogLine, PartitionInterval, RunFacts, TopicPartition
+
+# What a broker logs of one act it logs within this time: the reason for a truncation and the truncation, or two classes
+# of one truncation.
+SAME_ACT_NS: Final = 300_000_000
+# A controller logs an unclean election when it decides, and the cluster states it later.
+SAME_CHANGE_NS: Final = 1_500_000_000
+REASONS: Final = {"high-watermark": "its own high watermark", "epoch-request": "where the leader says its epoch ends"}
+"""What a follower goes by when it truncates, by the event in its log."""
+BELOW: Final = " below high watermark "
+MAX_STEPS: Final = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryStep:
+    """One thing that happened to a record."""
+
+    at_ns: int | None
+    kind: str
+    """send, ack, failed, disk, fault, start, gone, election, isr, controller, truncate, kept, log, replaced, read,
+    passed, more: for icons and colours."""
+    actor: str
+    text: str
+    witness: str
+    """In a word or two: client, disks, fault, ZooKeeper, KRaft, broker log."""
+    source: str
+    """In full, where that can be looked up."""
+    quotes: tuple[str, ...] = ()
+    """Lines of a broker's log, as printed."""
+
+
+# Words
+
+
+def brokers_in(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of the brokers that rows of evidence tell apart, sorted."""
+    return sorted({f"broker-{b}" if str(b).isdigit() else str(b) for row in rows for b in row.get("brokers") or {}})
+
+
+def join(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> join(["a", "b", "c"]), join(["a"]), join([])
+    ('a, b and c', 'a', '')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def ids(brokers: Iterable[int]) -> str:
+    """A set of brokers as Kafka writes it: [1, 2, 3]."""
+    return "[" + ", ".join(map(str, brokers)) + "]"
+
+
+def named(where: TopicPartition) -> str:
+    """A partition as Kafka writes it: t-0."""
+    return f"{where[0]}-{where[1]}"
+
+
+def witness_of_metadata(facts: RunFacts) -> tuple[str, str]:
+    """Where the cluster's statements come from: in a word, and in full."""
+    return ("KRaft", "the metadata log") if facts.run.get("mode") == "kraft" else ("ZooKeeper", "ZooKeeper")
+
+
+def in_order(steps: Iterable[StoryStep]) -> tuple[StoryStep, ...]:
+    """Steps by time; those without one last, in the order given. Of very many the middle is left out, and says so."""
+    ordered = sorted(steps, key=lambda step: (step.at_ns is None, step.at_ns or 0))
+    if len(ordered) > MAX_STEPS:
+        half = MAX_STEPS // 2
+        left_out = ordered[half:-half]
+        told = StoryStep(
+            at_ns=left_out[0].at_ns,
+            kind="more",
+            actor="",
+            text=f"({len(left_out)} more steps are left out here.)",
+            witness="",
+            source="timeline.jsonl has all of them",
+        )
+        ordered = [*ordered[:half], told, *ordered[-half:]]
+    return tuple(ordered)
+
+
+# Faults
+
+
+def proof_text(fault: FaultFact) -> str:
+    """A fault's proof in a few words."""
+    proof = fault.proof
+    if fault.unproved:
+        return f"not proved: {proof.get('seen', 'no proof')}"
+    if fault.proved_ns is None:
+        return "never verified"
+    if fault.kind == "cut":
+        dropped = proof.get("packets_dropped")
+        total = sum(dropped.values()) if isinstance(dropped, Mapping) else dropped
+        return f"proved: the kernel dropped {total} packets" if total is not None else "proved"
+    if fault.kind == "freeze" and "cpu_ticks" in proof:
+        return (
+            f"proved: its CPU clock stood still at {proof['cpu_ticks'][0]} ticks for {proof.get('watched_ms', '?')} ms"
+        )
+    if "exit_code" in proof:
+        return f"proved: exit code {proof['exit_code']}, Docker's event “{proof.get('event', 'die')}”"
+    if "pid" in proof:
+        return f"proved: running as process {proof['pid']}, Docker's event “{proof.get('event', 'start')}”"
+    return "proved: " + ", ".join(f"{key} {value}" for key, value in proof.items()) if proof else "proved"
+
+
+def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:
+    """Whether a fault struck a replica of the partition, the controller of the time, or what is no broker at all."""
+    replicas = {f"broker-{broker}" for broker in facts.assignment.get(where, ())}
+    controller = facts.controller_at(fault.inject_ns)
+    nodes = {node.strip() for node in fault.node.split(",")}
+    return any(
+        node in replicas or not node.startswith("broker-") or (controller is not None and node == controller.value)
+        for node in nodes
+    )
+
+
+def _lasts(facts: RunFacts, fault: FaultFact, at_ns: int) -> bool:
+    """Whether what a fault did still holds at a time after it: the broker not started again, the cut not healed."""
+    return fault.kind != "start" and any(begin == fault.inject_ns and end > at_ns for begin, end, _ in facts.windows)
+
+
+def _role(fault: FaultFact) -> str:
+    """As what its target was chosen, where that says more than the target."""
+    # Whoever is started again was chosen for a role it no longer has.
+    parts = [part for part in fault.role.split("; ") if part and "replica of" not in part]
+    return f" ({'; '.join(parts)})" if parts and fault.kind != "start" else ""
+
+
+def fault_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
+    """The faults that concern a partition from a time on, or still last at that time, and when they were healed."""
+    for fault in facts.faults:
+        if not _concerns(facts, where, fault) or (fault.inject_ns < since_ns and not _lasts(facts, fault, since_ns)):
+            continue
+        role = _role(fault)
+        yield StoryStep(
+            at_ns=fault.inject_ns,
+            kind="fault" if fault.kind != "start" else "start",
+            actor=fault.node,
+            text=f"{fault.description}{role}; {proof_text(fault)}.",
+            witness="fault",
+            source="harness and Docker",
+        )
+        if fault.healed_ns is not None and fault.healed_ns >= since_ns:
+            yield StoryStep(
+                at_ns=fault.healed_ns,
+                kind="start",
+                actor=fault.node,
+                text=f"healed: {fault.description}.",
+                witness="fault",
+                source="harness and Docker",
+            )
+
+
+# What the cluster states
+
+
+def election_text(
+    facts: RunFacts,
+    where: str,
+    before: PartitionInterval,
+    after: PartitionInterval,
+    last_isr: tuple[int, ...],
+    *,
+    unclean: bool = False,
+) -> str:
+    """What a change of leader was: clean or unclean, of the living or the dead.
+
+    `last_isr` is the last ISR that was not empty: old controllers empty it when its last member dies, and new ones
+    forget it. `unclean` is whether the controller itself says that it was.
+    """
+    if after.leader < 0:
+        return f"{where} has no leader: of the ISR {ids(last_isr)} nobody is alive."
+    if after.leader == before.leader:
+        return f"broker-{after.leader} stays leader of {where}, in epoch {after.leader_epoch}, ISR {ids(after.isr)}."
+    if after.leader in last_isr and unclean:
+        kind = f"an unclean election by the controller's own word, though it is of the last known ISR {ids(last_isr)}"
+    elif after.leader in last_isr:
+        kind = f"a clean election, from the ISR {ids(last_isr)}"
+    elif after.leader in (before.elr or ()):
+        kind = f"from the eligible leader replicas beside the ISR {ids(last_isr)}"
+    else:
+        kind = f"an unclean election, it was not in the ISR {ids(last_isr)}"
+    text = f"broker-{after.leader} is elected leader of {where} in epoch {after.leader_epoch}: {kind}"
+    node = f"broker-{after.leader}"
+    if facts.process_at(node, after.begin_ns) == DOWN:
+        died = _died(facts, node, after.begin_ns)
+        if died is not None:
+            still = "not fenced yet" if facts.run.get("mode") == "kraft" else "still registered"
+            known = f": it is {still}" if facts.registered_at(node, after.begin_ns) else ""
+            text += f" — although it has been dead for {(after.begin_ns - died) / 1e9:.1f} s{known}"
+    return text + "."
+
+
+def _died(facts: RunFacts, node: str, by_ns: int) -> int | None:
+    """When a node's process last ended, by a time."""
+    died = [i.begin_ns for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns <= by_ns]
+    return died[-1] if died else None
+
+
+def state_text(facts: RunFacts, where: TopicPartition, at_ns: int) -> str:
+    """What the cluster stated of a partition at a time, and who was the controller; "" if it stated nothing."""
+    state, controller = facts.state_at(*where, at_ns), facts.controller_at(at_ns)
+    parts = []
+    if state is not None:
+        leader = f"leader broker-{state.leader}" if state.leader >= 0 else "no leader"
+        parts += [f"{leader} (epoch {state.leader_epoch})", f"ISR {ids(state.isr)}"]
+    if controller is not None:
+        detail = f" ({controller.detail})" if controller.detail else ""
+        parts.append(f"controller {controller.value}{detail}" if controller.value else "no controller")
+    return ", ".join(parts)
+
+
+def metadata_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
+    """Elections, changes of the ISR and of the controller, and brokers taken for dead, from a time on."""
+    witness, source = witness_of_metadata(facts)
+    for kind, at_ns, actor, text, quotes in (
+        *_partition_changes(facts, where, since_ns),
+        *_controller_changes(facts, since_ns),
+        *_registration_changes(facts, where, since_ns),
+    ):
+        yield StoryStep(at_ns=at_ns, kind=kind, actor=actor, text=text, witness=witness, source=source, quotes=quotes)
+
+
+_Change = tuple[str, int, str, str, tuple[str, ...]]
+
+
+def _partition_changes(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
+    states = facts.partitions.get(where, ())
+    last_isr: tuple[int, ...] = ()
+    for before, after in itertools.pairwise(states):
+        last_isr = before.isr or last_isr
+        if after.begin_ns < since_ns:
+            continue
+        election = (after.leader, after.leader_epoch) != (before.leader, before.leader_epoch)
+        if election and after.leader == before.leader and after.isr != before.isr and facts.run.get("mode") == "kraft":
+            election = False  # KRaft raises the leader epoch when an ISR shrinks (until 3.6), without any election
+        if election:
+            said = _unclean(facts, where, after)
+            text = election_text(facts, named(where), before, after, last_isr, unclean=bool(said))
+            yield "election", after.begin_ns, "controller", text, said
+            continue
+        joined, left = [b for b in after.isr if b not in before.isr], [b for b in before.isr if b not in after.isr]
+        changes = [f"broker-{b} joins" for b in joined] + [f"broker-{b} leaves" for b in left]
+        if changes:
+            text = f"{join(changes)} the ISR of {named(where)}: now {ids(after.isr)}."
+            yield "isr", after.begin_ns, "leader", text, ()
+
+
+def _unclean(facts: RunFacts, where: TopicPartition, state: PartitionInterval) -> tuple[str, ...]:
+    """The line in which a controller says that it elects from outside the ISR, for the election it made so."""
+    near = [
+        line
+        for line in about(facts, where, state.begin_ns - SAME_CHANGE_NS)
+        if line.event == "unclean-election" and line.at_ns < state.begin_ns + SAME_CHANGE_NS and state.leader >= 0
+    ]
+    return tuple(line.line for line in near[-1:])
+
+
+def _controller_changes(facts: RunFacts, since_ns: int) -> Iterator[_Change]:
+    for interval in facts.controllers:
+        if interval.begin_ns >= since_ns:
+            epoch = f", {interval.detail}" if interval.detail else ""
+            text = f"{interval.value} is the controller{epoch}." if interval.value else "There is no controller."
+            yield "controller", interval.begin_ns, interval.value or "controller", text, ()
+
+
+def _registration_changes(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
+    for broker in facts.assignment.get(where, ()):
+        node = f"broker-{broker}"
+        for interval in facts.registrations.get(node, ()):
+            if interval.begin_ns < since_ns or interval.value == "registered":
+                continue
+            what = "is fenced" if interval.value == "fenced" else "is no longer registered"
+            died = _died(facts, node, interval.begin_ns)
+            dead = facts.process_at(node, interval.begin_ns) == DOWN and died is not None
+            after = f", {(interval.begin_ns - died) / 1e9:.1f} s after its death" if dead and died is not None else ""
+            knows = ": only now does the cluster know" if dead else ""
+            yield "gone", interval.begin_ns, node, f"{node} {what}{after}{knows}.", ()
+
+
+# What brokers log
+
+
+@dataclass(slots=True)
+class Act:
+    """What a broker did at one time, with all lines it logged about it; `line` is the one that says what."""
+
+    line: LogLine
+    reason: LogLine | None = None
+    """The line of a truncation that says what it goes by: the replica's own high watermark, or the leader's epochs."""
+    quotes: list[str] = field(default_factory=list)
+
+
+def about(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[LogLine]:
+    """The brokers' lines about a partition from a time on, in order."""
+    # Some lines name their partition in words that the observer did not take apart.
+    words = re.compile(rf"(?<![\w.-]){re.escape(named(where))}(?![\w-])")
+    for line in sorted(facts.log, key=lambda line: line.at_ns):
+        mine = (line.topic, line.partition) == where or (line.topic is None and words.search(line.line))
+        if mine and line.at_ns >= since_ns:
+            yield line
+
+
+def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
+    """What brokers did to a partition by their own logs; lines of one act are one."""
+    found: list[Act] = []
+    for line in about(facts, where, since_ns):
+        near = [a for a in found if a.line.node == line.node and line.at_ns - a.line.at_ns < SAME_ACT_NS]
+        cuts = [a for a in near if a.line.event == "truncate" and a.line.offset == line.offset]
+        if line.event == "truncate" and cuts:
+            cuts[-1].quotes.append(line.line)
+        elif line.event == "truncate":
+            reasons = [a for a in near if _is_reason(a.line) and a.line.offset == line.offset]
+            found = [a for a in found if a not in reasons]
+            quotes = [quote for reason in reasons for quote in reason.quotes]
+            found.append(Act(line, reason=reasons[0].line if reasons else None, quotes=[*quotes, line.line]))
+        elif line.event == "become-follower" and line.offset is not None and cuts:
+            continue  # it begins to fetch where it has just cut
+        else:
+            found.append(Act(line, quotes=[line.line]))
+    return found
+
+
+def _is_reason(line: LogLine) -> bool:
+    """Whether a line says why a log is to be truncated; one that tells of a high watermark may tell of no more."""
+    return line.event in REASONS and (line.event != "high-watermark" or "runcat" in line.line)
+
+
+def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
+    """Each truncation of a partition to a known offset, with all lines its broker logged about it."""
+    return [a for a in acts(facts, where, since_ns) if a.line.event == "truncate" and a.line.offset is not None]
+
+
+Effect = Callable[[LogLine], tuple[str, str] | None]
+"""Of a truncation: the kind of its step and the end of its sentence; None if it is none of the story's."""
+
+
+def log_steps(facts: RunFacts, where: TopicPartition, since_ns: int, effect: Effect) -> Iterator[StoryStep]:
+    """What brokers logged about a partition from a time on."""
+    for act in acts(facts, where, since_ns):
+        line = act.line
+        if line.event == "truncate":
+            end = effect(line) if line.offset is not None else None
+            if end is None:
+                continue
+            below = ", below its high watermark" if any(BELOW in quote for quote in act.quotes) else ""
+            by = f" ({REASONS[act.reason.event]}{below})" if act.reason else ""
+            kind, text = end[0], f"truncates {named(where)} to offset {line.offset}{by}{end[1]}"
+        else:
+            kind, text = "log", _says(line, named(where))
+        if text:
+            yield StoryStep(
+                at_ns=line.at_ns,
+                kind=kind,
+                actor=line.node,
+                text=f"{line.node} {text}.",
+                witness="broker log",
+                source=f"log of {line.node}",
+                quotes=tuple(act.quotes),
+            )
+
+
+def _says(line: LogLine, where: str) -> str:
+    """What a broker says of itself in a line; "" for what is said better elsewhere, or too often."""
+    epoch = f" in epoch {line.leader_epoch}" if line.leader_epoch is not None else ""
+    ends = f"; its log ends at {line.offset}" if line.offset is not None else ""
+    match line.event:
+        case "become-leader":
+            return f"becomes leader of {where}{epoch}{ends}"
+        case "become-follower" if line.offset is not None and "starts at" not in line.line:
+            return f"begins to fetch {where}{epoch} at offset {line.offset}"
+        case "become-follower":
+            return f"becomes follower of {where}{epoch}{ends}"
+        case "high-watermark" if "Log loaded" in line.line:
+            return f"loads {where} with high watermark {line.offset}"
+        case "high-watermark" if BELOW in line.line:
+            return f"truncates {where} to offset {line.offset}, below its high watermark"
+        case "high-watermark" if "runcat" in line.line:
+            return f"goes by its own high watermark, {line.offset}"
+        case "epoch-request" if "unknown" in line.line:
+            return f"learns nothing from the leader about its epoch and goes by offset {line.offset}"
+        case "epoch-request":
+            cut = ", and has nothing to cut" if "No truncation" in line.line else ""
+            return f"learns from the leader that its epoch ends at offset {line.offset}{cut}"
+        case "recovery":
+            return f"recovers {where} after a crash"
+        case "fatal":
+            return "ends itself"
+    return ""

@@ -1,0 +1,233 @@
+"""The stories a run has to tell: of the records its findings name, or of a record that somebody asks about.
+
+One source for all who tell them: the HTML report, the terminal, `kafka-chaos explain`, JUnit and CI's summary render
+the same `Story` values. A story is the `Life` of a record (judgement/report/lives.py) with what was found about it;
+`course` is for runs of which no record has one: what happened to a partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from judgement.report.facts import LogLine, RunFacts, TopicPartition
+from judgement.report.lives import Life, Strand, record_name, strands
+from judgement.report.steps import (
+    StoryStep,
+    brokers_in,
+    fault_steps,
+    in_order,
+    join,
+    log_steps,
+    metadata_steps,
+    named,
+    state_text,
+)
+from judgement.report.witnesses import RecordId, Witnesses
+from judgement.verdict import named_summary
+
+MAX_STORIES: Final = 20
+MAX_SENDS: Final = 40
+FIRST: Final = ("lost-write", "replica-divergence")
+"""Findings whose records are told of first; the others' follow in the order found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What became of one record, or of neighbours that shared a fate."""
+
+    title: str
+    topic: str
+    partition: int
+    offsets: tuple[int, ...]
+    records: tuple[RecordId, ...]
+    others: tuple[RecordId, ...]
+    """Records that were given the same offsets."""
+    findings: tuple[tuple[str, str], ...]
+    """What was found about any of them: the anomaly's name, and a sentence."""
+    setting: str
+    """What the cluster stated of the partition when it began."""
+    steps: tuple[StoryStep, ...]
+
+    @property
+    def about(self) -> str:
+        """The records by the names that `kafka-chaos explain --record` takes; "" if it is about none."""
+        if not self.records:
+            return ""
+        own = str(self.records[0]) if len(self.records) == 1 else f"{self.records[0]} to {self.records[-1]}"
+        also = f"; at the same place {join([str(one) for one in self.others[:4]])}" if self.others else ""
+        return f"{'record' if len(self.records) == 1 else 'records'} {own}{also}"
+
+
+def identities(value: object, topic: object = None, partition: object = None) -> Iterator[RecordId]:
+    """Every record that a finding, or a part of its evidence, names."""
+    if isinstance(value, Mapping):
+        topic, partition = value.get("topic", topic), value.get("partition", partition)
+        numbers: tuple[Any, ...] = (partition, value.get("producer"), value.get("sequence"))
+        if topic is not None and all(isinstance(number, int) and number >= 0 for number in numbers):
+            yield RecordId(str(topic), *numbers)
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from identities(part, topic, partition)
+
+
+def findings_of(facts: RunFacts, anomaly: str | None = None) -> list[Mapping[str, Any]]:
+    """The findings, of one anomaly or all, those first that are told first."""
+    every = [f for f in (facts.findings or {}).get("findings") or () if anomaly in (None, f.get("anomaly"))]
+    rank = {name: number for number, name in enumerate(FIRST)}
+    return sorted(every, key=lambda finding: rank.get(str(finding.get("anomaly")), len(FIRST)))
+
+
+def stories(
+    facts: RunFacts, *, anomaly: str | None = None, limit: int = MAX_STORIES, witnesses: Witnesses | None = None
+) -> tuple[list[Story], int]:
+    """The stories of the records that findings name, each told once, and how many more there would be."""
+    witnesses = witnesses or Witnesses(facts)
+    told: list[Story] = []
+    heard: set[RecordId] = set()
+    more = 0
+    for finding in findings_of(facts, anomaly):
+        every = dict.fromkeys(identities(finding))
+        for strand in strands(facts, witnesses, [one for one in every if one not in heard]):
+            # One who took the place of a lost record is in that record's story.
+            if heard.issuperset(strand.records):
+                continue
+            if len(told) == limit:
+                more += 1
+                continue
+            life = Life(facts=facts, witnesses=witnesses, hero=strand)
+            told.append(_story(life))
+            lost = finding.get("anomaly") == "lost-write"
+            heard.update(strand.records if lost else life.as_ids())
+        heard.update(one for story in told for one in story.others)
+    return told, more
+
+
+def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: Witnesses) -> list[Story]:
+    """The stories of these records, the lost ones first; one of them is not told again if it is in another's."""
+    lost = {one for finding in facts.found("lost-write") for one in identities(finding)}
+    told: list[Story] = []
+    for one in sorted(records, key=lambda one: (one not in lost, one)):
+        if any(one in story.others for story in told):
+            continue
+        (strand,) = strands(facts, witnesses, [one])
+        told.append(_story(Life(facts=facts, witnesses=witnesses, hero=strand)))
+    return told
+
+
+def _story(life: Life) -> Story:
+    hero: Strand = life.hero
+    ids = life.as_ids()
+    state = state_text(life.facts, life.where, life.since_ns)
+    return Story(
+        title=life.title(),
+        topic=life.where[0],
+        partition=life.where[1],
+        offsets=hero.offsets,
+        records=hero.records,
+        others=ids[len(hero.records) :],
+        findings=tuple(_findings(life, ids)),
+        setting=f"{named(life.where)} when it was sent: {state}." if state and hero.sends else "",
+        steps=life.steps(),
+    )
+
+
+def _findings(life: Life, ids: Iterable[RecordId]) -> Iterator[tuple[str, str]]:
+    """What was found about these records, a sentence each."""
+    mine = set(ids)
+    for finding in findings_of(life.facts):
+        named_here = mine.intersection(identities(finding))
+        if named_here:
+            yield str(finding.get("anomaly")), _sentence(life, finding, sorted(named_here))
+
+
+def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId]) -> str:
+    anomaly, count = str(finding.get("anomaly")), int(finding.get("count") or 0)
+    among = f" ({len(records)} of {count} found in {named(life.where)})" if count > len(records) else ""
+    names = [record_name(life.facts, group.records) for group in (life.hero, *life.rivals)]
+    match anomaly:
+        case "lost-write":
+            return (
+                f"acknowledged, and no poll returned it{among}"
+                if len(records) == 1
+                else f"{len(records)} records acknowledged, and no poll returned them{among}"
+            )
+        case "unreplicated-acknowledgement":
+            return f"acknowledged with acks=all, and not on every replica that stayed in sync{among}"
+        case "log-truncated-below-high-watermark":
+            nodes = sorted({str(row["node"]) for row in finding.get("evidence") or () if row.get("node")})
+            return f"cut off from the log of {join(nodes)}, below what the high watermark had reached"
+        case "inconsistent-offsets":
+            return f"one place in the log was given to several records: {join(names)}{life.hero.at}"
+        case "replica-divergence":
+            rows = [row for row in finding.get("evidence") or () if row.get("offset") in life.hero.offsets]
+            return f"{join(brokers_in(rows))} are in sync and hold different records{life.hero.at}"
+    return named_summary(finding).removeprefix(f"{anomaly}: ")
+
+
+# Runs without a record to tell of
+
+
+def course(facts: RunFacts, where: TopicPartition) -> Story:
+    """What happened to a partition, for runs that lost nothing: sends, copies, faults, elections, truncations."""
+    steps: list[StoryStep] = []
+    sends = [send for send in facts.sends if (send.topic, send.partition) == where]
+    for send in sends[:MAX_SENDS]:
+        name = facts.record_name(send.producer, send.sequence)
+        ends = {"acked": f"is acknowledged at offset {send.offset}", "failed": f"is refused: {send.error}"}
+        ends["unknown"] = f"may or may not have been written: {send.error}"
+        steps.append(
+            StoryStep(
+                at_ns=send.done_ns or send.sent_ns,
+                kind="ack" if send.outcome == "acked" else "send",
+                actor=send.process,
+                text=f"{name}, sent with acks={send.acks}, {ends.get(send.outcome, 'gets no answer')}.",
+                witness="client",
+                source="client history",
+            )
+        )
+    for moment in facts.moments:
+        ends_text = _ends(moment.nodes, named(where))
+        if ends_text:
+            steps.append(
+                StoryStep(
+                    at_ns=moment.at_ns,
+                    kind="disk",
+                    actor="replicas",
+                    text=f"On disk: {ends_text}.",
+                    witness="disks",
+                    source=f"copies of the replicas' files, moment “{moment.label}”",
+                )
+            )
+    # Before the first record a truncation is a new follower's, of an empty log.
+    begin_ns = min((send.sent_ns for send in sends), default=facts.begin_ns)
+    steps += fault_steps(facts, where, begin_ns)
+    steps += metadata_steps(facts, where, begin_ns)
+    steps += log_steps(facts, where, min((s.done_ns or 0 for s in sends), default=begin_ns), _plainly)
+    return Story(
+        title=f"What happened to {named(where)}",
+        topic=where[0],
+        partition=where[1],
+        offsets=(),
+        records=(),
+        others=(),
+        findings=(),
+        setting="",
+        steps=in_order(steps),
+    )
+
+
+def _plainly(line: LogLine) -> tuple[str, str]:
+    return "kept", ""
+
+
+def _ends(nodes: Mapping[str, Mapping[str, Mapping[str, int]]], where: str) -> str:
+    """How far each replica goes."""
+    parts = []
+    for node, partitions in nodes.items():
+        seen = partitions.get(where) or {}
+        if "leo" in seen:
+            parts.append(f"{node} LEO {seen['leo']}" + (f" HW {seen['hw']}" if seen.get("hw") is not None else ""))
+    return ", ".join(parts)

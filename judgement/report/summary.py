@@ -1,0 +1,80 @@
+"""Markdown for a CI job's summary page ($GITHUB_STEP_SUMMARY).
+
+A step may write 1024 KiB, and beyond that the whole summary is refused; so the text is built in order of importance
+(verdict, table, stories of what failed, stories of the rest) and stops at a budget well below, saying what it left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from evidence.rundir import RunDir
+from judgement.report import cells, story
+from judgement.report.facts import RunFacts, load_all
+from judgement.report.headline import headline
+from judgement.report.html import suite_headline
+
+BUDGET_BYTES: Final = 900 * 1024
+MARKS: Final = {"as-documented": "✅", "unexpected": "❌", "not-reproduced": "❌", "unknown": "❔", "error": "⚠️"}
+
+
+def escape(text: str) -> str:
+    r"""Text that Markdown and HTML leave as it is, also inside a table.
+
+    >>> escape("a|b <c>")
+    'a\\|b &lt;c&gt;'
+    """
+    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return plain.replace("|", "\\|").replace("`", "\\`").replace("*", "\\*").replace("\n", " ")
+
+
+def _details(facts: RunFacts) -> str:
+    about = f"{escape(facts.name)}, seed {facts.run.get('seed')}: {escape(headline(facts))}"
+    lines = [f"<details><summary>{about}</summary>", ""]
+    lines += [f"- {escape(reason)}" for reason in facts.verdict.reasons]
+    told, _ = story.stories(facts)
+    for one in told[:5]:
+        lines += ["", f"**{escape(one.title)}**", ""]
+        for step in one.steps:
+            at = "" if step.at_ns is None else f"{facts.at(step.at_ns):.3f} s: "
+            lines.append(f"1. {at}{escape(step.text)}")
+            # A fence inside the item, longer than any run of backquotes a log line is likely to hold.
+            lines += [part for quote in step.quotes for part in ("   ````", f"   {quote}", "   ````")]
+    lines += ["", "````", str(facts.run.get("command")), "````", "</details>", ""]
+    return "\n".join(lines)
+
+
+def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_bytes: int = BUDGET_BYTES) -> str:
+    """The summary of these runs in at most `budget_bytes` bytes; pure."""
+    grouped = cells.failures_first(cells.group(facts))
+    overall = cells.worst_of(facts, unreadable)
+    parts = [f"## {MARKS[overall]} {escape(suite_headline(facts))}\n"]
+    parts += [f"- not readable: {escape(line)}\n" for line in unreadable]
+    parts.append(
+        "\n| | scenario | version | documented | seen | verdict | runs | time |\n|---|---|---|---|---|---|---|---|\n"
+    )
+    for cell in grouped:
+        parts.append(f"| {' | '.join(escape(column) for column in (MARKS[cell.verdict], *cell.row))} |\n")
+    parts.append("\n")
+    bad = [run for cell in grouped for run in cell.runs if not run.verdict.good]
+    shown = [
+        cell.runs[0] for cell in grouped if cell.runs[0].verdict.good and (cell.runs[0].findings or {}).get("findings")
+    ]
+    parts += [_details(run) for run in [*bad, *shown]]
+
+    written, size = [], 0
+    for number, part in enumerate(parts):
+        size += len(part.encode())
+        if size > budget_bytes - 200:
+            written.append(f"\n\n{len(parts) - number} more parts did not fit here; the reports have them all.\n")
+            break
+        written.append(part)
+    return "".join(written)
+
+
+def markdown(runs: Iterable[RunDir], *, budget_bytes: int = BUDGET_BYTES) -> str:
+    """The summary of many run directories."""
+    facts, unreadable = load_all(runs)
+    return render(facts, unreadable=unreadable, budget_bytes=budget_bytes)

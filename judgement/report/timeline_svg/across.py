@@ -1,0 +1,163 @@
+"""What concerns all lanes: the controller, elections, moments of copying, blind observers, the time axis."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from judgement.report.facts import RunFacts, TopicPartition
+from judgement.report.timeline_svg.drawing import (
+    RIGHT,
+    Drawing,
+    Rows,
+    fitting,
+    lane,
+    tag,
+    text,
+    text_width,
+    title,
+    vertical,
+)
+
+
+def controller_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
+    """Draw who was the controller, and when nobody was; returns where the lane ends."""
+    lane(drawing, y, 26, "controller")
+    scale = drawing.scale
+    for interval in facts.controllers:
+        begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
+        if end - begin < 0.5:
+            continue
+        at = f"{facts.at(interval.begin_ns):.2f} s"
+        if not interval.value:
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(f"{at}: no controller"),
+                    x=begin,
+                    y=y + 5,
+                    width=end - begin,
+                    height=16,
+                    fill=drawing.fill("down"),
+                    rx=3,
+                )
+            )
+            continue
+        words = f"{interval.value}, {interval.detail}" if interval.detail else interval.value
+        drawing.middle.append(
+            tag(
+                "rect",
+                title(f"{at}: {words}"),
+                x=begin,
+                y=y + 5,
+                width=end - begin - 1,
+                height=16,
+                fill="none",
+                stroke="var(--controller)",
+                stroke_width=1.4,
+                rx=3,
+            )
+        )
+        shown = fitting(end - begin, words, interval.value)
+        if shown:
+            drawing.front.append(text(begin + 6, y + 17, shown))
+    return y + 26
+
+
+def elections(
+    drawing: Drawing,
+    facts: RunFacts,
+    partitions: Sequence[TopicPartition],
+    tops: dict[str, tuple[float, float]],
+    controller_y: float,
+) -> None:
+    """Draw each change of leader as an arrow from the controller to the broker that was elected."""
+    for partition in partitions:
+        states = facts.partitions.get(partition, ())
+        for before, after in itertools.pairwise(states):
+            node, at_s = f"broker-{after.leader}", facts.at(after.begin_ns)
+            if after.leader == before.leader or node not in tops or not drawing.scale.holds(at_s):
+                continue
+            x = drawing.scale.x(at_s)
+            drawing.middle.append(
+                vertical(
+                    x,
+                    controller_y + 27,
+                    tops[node][0] + 22,
+                    stroke="var(--controller)",
+                    stroke_width=1.3,
+                )
+            )
+            drawing.middle.append(
+                tag("path", d=f"M{x - 4:.1f} {tops[node][0] + 15:.1f}l4 7l4 -7z", fill="var(--controller)")
+            )
+
+
+def moments(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> float:
+    """Lines at the moments when files were copied, and their names below; returns where these end."""
+    rows = Rows()
+    for moment in facts.moments:
+        at_s = facts.at(moment.at_ns)
+        if not drawing.scale.holds(at_s):
+            continue
+        x = drawing.scale.x(at_s)
+        drawing.back.append(
+            vertical(
+                x,
+                top + 4,
+                bottom + 4,
+                stroke="var(--moment)",
+                stroke_width=1,
+                stroke_dasharray="5 3",
+            )
+        )
+        words = f"files copied: {moment.label}"
+        width = text_width(words, 10) + 12
+        leftward = x + width > RIGHT
+        begin = x - width if leftward else x - 4
+        y = bottom + 3 + 13 * rows.place(begin, begin + width)
+        mark = tag("path", d=f"M{x:.1f} {bottom + 3:.1f}l-4 6h8z", fill="var(--moment)")
+        words_at = (x - 8, "end") if leftward else (x + 7, None)
+        label = text(words_at[0], y + 9, words, class_="moment-text tiny halo", anchor=words_at[1])
+        about = title(f"{at_s:.2f} s: every replica's files were copied, moment “{moment.name}”")
+        drawing.front.append(tag("g", about + mark + label))
+    return bottom + 5 + 13 * rows.count
+
+
+def blind(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> None:
+    """Hatch the times in which an observer saw nothing."""
+    for begin_ns, end_ns, why in facts.blind:
+        begin, end = drawing.scale.x(facts.at(begin_ns)), drawing.scale.x(facts.at(end_ns))
+        if end - begin >= 0.5:
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(f"an observer saw nothing: {why}"),
+                    x=begin,
+                    y=top,
+                    width=end - begin,
+                    height=bottom - top,
+                    fill=drawing.fill("blind"),
+                    opacity=0.4,
+                )
+            )
+            drawing.front.append(
+                text(
+                    begin + 3,
+                    bottom - 4,
+                    fitting(max(end - begin, 60), "observer blind", "blind", size=10),
+                    class_="muted tiny halo",
+                )
+            )
+
+
+def axis(drawing: Drawing, top: float, bottom: float) -> float:
+    """Draw the seconds below everything; returns where they end."""
+    y = bottom + 18
+    for tick in drawing.scale.ticks():
+        x = drawing.scale.x(tick)
+        drawing.back.append(vertical(x, top, bottom + 4, stroke="var(--grid)", stroke_width=1))
+        label = f"{tick:g} s"
+        drawing.front.append(text(x, y - 4, label, class_="muted tiny", anchor="middle"))
+    drawing.front.append(text(16, y - 4, "since the start", class_="muted tiny"))
+    return y

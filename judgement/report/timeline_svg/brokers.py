@@ -1,0 +1,199 @@
+"""A broker's lane: what its process was, and apart from it what the cluster stated of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from judgement.report.facts import DOWN, FROZEN, UP, Interval, PartitionInterval, RunFacts, TopicPartition, broker_id
+from judgement.report.timeline_svg.disks import disk_strip
+from judgement.report.timeline_svg.drawing import LEFT, RIGHT, Drawing, fitting, lane, tag, text, text_width, title
+
+PROCESS_FILL: Final = {UP: "var(--up)", FROZEN: "frozen", DOWN: "down"}
+
+
+def broker_lane(drawing: Drawing, facts: RunFacts, node: str, partitions: Sequence[TopicPartition], y: float) -> float:
+    """Draw one broker: its process, then for each partition its stated role and its disk; returns where it ends."""
+    number = broker_id(node)
+    mine = [p for p in partitions if number in facts.assignment.get(p, ())]
+    bottom = y + 6
+    _process_band(drawing, facts, node, bottom)
+    bottom += 16
+    for partition in mine:
+        _role_band(drawing, facts, node, partition, bottom, named=len(partitions) > 1)
+        bottom += 22
+        bottom += disk_strip(drawing, facts, node, partition, bottom)
+    bottom = max(bottom + 5, y + (26 if mine else 38))
+    detail = "" if mine else "no replica"
+    lane(drawing, y, bottom - y, node, detail)
+    return bottom
+
+
+def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> None:
+    scale = drawing.scale
+    for interval in facts.processes.get(node, ()):
+        begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
+        if end - begin < 0.5:
+            continue
+        from_to = f"from {facts.at(interval.begin_ns):.2f} s to {facts.at(interval.end_ns):.2f} s"
+        from_to = f"{node} {interval.value} {from_to} ({interval.detail})"
+        if interval.value == UP:
+            drawing.middle.append(
+                tag("rect", title(from_to), x=begin, y=y, width=end - begin, height=14, fill="var(--up)", rx=2)
+            )
+        else:
+            fill = drawing.fill(PROCESS_FILL[interval.value])
+            outline = "var(--frozen)" if interval.value == FROZEN else "var(--down)"
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(from_to),
+                    x=begin,
+                    y=y,
+                    width=end - begin,
+                    height=14,
+                    fill=fill,
+                    stroke=outline,
+                    stroke_width=1,
+                    rx=2,
+                )
+            )
+        words = interval.value if interval.value == UP else f"{interval.value}: {interval.detail}"
+        shown = fitting(end - begin, words, interval.value, size=10)
+        if shown and interval.value == UP:
+            drawing.front.append(text(begin + 5, y + 10.5, shown, class_="on-up tiny"))
+        elif shown:
+            # A plate under the words, or the hatching would run through them.
+            drawing.front.append(
+                tag(
+                    "rect",
+                    x=begin + 3,
+                    y=y + 1.5,
+                    width=text_width(shown, 10) + 5,
+                    height=11,
+                    fill="var(--surface)",
+                    rx=2,
+                )
+            )
+            drawing.front.append(text(begin + 6, y + 10.5, shown, class_="tiny"))
+    for registration in facts.registrations.get(node, ()):
+        at_s = facts.at(registration.begin_ns)
+        if registration.value != "registered" and scale.holds(at_s):
+            drawing.front.append(_gone_mark(facts, node, registration, scale.x(at_s), y))
+    for cut_node, interval in facts.cuts:
+        begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
+        if cut_node == node and end - begin >= 0.5:
+            about = title(f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s")
+            band: dict[str, Any] = {"x": begin, "y": y - 3, "width": end - begin, "height": 20, "rx": 2}
+            pattern = tag("rect", fill=drawing.fill("cut"), stroke="var(--cut)", stroke_width=1, **band)
+            drawing.middle.append(tag("g", about + pattern))
+            drawing.front.append(tag("rect", x=begin + 3, y=y + 1.5, width=22, height=11, fill="var(--surface)", rx=2))
+            drawing.front.append(text(begin + 5, y + 10.5, "cut", class_="tiny"))
+
+
+def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: float) -> str:
+    """A diamond where the cluster noticed that a broker is gone."""
+    words = "fenced" if registration.value == "fenced" else "session over"
+    width = text_width(words, 10) + 14
+    leftward = x + width - 6 > RIGHT
+    about = title(f"{facts.at(registration.begin_ns):.2f} s: the cluster takes {node} for dead ({registration.value})")
+    plate = tag(
+        "rect", x=x + 6 - width if leftward else x - 6, y=y + 1.5, width=width, height=11, fill="var(--surface)", rx=2
+    )
+    diamond = tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")
+    label = text(x - 7 if leftward else x + 7, y + 10.5, words, class_="tiny", anchor="end" if leftward else None)
+    return tag("g", about + plate + diamond + label)
+
+
+def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:
+    """(begin, end, role, leader epoch) of a broker as the cluster stated it for a partition; neighbours alike are
+    joined.
+    """
+    number = broker_id(node)
+
+    def role(state: PartitionInterval) -> tuple[str, int]:
+        if state.leader == number:
+            return "leader", state.leader_epoch
+        return ("in sync" if number in state.isr else "out of sync"), -1
+
+    states = facts.partitions.get(partition, ())
+    for (name, epoch), together in itertools.groupby(states, key=role):
+        run = list(together)
+        yield run[0].begin_ns, run[-1].end_ns, name, epoch
+
+
+def _role_band(
+    drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float, *, named: bool
+) -> None:
+    scale, where = drawing.scale, f"{partition[0]}-{partition[1]}"
+    if named:
+        drawing.front.append(text(LEFT - 6, y + 14, where, class_="muted tiny", anchor="end"))
+    for begin_ns, end_ns, role, epoch in _roles(facts, node, partition):
+        begin, end = scale.x(facts.at(begin_ns)), scale.x(facts.at(end_ns))
+        if end - begin < 0.5:
+            continue
+        from_to = f"{facts.at(begin_ns):.2f} s to {facts.at(end_ns):.2f} s"
+        about = f"{from_to}: the cluster states that {node} is {role} {'of' if role == 'leader' else 'for'} {where}"
+        box: dict[str, Any] = {"x": begin, "y": y, "width": max(1.0, end - begin - 1), "height": 19, "rx": 3}
+        dead = [
+            i for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns < end_ns and i.end_ns > begin_ns
+        ]
+        if role == "leader":
+            about += f", leader epoch {epoch}"
+            drawing.middle.append(tag("rect", title(about), fill="var(--leader)", **box))
+            _hatch(drawing, facts, dead, begin, end, y, about)
+            elected_dead = any(i.begin_ns <= begin_ns for i in dead)
+            words = [f"leader, epoch {epoch}", f"leader {epoch}", f"L{epoch}"]
+            if elected_dead:
+                words = [f"leader, epoch {epoch}: elected while dead", f"leader {epoch}, elected dead", *words]
+            shown = fitting(end - begin, *words)
+            if shown:
+                if dead:
+                    plate = text_width(shown) * 0.94 + 4
+                    drawing.front.append(
+                        tag("rect", x=begin + 2, y=y + 3, width=plate, height=13, fill="var(--leader)", rx=2)
+                    )
+                drawing.front.append(text(begin + 5, y + 13.5, shown, class_="on-leader"))
+        elif role == "in sync":
+            drawing.middle.append(tag("rect", title(about), fill="var(--isr)", **box))
+            _hatch(drawing, facts, dead, begin, end, y, about)
+            shown = fitting(end - begin, "in ISR", "ISR")
+            if shown:
+                drawing.front.append(text(begin + 5, y + 13.5, shown, class_="on-isr"))
+        else:
+            drawing.middle.append(
+                tag(
+                    "rect",
+                    title(about),
+                    fill="none",
+                    stroke="var(--out)",
+                    stroke_width=1,
+                    stroke_dasharray="3 3",
+                    **box,
+                )
+            )
+            shown = fitting(end - begin, "not in ISR", "out")
+            if shown:
+                drawing.front.append(text(begin + 5, y + 13.5, shown, class_="muted"))
+
+
+def _hatch(
+    drawing: Drawing, facts: RunFacts, dead: Iterable[Interval], begin: float, end: float, y: float, about: str
+) -> None:
+    """Hatching where a stated role belongs to a process that is down."""
+    for interval in dead:
+        left = max(begin, drawing.scale.x(facts.at(interval.begin_ns)))
+        right = min(end, drawing.scale.x(facts.at(interval.end_ns)))
+        drawing.middle.append(
+            tag(
+                "rect",
+                title(f"{about}; its process is down"),
+                x=left,
+                y=y,
+                width=max(1.0, right - left - 1),
+                height=19,
+                fill=drawing.fill("dead"),
+                opacity=0.55,
+            )
+        )

@@ -1,0 +1,149 @@
+"""The clients' lane: every scripted record with its answer, and the steps of clients that last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from judgement.report.facts import RunFacts, Send, Step
+from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, Scale, lane, tag, text, text_width, title
+
+SPANS: Final = ("final read", "load")
+"""Steps of the clients' that are drawn for as long as they last, by how their names begin."""
+
+
+def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Send], lost: set[tuple[object, object]]) -> list[list[Send]]:
+    """Sends that stand so close, with the same end, that one label must do for them."""
+    bursts: list[list[Send]] = []
+    for send in sends:
+        last = bursts[-1][-1] if bursts else None
+        alike = (
+            last is not None
+            and (last.process, last.producer, last.outcome, last.error, last.topic, last.partition)
+            == (send.process, send.producer, send.outcome, send.error, send.topic, send.partition)
+            and send.sequence == last.sequence + 1
+            and ((send.producer, send.sequence) in lost) == ((last.producer, last.sequence) in lost)
+            and scale.x(facts.at(send.sent_ns)) - scale.x(facts.at(last.sent_ns)) < 26
+        )
+        if alike:
+            bursts[-1].append(send)
+        else:
+            bursts.append([send])
+    return bursts
+
+
+def _burst_label(facts: RunFacts, burst: Sequence[Send], is_lost: bool, several: bool) -> str:
+    first, last = burst[0], burst[-1]
+    name = f"m{first.sequence}" if len(burst) == 1 else f"m{first.sequence}–{last.sequence}"
+    if several:
+        name = f"{first.process}:{name}"
+    if first.outcome == "failed":
+        return f"{name} {first.error or 'failed'}"
+    if first.outcome == "open":
+        return f"{name} no answer"
+    if first.outcome == "unknown":
+        return f"{name} unknown: {first.error or 'no answer'}"
+    at = "" if first.offset is None else f" @{first.offset}" if len(burst) == 1 else f" @{first.offset}–{last.offset}"
+    return (
+        f"{name}{at}"
+        + (" acked, then lost" if is_lost else "")
+        + (f" acks={first.acks}" if first.acks not in ("all", "?") else "")
+    )
+
+
+def _send_title(facts: RunFacts, send: Send, is_lost: bool) -> str:
+    record = facts.record_name(send.producer, send.sequence)
+    said = f"{facts.at(send.sent_ns):.3f} s: {send.process} sends {record} to {send.topic}-{send.partition}"
+    ends = {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}
+    ends["unknown"] = f"unknown whether it happened: {send.error}"
+    said += f" with acks={send.acks}; {ends.get(send.outcome, 'no answer')}"
+    said += f" {(send.done_ns - send.sent_ns) / 1e6:.0f} ms later" if send.done_ns else ""
+    return said + ("; lost" if is_lost else "")
+
+
+def _send_mark(drawing: Drawing, facts: RunFacts, send: Send, y: float, is_lost: bool) -> str:
+    """A line from sending to the answer where that is long enough to see, and the answer: a disc, a cross, a ring."""
+    x = drawing.scale.x(facts.at(send.sent_ns))
+    end = drawing.scale.x(facts.at(send.done_ns)) if send.done_ns else x
+    colour = {"acked": "var(--ack)", "failed": "var(--lost)"}.get(send.outcome, "var(--muted)")
+    colour = "var(--lost)" if is_lost else colour
+    parts = [title(_send_title(facts, send, is_lost))]
+    if end - x > 3:
+        parts.append(tag("line", x1=x, x2=end, y1=y, y2=y, stroke=colour, stroke_width=2))
+    if send.outcome in ("failed", "unknown"):
+        cross = f"M{end - 3.5:.1f} {y - 3.5:.1f}l7 7m0 -7l-7 7"
+        parts.append(tag("path", d=cross, stroke=colour, stroke_width=2, fill="none"))
+    elif is_lost:
+        parts.append(tag("circle", cx=end, cy=y, r=5, fill="var(--lost-soft)", stroke=colour, stroke_width=2))
+        parts.append(tag("path", d=f"M{end - 3.5:.1f} {y + 3.5:.1f}l7 -7", stroke=colour, stroke_width=2))
+    else:
+        fill = colour if send.outcome == "acked" else "var(--surface)"
+        parts.append(tag("circle", cx=end, cy=y, r=4, fill=fill, stroke=colour, stroke_width=1.4))
+    return tag("g", "".join(parts))
+
+
+def _burst(
+    drawing: Drawing, facts: RunFacts, burst: Sequence[Send], rows: Rows, top: float, is_lost: bool, several: bool
+) -> str:
+    scale = drawing.scale
+    label = _burst_label(facts, burst, is_lost, several)
+    first, last = scale.x(facts.at(burst[0].sent_ns)), scale.x(facts.at(burst[-1].sent_ns))
+    done_ns = burst[-1].done_ns
+    tail = max(last, scale.x(facts.at(done_ns)) if done_ns else last)
+    width = text_width(label) + 8
+    leftward = tail + 8 + width > RIGHT
+    begin, end = (first - 8 - width, tail + 8) if leftward else (first - 6, tail + 8 + width)
+    y = top + 7 + rows.place(begin, end) * ROW
+    class_ = "lost-text halo" if is_lost or burst[0].outcome == "failed" else "halo"
+    marks = "".join(_send_mark(drawing, facts, send, y, is_lost) for send in burst)
+    return marks + text(begin if leftward else tail + 8, y + 4, label, class_=class_)
+
+
+def _span(drawing: Drawing, facts: RunFacts, step: Step, rows: Rows, top: float) -> str:
+    """A step of the clients' that lasts, such as the final read."""
+    begin_s, end_s = facts.at(step.begin_ns), facts.at(step.end_ns or facts.end_ns)
+    left = drawing.scale.x(begin_s)
+    right = max(drawing.scale.x(end_s), left + 3)
+    width = text_width(step.name) + 6
+    leftward = right + width > RIGHT
+    begin, end = (left - width, right) if leftward else (left, right + width)
+    y = top + 7 + rows.place(begin, end) * ROW
+    about = title(f"{step.name}: {begin_s:.2f} s to {end_s:.2f} s")
+    box = tag(
+        "rect",
+        x=left,
+        y=y - 5,
+        width=right - left,
+        height=10,
+        rx=5,
+        fill="none",
+        stroke="var(--ack)",
+        stroke_width=1.6,
+    )
+    return tag("g", about + box + text(begin if leftward else right + 5, y + 4, step.name, class_="halo"))
+
+
+def client_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
+    """Draw what clients did; returns where the lane ends."""
+    scale, rows = drawing.scale, Rows()
+    lost = {
+        (row.get("producer"), row.get("sequence"))
+        for finding in facts.found("lost-write")
+        for row in finding.get("evidence") or ()
+    }
+    sends = [s for s in facts.sends if scale.holds(facts.at(s.sent_ns))]
+    several = len({s.producer for s in facts.sends}) > 1
+    items = [
+        _burst(drawing, facts, burst, rows, y + 6, (burst[0].producer, burst[0].sequence) in lost, several)
+        for burst in _bursts(facts, scale, sends, lost)
+    ]
+    items += [
+        _span(drawing, facts, step, rows, y + 6)
+        for step in facts.steps
+        if step.name.startswith(SPANS)
+        and (scale.holds(facts.at(step.begin_ns)) or scale.holds(facts.at(step.end_ns or facts.end_ns)))
+    ]
+    height = max(26.0, rows.count * ROW + 10)
+    lane(drawing, y, height, "clients")
+    drawing.front += items
+    return y + height

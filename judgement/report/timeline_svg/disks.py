@@ -1,0 +1,161 @@
+"""What was on a broker's disk: a cell a record at each moment when files were copied, and the truncations it logged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from judgement.report.facts import LogLine, Moment, RunFacts, TopicPartition
+from judgement.report.steps import Act, named, truncations
+from judgement.report.timeline_svg.drawing import (
+    CELL,
+    RIGHT,
+    ROW,
+    Drawing,
+    Rows,
+    tag,
+    text,
+    text_width,
+    title,
+    vertical,
+)
+
+MAX_CELLS: Final = 8
+
+
+def _lost_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment, node: str) -> set[int]:
+    """Offsets of records that were acknowledged, are lost in the end, and are on this disk at this moment."""
+    return {
+        int(row["replicas"][moment.name][node])
+        for finding in facts.found("lost-write")
+        if (finding.get("topic"), finding.get("partition")) == partition
+        for row in finding.get("evidence") or ()
+        if ((row.get("replicas") or {}).get(moment.name) or {}).get(node) is not None
+    }
+
+
+def _diverged_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment) -> set[int]:
+    return {
+        int(row["offset"])
+        for finding in facts.found("replica-divergence")
+        if (finding.get("topic"), finding.get("partition")) == partition
+        for row in finding.get("evidence") or ()
+        if row.get("moment") == moment.name and row.get("offset") is not None
+    }
+
+
+def _cells(
+    facts: RunFacts, partition: TopicPartition, moment: Moment, node: str, x: float, y: float, leo: int, hw: int | None
+) -> str:
+    lost, diverged = _lost_offsets(facts, partition, moment, node), _diverged_offsets(facts, partition, moment)
+    parts = []
+    for offset in range(leo):
+        left = x + offset * (CELL + 1)
+        committed = hw is not None and offset < hw
+        bad = offset in lost or offset in diverged
+        colour = "var(--lost)" if bad else "var(--cell)"
+        parts.append(
+            tag(
+                "rect",
+                x=left + 0.6,
+                y=y,
+                width=CELL - 1.2,
+                height=11,
+                rx=1.5,
+                fill=colour if committed else "var(--surface)",
+                stroke=colour,
+                stroke_width=1.3,
+            )
+        )
+        if offset in diverged:
+            parts.append(
+                tag(
+                    "path",
+                    d=f"M{left + 2.2:.1f} {y + 3.6:.1f}h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4",
+                    stroke="var(--surface)" if committed else colour,
+                    stroke_width=1,
+                    fill="none",
+                )
+            )
+    if hw is not None:
+        mark = x + hw * (CELL + 1) - 0.5
+        parts.append(vertical(mark, y - 2, y + 13, stroke="var(--ink)", stroke_width=1.6))
+    return "".join(parts)
+
+
+def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool:
+    """Whether a truncation is known to have removed records: the last copy before it goes further than it.
+
+    A log only grows between truncations, so a copy that goes further, not yet truncated, proves it.
+    """
+    before = [m for m in facts.moments if m.at_ns <= line.at_ns and where in (m.nodes.get(node) or {})]
+    if not before or line.offset is None:
+        return False
+    topic, _, partition = where.rpartition("-")
+    between = any(
+        act.line.node == node and act.line.at_ns < line.at_ns and (act.line.offset or 0) <= line.offset
+        for act in truncations(facts, (topic, int(partition)), before[-1].at_ns)
+    )
+    return not between and int(before[-1].nodes[node][where].get("leo", 0)) > line.offset
+
+
+def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
+    """What was on disk at each moment, and truncations; returns the height used."""
+    rows, where = Rows(), named(partition)
+    for act in truncations(facts, partition, 0):
+        cut = cut_something(facts, node, where, act.line)
+        # Becoming a follower with an empty log is logged as a truncation to 0.
+        told = cut or any(send.done_ns and send.done_ns < act.line.at_ns for send in facts.sends)
+        if act.line.node == node and told and drawing.scale.holds(facts.at(act.line.at_ns)):
+            drawing.front.append(_truncation(drawing, facts, act, rows, y, where, cut))
+    for moment in facts.moments:
+        ends = (moment.nodes.get(node) or {}).get(where)
+        if ends and "leo" in ends and drawing.scale.holds(facts.at(moment.at_ns)):
+            drawing.front.append(_log_at(drawing, facts, node, partition, moment, rows, y))
+    return rows.count * ROW + (2 if rows.count else 0)
+
+
+def _truncation(drawing: Drawing, facts: RunFacts, act: Act, rows: Rows, y: float, where: str, cut: bool) -> str:
+    """A bar where a log was truncated; with a cross if that is known to have removed something."""
+    line, at_s = act.line, facts.at(act.line.at_ns)
+    x = drawing.scale.x(at_s)
+    words = f"truncated to {line.offset}" if cut else f"truncate to {line.offset}"
+    width = text_width(words) + 16
+    leftward = x + width > RIGHT
+    begin = x - width if leftward else x - 4
+    row_y = y + 1 + rows.place(begin, begin + width + 4) * ROW
+    colour, class_ = ("var(--lost)", "lost-text") if cut else ("var(--muted)", "muted")
+    mark = tag(
+        "path",
+        d=f"M{x:.1f} {row_y:.1f}v14" + ("" if not cut else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
+        stroke=colour,
+        stroke_width=1.6,
+        fill="none",
+        stroke_linecap="round",
+    )
+    said = f"{at_s:.2f} s: {line.node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(
+        act.quotes
+    )
+    label = text(begin if leftward else x + 8, row_y + 11, words, class_=f"{class_} halo")
+    return tag("g", title(said) + mark + label)
+
+
+def _log_at(
+    drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, moment: Moment, rows: Rows, y: float
+) -> str:
+    """The cells of a log at a moment of copying, and where it ends."""
+    at_s, where = facts.at(moment.at_ns), named(partition)
+    ends = moment.nodes[node][where]
+    leo, hw = int(ends["leo"]), ends.get("hw")
+    words = f"LEO {leo}" + (f" HW {hw}" if hw is not None else "")
+    drawn = leo if leo <= MAX_CELLS else 0
+    width = drawn * (CELL + 1) + 4 + text_width(words, 10)
+    x = drawing.scale.x(at_s)
+    begin = x + 3 if x + 3 + width <= RIGHT else x - 5 - width
+    row_y = y + 2 + rows.place(begin, begin + width) * ROW
+    says = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}"
+    says += f", its checkpointed high watermark is {hw}" if hw is not None else ""
+    lost = _lost_offsets(facts, partition, moment, node)
+    says += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
+    cells = _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None)
+    label = text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo")
+    return tag("g", title(says) + cells + label)

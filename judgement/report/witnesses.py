@@ -1,0 +1,610 @@
+"""What the files of a run say of single records, read when somebody asks: histories, and copies of replicas.
+
+The timeline, and so `RunFacts`, knows the records of a script; these files know every record: who sent it and what
+came of it, who read it or read past it, and what lay at its offset on each replica's disk at each moment of copying.
+
+A witness that is gone or torn is no error: what is left is used, and `Witnesses.missing` says in a line each what is
+not there. Where histories or copies are gone altogether (a report made again from a few files of a run), the timeline
+and the evidence of the findings speak for them, as far as they go.
+
+Cost: a partition's history is read once, whole (300 bytes a row in memory), and sorted once by what is asked for; in
+each copy one batch is decoded for each offset. A record of which no offset is known is looked for in all records of
+all copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evidence.errors import UsageError
+from evidence.history import schema
+from evidence.history.read import PLAIN_SCHEMA, open_run
+from evidence.history.record import MAGIC, decode, decode_all
+from judgement.report.facts import Moment, RunFacts, Send, TopicPartition, acks_text
+from kafkafiles import checkpoints
+from kafkafiles.batches import Corrupt, Record, records
+from kafkafiles.columns import HeaderArray, read_headers
+from kafkafiles.replica import Replica, SegmentProblem, read_replica
+
+KINDS: Final = (schema.SEND, schema.POLL, schema.FINAL_READ)
+COLUMNS: Final = (
+    "process",
+    "outcome",
+    "offset",
+    "producer",
+    "sequence",
+    "invoked_ns",
+    "completed_ns",
+    "error_name",
+    "acks",
+)
+"""What of a history is asked about."""
+OUTCOMES: Final = {schema.OK: "acked", schema.FAIL: "failed", schema.INFO: "unknown"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RecordId:
+    """Which record: its partition, and the producer and sequence that its own bytes carry.
+
+    >>> str(RecordId("orders", 0, 1, 3))
+    'orders-0:1/3'
+    """
+
+    topic: str
+    partition: int
+    producer: int
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}:{self.producer}/{self.sequence}"
+
+    @property
+    def where(self) -> TopicPartition:
+        return (self.topic, self.partition)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this harness wrote it; others, and damaged ones, have no identity."""
+        return self.producer >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A poll of `process` returned `record` from `offset`; `at_ns` is when the poll returned."""
+
+    process: str
+    at_ns: int | None
+    offset: int
+    record: RecordId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """`process` was given something at or beyond an offset, first at `at_ns`, and in all as far as `furthest`.
+
+    `end` is the brokers' end offset, if this is a final read that came to it.
+    """
+
+    process: str
+    at_ns: int | None
+    furthest: int
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What lies at one offset of a replica. `record` is None for what is no record of clients, `what` says what."""
+
+    record: RecordId | None
+    leader_epoch: int = -1
+    what: str = ""
+    unclear: bool = False
+    """Whether it may once have been a record of ours: its bytes are damaged."""
+
+
+ELSE: Final = Content(record=None, what="something else")
+"""What is known only not to be the record that was asked for."""
+
+
+class PartitionHistory:
+    """What all processes recorded about one partition."""
+
+    def __init__(self, where: TopicPartition, table: pa.Table) -> None:
+        self._where = where
+        self._of = {kind: table.filter(pc.equal(table["kind"], kind)).select(COLUMNS) for kind in KINDS}
+        self._sorted: dict[tuple[str, str], tuple[Any, Any]] = {}
+        """A column's values in order, and which rows they are in."""
+
+    def _rows(self, kind: str, column: str, values: Iterable[int]) -> list[dict[str, Any]]:
+        """The rows of a kind that have one of these values, in the order recorded."""
+        if (kind, column) not in self._sorted:
+            numbers = pc.fill_null(self._of[kind][column], -1).to_numpy()
+            order = np.argsort(numbers, kind="stable")
+            self._sorted[kind, column] = numbers[order], order
+        numbers, order = self._sorted[kind, column]
+        wanted = np.unique(np.fromiter(values, np.int64))
+        ranges = zip(np.searchsorted(numbers, wanted), np.searchsorted(numbers, wanted, side="right"), strict=True)
+        found = [order[begin:end] for begin, end in ranges if end > begin]
+        if not found:
+            return []
+        rows: list[dict[str, Any]] = self._of[kind].take(np.sort(np.concatenate(found))).to_pylist()
+        return rows
+
+    def _id(self, row: Mapping[str, Any]) -> RecordId:
+        nobody = schema.UNKNOWN_IDENTITY
+        producer, sequence = row["producer"], row["sequence"]
+        return RecordId(
+            *self._where, nobody if producer is None else producer, nobody if sequence is None else sequence
+        )
+
+    def _send(self, row: Mapping[str, Any]) -> Send:
+        return Send(
+            process=row["process"],
+            topic=self._where[0],
+            partition=self._where[1],
+            producer=row["producer"],
+            sequence=row["sequence"],
+            acks=acks_text(row["acks"]),
+            sent_ns=row["invoked_ns"] or row["completed_ns"] or 0,
+            done_ns=row["completed_ns"],
+            outcome=OUTCOMES.get(row["outcome"], "unknown"),
+            offset=row["offset"],
+            error=row["error_name"],
+        )
+
+    def sends(self, ids: Iterable[RecordId]) -> list[Send]:
+        """How these records were sent, in the order of sending."""
+        wanted = {(one.producer, one.sequence) for one in ids}
+        rows = self._rows(schema.SEND, "sequence", {sequence for _, sequence in wanted})
+        found = [self._send(row) for row in rows if (row["producer"], row["sequence"]) in wanted]
+        return sorted(found, key=lambda send: send.sent_ns)
+
+    def sends_at(self, offsets: Iterable[int]) -> list[Send]:
+        """Every send that was acknowledged at one of these offsets."""
+        rows = self._rows(schema.SEND, "offset", offsets)
+        return [self._send(row) for row in rows if row["outcome"] == schema.OK and row["producer"] is not None]
+
+    def reads(self, ids: Iterable[RecordId], offsets: Iterable[int] = ()) -> list[Read]:
+        """Every poll that returned one of these records, or anything from one of these offsets."""
+        wanted = {(one.producer, one.sequence) for one in ids if one.is_ours}
+        by_id = self._rows(schema.POLL, "sequence", {sequence for _, sequence in wanted})
+        rows = [row for row in by_id if (row["producer"], row["sequence"]) in wanted]
+        rows += self._rows(schema.POLL, "offset", offsets)
+        found = {
+            Read(process=row["process"], at_ns=row["completed_ns"], offset=row["offset"], record=self._id(row))
+            for row in rows
+            if row["offset"] is not None
+        }
+        return sorted(found, key=lambda read: (read.at_ns or 0, read.process, read.offset, read.record))
+
+    @cached_property
+    def _polls(self) -> dict[str, tuple[Any, Any]]:
+        polls = self._of[schema.POLL].select(["process", "offset", "completed_ns"])
+        polls = polls.filter(pc.is_valid(polls["offset"]))
+        result = {}
+        for process in sorted(pc.unique(polls["process"]).to_pylist()):
+            own = polls.filter(pc.equal(polls["process"], process))
+            times = pc.fill_null(own["completed_ns"], 0)
+            result[process] = (own["offset"].to_numpy(), times.to_numpy())
+        return result
+
+    def passages(self, offset: int) -> list[Passage]:
+        """Every process that was given something at this offset or beyond it."""
+        end_of = {row["process"]: row["offset"] for row in self._of[schema.FINAL_READ].to_pylist()}
+        found = []
+        for process in sorted({*self._polls, *end_of}):
+            offsets, times = self._polls.get(process, (np.empty(0, np.int64), np.empty(0, np.int64)))
+            beyond = offsets >= offset
+            end = end_of.get(process)
+            if beyond.any():
+                at_ns = int(times[beyond].min()) or None
+                found.append(Passage(process=process, at_ns=at_ns, furthest=int(offsets.max()), end=end))
+            elif end is not None and end > offset:
+                # It came to the end, and there was nothing at the record's offset or after it.
+                furthest = int(offsets.max()) if len(offsets) else -1
+                found.append(Passage(process=process, at_ns=None, furthest=furthest, end=end))
+        return found
+
+    def known(self) -> dict[int, tuple[int, int]]:
+        """The first and last sequence of each producer of which anything is recorded here."""
+        both = pa.concat_tables([self._of[schema.SEND], self._of[schema.POLL]])
+        ours = both.filter(pc.greater_equal(both["producer"], 0))
+        groups = ours.group_by("producer").aggregate([("sequence", "min"), ("sequence", "max")]).to_pylist()
+        return {row["producer"]: (row["sequence_min"], row["sequence_max"]) for row in groups}
+
+    def offsets(self) -> tuple[int, int] | None:
+        """The first and last offset of which anything is recorded here."""
+        found = pc.min_max(pa.concat_tables([self._of[schema.SEND], self._of[schema.POLL]])["offset"])
+        low, high = found["min"].as_py(), found["max"].as_py()
+        return None if low is None else (low, high)
+
+
+class ReplicaCopy:
+    """One replica's files as they were at one moment. Raises ParseError if the directory is none of a partition."""
+
+    def __init__(self, node: str, directory: Path) -> None:
+        self.node = node
+        self._replica: Replica = read_replica(directory)
+        self._decoded: dict[tuple[int, int], dict[int, Content]] = {}
+        self._where = (self._replica.topic, self._replica.partition)
+
+    @cached_property
+    def _headers(self) -> list[HeaderArray]:
+        """Of each segment the headers of its sound entries."""
+        return [read_headers(segment.path)[0] for segment in self._replica.segments]
+
+    @property
+    def leo(self) -> int:
+        return self._replica.leo
+
+    @property
+    def start(self) -> int:
+        return self._replica.start_offset
+
+    @property
+    def damage(self) -> list[str]:
+        """What no crash explains in these files."""
+        problems = self._replica.corruption
+        return [f"segment {p.segment}, byte {p.corrupt.position}: {p.corrupt.reason}" for p in problems]
+
+    def at(self, offset: int) -> Content | None:
+        """What lies at an offset; None if nothing does."""
+        for number, headers in enumerate(self._headers):
+            entry = int(np.searchsorted(headers["last_offset"], offset))
+            if entry < len(headers):
+                key = (number, entry)
+                if key not in self._decoded:
+                    self._decoded[key] = self._decode(number, entry)
+                return self._decoded[key].get(offset)
+        return None
+
+    def _decode(self, number: int, entry: int) -> dict[int, Content]:
+        head = self._headers[number][entry]
+        with self._replica.segments[number].path.open("rb") as file:
+            file.seek(int(head["position"]))
+            data = file.read(int(head["size"]))
+        contents: dict[int, Content] = {}
+        for found in records(data):
+            if isinstance(found, Corrupt):
+                damaged = Content(record=None, what=f"damaged bytes ({found.kind})", unclear=True)
+                contents |= {o: damaged for o in (int(head["last_offset"]),) if o not in contents}
+            else:
+                contents[found.offset] = self._content(found)
+        return contents
+
+    def _content(self, found: Record) -> Content:
+        if found.control is not None:
+            return Content(record=None, leader_epoch=found.leader_epoch, what="a control record")
+        identity = decode(found.value) if found.valid else None
+        if identity is None:
+            ours = found.value is not None and found.value.startswith(MAGIC)
+            what = "a damaged record" if ours or not found.valid else "a record that is not ours"
+            unclear = what == "a damaged record"
+            return Content(record=None, leader_epoch=found.leader_epoch, what=what, unclear=unclear)
+        return Content(
+            record=RecordId(*self._where, identity.producer, identity.sequence), leader_epoch=found.leader_epoch
+        )
+
+    def find(self, ids: Iterable[RecordId]) -> Iterator[tuple[RecordId, int]]:
+        """Where each of these records lies, by reading all of them."""
+        wanted = {(one.producer, one.sequence): one for one in ids}
+        for found in self._replica.record_batches():
+            if isinstance(found, SegmentProblem):
+                continue
+            identities = decode_all(found.column("value").to_pylist())
+            offsets = found.column("offset").to_numpy(zero_copy_only=False)
+            near = np.flatnonzero(np.isin(identities.sequence, [sequence for _, sequence in wanted]))
+            for row in near.tolist():
+                one = wanted.get((int(identities.producer[row]), int(identities.sequence[row])))
+                if one is not None:
+                    yield one, int(offsets[row])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """What one replica held, at one moment, at the offsets asked for. `leo` and `hw` are None where nobody says."""
+
+    node: str
+    contents: Mapping[int, Content | None]
+    leo: int | None
+    hw: int | None
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One moment of copying: what each replica held."""
+
+    label: str
+    at_ns: int | None
+    holdings: tuple[Holding, ...]
+
+
+class Witnesses:
+    """The files of one run, opened when they are asked about, each once."""
+
+    def __init__(self, facts: RunFacts) -> None:
+        self._facts = facts
+        self._histories: dict[TopicPartition, PartitionHistory] = {}
+        self._copies: dict[TopicPartition, list[tuple[Moment, dict[str, ReplicaCopy]]]] = {}
+        self._missing: dict[str, None] = {}
+        self._evidence: dict[RecordId, Mapping[str, Any]] | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What could not be heard so far, a line each."""
+        return tuple(self._missing)
+
+    def _miss(self, line: str) -> None:
+        self._missing.setdefault(line)
+
+    # Histories
+
+    def history(self, where: TopicPartition) -> PartitionHistory:
+        """What clients recorded about a partition."""
+        if where not in self._histories:
+            table = PLAIN_SCHEMA.empty_table()
+            try:
+                history = open_run(self._facts.run_dir, self._facts.run, only=where)
+            except (UsageError, KeyError) as error:
+                self._miss(f"histories cannot be read: {error}")
+            else:
+                table = history.tables.get(where, table)
+                for problem in history.problems:
+                    self._miss(f"{problem.what} of {problem.process}: {problem.detail}")
+            self._histories[where] = PartitionHistory(where, table)
+        return self._histories[where]
+
+    def sends(self, ids: Sequence[RecordId]) -> dict[RecordId, list[Send]]:
+        """How each record was sent: from its process's history, else the timeline, else the evidence of a finding."""
+        found: dict[RecordId, list[Send]] = {one: [] for one in ids}
+        for where in {one.where for one in ids}:
+            for send in self.history(where).sends(one for one in ids if one.where == where):
+                found[RecordId(*send.key)].append(send)
+        for one, sends in found.items():
+            if not sends:
+                other = self._facts.send_of(*one.where, one.producer, one.sequence) or self._evident_send(one)
+                sends += [other] if other else []
+        return found
+
+    def sends_at(self, where: TopicPartition, offsets: Iterable[int]) -> list[Send]:
+        """Every send acknowledged at one of these offsets."""
+        wanted = set(offsets)
+        found = self.history(where).sends_at(wanted)
+        known = {send.key for send in found}
+        found += [
+            send
+            for send in self._facts.sends
+            if (send.topic, send.partition) == where
+            and send.outcome == "acked"
+            and send.offset in wanted
+            and send.key not in known
+        ]
+        return sorted(found, key=lambda send: send.sent_ns)
+
+    def _evident(self, one: RecordId) -> Mapping[str, Any]:
+        """The row of a finding that is about this record."""
+        if self._evidence is None:
+            self._evidence = {}
+            for finding in (*self._facts.found("lost-write"), *self._facts.found("unseen")):
+                for row in finding.get("evidence") or ():
+                    identity = (row.get("producer"), row.get("sequence"))
+                    if all(isinstance(number, int) for number in identity):
+                        key = RecordId(str(finding.get("topic")), int(finding.get("partition") or 0), *identity)
+                        self._evidence.setdefault(key, row)
+        return self._evidence.get(one, {})
+
+    def _evident_send(self, one: RecordId) -> Send | None:
+        row = self._evident(one)
+        sent_ns = row.get("invoked_ns") or row.get("completed_ns")
+        if not isinstance(sent_ns, int):
+            return None
+        return Send(
+            process=str(row.get("process") or "a producer"),
+            topic=one.topic,
+            partition=one.partition,
+            producer=one.producer,
+            sequence=one.sequence,
+            acks=acks_text(row.get("acks")),
+            sent_ns=sent_ns,
+            done_ns=row.get("completed_ns"),
+            outcome=OUTCOMES.get(str(row.get("outcome", schema.OK)), "unknown"),
+            offset=row.get("offset"),
+            error=None,
+        )
+
+    def passages(self, one: RecordId, offset: int) -> list[Passage]:
+        """Who read as far as this offset: from histories, else as the evidence about the record says."""
+        found = self.history(one.where).passages(offset)
+        furthest = self._evident(one).get("furthest_read")
+        if found or furthest is None:
+            return found
+        reader = next((str(p.get("name")) for p in self._facts.run.get("processes") or () if p.get("final")), None)
+        if isinstance(furthest, Mapping):
+            reader, furthest = furthest.get("process") or reader, furthest.get("offset")
+        if not isinstance(furthest, int) or furthest < offset:
+            return []
+        ended = [step.end_ns for step in self._facts.steps if step.name == "final read" and step.end_ns]
+        at_ns = ended[-1] if ended else None
+        end = self._evident(one).get("final_offset")
+        return [Passage(process=str(reader or "a consumer"), at_ns=at_ns, furthest=furthest, end=end)]
+
+    # Copies of replicas
+
+    def _replicas(self, where: TopicPartition) -> list[tuple[Moment, dict[str, ReplicaCopy]]]:
+        if where not in self._copies:
+            self._copies[where] = [(moment, self._copies_of(where, moment)) for moment in self._facts.moments]
+        return self._copies[where]
+
+    def _copies_of(self, where: TopicPartition, moment: Moment) -> dict[str, ReplicaCopy]:
+        folder = self._facts.run_dir.moment(moment.name)
+        name = f"{where[0]}-{where[1]}"
+        if not folder.is_dir():
+            self._miss(f"the copies of the replicas' files at “{moment.label}” are not there (replicas/{moment.name})")
+            return {}
+        assigned = {f"broker-{broker}" for broker in self._facts.assignment.get(where, ())}
+        nodes = {path.name for path in folder.iterdir() if (path / name).is_dir()}
+        copies = {}
+        for node in sorted(nodes | assigned):
+            if node not in nodes:
+                if name in (moment.nodes.get(node) or {}):
+                    self._miss(f"the copy of {node} at “{moment.label}” has no {name}, though it had when it was taken")
+                continue
+            try:
+                copies[node] = ReplicaCopy(node, folder / node / name)
+            except (UsageError, OSError) as error:
+                self._miss(f"the copy of {node} at “{moment.label}” cannot be read: {error}")
+                continue
+            for damage in copies[node].damage:
+                self._miss(f"the copy of {node} at “{moment.label}” is damaged: {damage}")
+        return copies
+
+    def _high_watermark(self, moment: Moment, node: str, where: TopicPartition) -> int | None:
+        path = self._facts.run_dir.moment(moment.name) / node / checkpoints.HIGH_WATERMARKS
+        try:
+            return checkpoints.read_offset_checkpoint(path).offsets.get(where)
+        except FileNotFoundError:
+            stated = (moment.nodes.get(node) or {}).get(f"{where[0]}-{where[1]}") or {}
+            return stated.get("hw")
+        except (UsageError, OSError) as error:
+            self._miss(f"the high watermarks of {node} at “{moment.label}” cannot be read: {error}")
+            return None
+
+    def looks(self, where: TopicPartition, ids: Sequence[RecordId], offsets: Sequence[int]) -> list[Look]:
+        """What each replica held at these offsets, moment by moment; `ids` are whom they are asked about."""
+        return [
+            Look(
+                label=moment.label,
+                at_ns=moment.at_ns,
+                holdings=tuple(
+                    Holding(
+                        node=copy.node,
+                        contents={offset: self._at(copy, moment, offset, ids) for offset in offsets},
+                        leo=copy.leo,
+                        hw=self._high_watermark(moment, copy.node, where),
+                        start=copy.start,
+                    )
+                    for copy in copies.values()
+                )
+                or self._evident_holdings(moment, where, ids, offsets),
+            )
+            for moment, copies in self._replicas(where)
+        ]
+
+    def _at(self, copy: ReplicaCopy, moment: Moment, offset: int, ids: Sequence[RecordId]) -> Content | None:
+        """What lies at an offset; where its bytes do not tell whose it is, what the analysis found there."""
+        content = copy.at(offset)
+        if content is None or content.record is not None:
+            return content
+        places = {one: self._evident_places(one, moment) for one in ids}
+        mine = [one for one, held in places.items() if held.get(copy.node) == offset]
+        if mine:
+            return Content(record=mine[0], leader_epoch=content.leader_epoch)
+        return ELSE if any(copy.node in held for held in places.values()) else content
+
+    def _evident_places(self, one: RecordId, moment: Moment) -> Mapping[str, Any]:
+        """At which offset the analysis found a record on each node, None for nowhere; nothing if it did not say."""
+        replicas = self._evident(one).get("replicas")
+        held = replicas.get(moment.name) if isinstance(replicas, Mapping) else None
+        return held if isinstance(held, Mapping) else {}
+
+    def _evident_holdings(
+        self, moment: Moment, where: TopicPartition, ids: Sequence[RecordId], offsets: Sequence[int]
+    ) -> tuple[Holding, ...]:
+        """What the findings' evidence says of a moment whose copies are gone."""
+        contents: dict[str, dict[int, Content | None]] = {}
+        for one in ids:
+            for node, offset in self._evident_places(one, moment).items():
+                mine = contents.setdefault(str(node), {})
+                if isinstance(offset, int):
+                    mine[offset] = Content(record=one)
+        for row in self._diverged(moment, where):
+            offset = row["offset"]
+            for broker, content in (row.get("brokers") or {}).items():
+                node = f"broker-{broker}" if str(broker).isdigit() else str(broker)
+                mine = contents.setdefault(node, {})
+                if isinstance(content, Mapping) and isinstance(content.get("producer"), int):
+                    record = RecordId(*where, content["producer"], int(content.get("sequence") or 0))
+                    mine[offset] = Content(record=record, leader_epoch=_epoch(content))
+        result = []
+        for node, mine in contents.items():
+            ends = (moment.nodes.get(node) or {}).get(f"{where[0]}-{where[1]}") or {}
+            leo = ends.get("leo")
+            whole = {o: mine.get(o, ELSE if leo is None or leo > o else None) for o in offsets}
+            result.append(Holding(node=node, contents=whole, leo=leo, hw=ends.get("hw")))
+        return tuple(result)
+
+    def _diverged(self, moment: Moment, where: TopicPartition) -> Iterator[Mapping[str, Any]]:
+        for finding in self._facts.found("replica-divergence"):
+            if (finding.get("topic"), finding.get("partition")) == where:
+                for row in finding.get("evidence") or ():
+                    if row.get("moment") == moment.name and isinstance(row.get("offset"), int):
+                        yield row
+
+    def offsets(self, ids: Sequence[RecordId]) -> dict[RecordId, set[int]]:
+        """Where each record is, or was, by anybody's word; looked for on all disks if nobody says where."""
+        found: dict[RecordId, set[int]] = {one: set() for one in ids}
+        for one, sends in self.sends(ids).items():
+            found[one] |= {send.offset for send in sends if send.offset is not None and send.offset >= 0}
+        for where in {one.where for one in ids}:
+            for read in self.history(where).reads([one for one in ids if one.where == where]):
+                found[read.record].add(read.offset)
+        for one in ids:
+            row = self._evident(one)
+            places = [row.get("offset")]
+            replicas = row.get("replicas")
+            for held in replicas.values() if isinstance(replicas, Mapping) else ():
+                places += held.values() if isinstance(held, Mapping) else ()
+            found[one] |= {place for place in places if isinstance(place, int) and place >= 0}
+        for where in {one.where for one in ids}:
+            lacking = [one for one in ids if one.where == where and not found[one] and one.is_ours]
+            if lacking:
+                for _, copies in self._replicas(where):
+                    for copy in copies.values():
+                        for one, offset in copy.find(lacking):
+                            found[one].add(offset)
+        return found
+
+    def records_at(self, where: TopicPartition, offsets: Sequence[int]) -> list[RecordId]:
+        """Every record of clients that anybody knows of at these offsets: acknowledged, read or on a disk there."""
+        found = {RecordId(*send.key): None for send in self.sends_at(where, offsets)}
+        found |= {read.record: None for read in self.history(where).reads((), offsets)}
+        for look in self.looks(where, (), offsets):
+            for holding in look.holdings:
+                found |= {c.record: None for c in holding.contents.values() if c is not None and c.record is not None}
+        return [one for one in found if one.is_ours]
+
+    def known_offsets(self, where: TopicPartition) -> tuple[int, int] | None:
+        """The first and last offset of a partition that clients or disks know of."""
+        ends = [self.history(where).offsets()]
+        ends += [
+            (c.start, c.leo - 1) for _, copies in self._replicas(where) for c in copies.values() if c.leo > c.start
+        ]
+        known = [end for end in ends if end is not None]
+        return (min(low for low, _ in known), max(high for _, high in known)) if known else None
+
+
+def _epoch(content: Mapping[str, Any]) -> int:
+    epoch = content.get("leader_epoch")
+    return epoch if isinstance(epoch, int) else -1
+
+
+def unheard(facts: RunFacts) -> list[str]:
+    """What the timeline lacks: damaged lines, blind observers, logs that are gone, an analysis that was not made."""
+    lines = [f"damaged: {line}" for line in facts.damaged]
+    if facts.findings is None:
+        lines.append("there are no findings: the run has not been analysed (`kafka-chaos check` does it)")
+    for begin, end, why in facts.blind:
+        lines.append(f"an observer saw nothing from {facts.at(begin):.1f} s to {facts.at(end):.1f} s: {why}")
+    gone = [node for node in facts.brokers if not facts.run_dir.log(node).is_file()]
+    if gone:
+        lines.append(f"no log of {', '.join(gone)} (logs/<node>.log)")
+    return lines

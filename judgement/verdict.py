@@ -1,0 +1,561 @@
+"""Policy: what the analysis found, held against what the scenario documents.
+
+Detection knows nothing of expectations and this module knows nothing of detection: `judge` is a pure function
+of four values (the run's facts, its timeline, the findings, what was damaged), so any verdict can be given
+again from files.
+
+Two questions are asked, in this order.
+
+1. Was something seen that nothing documents or permits? Then the verdict is `unexpected`, whatever else is wrong
+   with the run: a record that is gone is gone, also if a fault was not proved or the recorder died later.
+2. Is the run sound? Each of the things listed in `doubts` (a fault without proof, a blind observer, a dead recorder,
+   a check that crashed …) means that what was *not* seen, or *why* something was seen, proves nothing. So
+   `not-reproduced` and `as-documented` are given to sound runs only; an unsound one is `error` if the harness
+   failed and else `unknown`.
+
+    |                                  | sound          | doubts only | harness failed |
+    |----------------------------------|----------------|-------------|----------------|
+    | something undocumented seen      | unexpected     | unexpected  | unexpected     |
+    | a required anomaly not seen      | not-reproduced | unknown     | error          |
+    | all required seen, nothing else  | as-documented  | unknown     | error          |
+
+The order of severity (unexpected > not-reproduced > error > unknown > as-documented) ranks verdicts of a
+suite, where each is already established; it is not the order of the questions.
+
+Some anomalies are what Kafka permits under the client's settings (a retry without idempotence may duplicate or
+reorder). They are reported and do not fail a run: `permitted` says which, and why. Nor does a documented loss seen
+from another side (`consequence`): the offset of a lost record is given to the next one, so one offset was
+acknowledged for two values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import IntEnum
+from typing import Any, Final
+
+from evidence import errors, timeline
+from evidence.rundir import SCHEMA, RunDir, write_json
+from harness.cluster import versions
+
+Facts = Mapping[str, Any]
+
+AS_DOCUMENTED: Final = "as-documented"
+UNKNOWN: Final = "unknown"
+ERROR: Final = "error"
+NOT_REPRODUCED: Final = "not-reproduced"
+UNEXPECTED: Final = "unexpected"
+
+
+class Severity(IntEnum):
+    """The order in which a suite's verdicts outrank one another."""
+
+    AS_DOCUMENTED = 0
+    UNKNOWN = 1
+    ERROR = 2
+    NOT_REPRODUCED = 3
+    UNEXPECTED = 4
+
+
+SEVERITY: Final[Mapping[str, Severity]] = {
+    AS_DOCUMENTED: Severity.AS_DOCUMENTED,
+    UNKNOWN: Severity.UNKNOWN,
+    ERROR: Severity.ERROR,
+    NOT_REPRODUCED: Severity.NOT_REPRODUCED,
+    UNEXPECTED: Severity.UNEXPECTED,
+}
+EXIT_STATUS: Final[Mapping[str, int]] = {
+    AS_DOCUMENTED: errors.EXIT_AS_DOCUMENTED,
+    UNKNOWN: errors.EXIT_UNKNOWN,
+    ERROR: errors.EXIT_ERROR,
+    NOT_REPRODUCED: errors.EXIT_CONTRADICTED,
+    UNEXPECTED: errors.EXIT_CONTRADICTED,
+}
+
+TRUNCATED: Final = "log-truncated-below-high-watermark"
+KILLED: Final = 137
+NO_LEADER: Final = -1
+NEVER_NS: Final = 2**63 - 1
+
+# Without a complete final read an unread record says nothing; with one the analysis calls it a lost-write.
+# Cycles of writes alone (G0) are possible in Kafka's model.
+ALWAYS_PERMITTED: Final[Mapping[str, str]] = {
+    "unseen": "not read, but the final read did not reach the end, so it may still be there",
+    "G0": "Kafka's transactions allow cycles of writes",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a run means."""
+
+    verdict: str
+    required: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    """Names of all anomalies found, the permitted ones included."""
+    unexpected: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    permitted: tuple[str, ...] = ()
+    """Anomalies seen that nothing documents but the clients' settings permit, each with why: "duplicate: …".
+    """
+    reasons: tuple[str, ...] = ()
+    """Why the verdict is not as-documented: contradictions first, then doubts. Empty for as-documented."""
+    scenario: str = ""
+    version: str = ""
+    seed: int = 0
+    run: str = ""
+    seconds: float = 0.0
+    """From the start of the run to its end, and the analysis; 0 if the run has no end."""
+
+    @property
+    def exit_status(self) -> int:
+        return EXIT_STATUS[self.verdict]
+
+    @property
+    def good(self) -> bool:
+        return self.verdict == AS_DOCUMENTED
+
+    def as_json(self) -> dict[str, Any]:
+        """The machine interface, verdict.json."""
+        value = {key: list(part) if isinstance(part, tuple) else part for key, part in asdict(self).items()}
+        documented = {"required": value.pop("required"), "allowed": value.pop("allowed")}
+        return {
+            "schema": SCHEMA,
+            "verdict": value.pop("verdict"),
+            "exit_status": self.exit_status,
+            "documented": documented,
+        } | value
+
+    @classmethod
+    def from_json(cls, value: Facts) -> Verdict:
+        """Inverse of `as_json`; KeyError or ValueError if it is no verdict."""
+        if value["verdict"] not in SEVERITY:
+            raise ValueError(f"no such verdict: {value['verdict']!r}")
+        names = ("seen", "unexpected", "missing", "permitted", "reasons")
+        documented = value["documented"]
+        return cls(
+            verdict=value["verdict"],
+            required=tuple(documented.get("required", ())),
+            allowed=tuple(documented.get("allowed", ())),
+            scenario=value.get("scenario", ""),
+            version=value.get("version", ""),
+            seed=value.get("seed", 0),
+            run=value.get("run", ""),
+            seconds=float(value.get("seconds") or 0.0),
+            **{name: tuple(value.get(name, ())) for name in names},
+        )
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of a suite: the first of its most severe ones.
+
+    Of no verdicts at all it is `unknown`: nothing was shown.
+    """
+    nothing = Verdict(verdict=UNKNOWN, reasons=("there is no run to judge",))
+    return max(verdicts, key=lambda verdict: SEVERITY[verdict.verdict], default=nothing)
+
+
+# Doubts: each function returns the reasons of one kind for which a run proves nothing
+
+
+def unproved_faults(events: Sequence[Facts]) -> list[str]:
+    """Faults that were injected (or healed) without proof that this took effect."""
+    said: dict[str, list[Facts]] = {}
+    for event in events:
+        if event.get("source") == "runner" and event["kind"] == "fault":
+            said.setdefault(str(event.get("id")), []).append(event)
+    reasons = []
+    for fault_id, history in said.items():
+        phases = {event.get("phase"): event for event in history}
+        what = str(history[0].get("description") or history[0].get("fault"))
+        if "unproved" in phases:
+            proof = phases["unproved"].get("proof") or {}
+            seen = proof.get("seen") if isinstance(proof, Mapping) else proof
+            reasons.append(f"fault {fault_id} ({what}) did not provably take effect: {seen or 'no proof'}")
+        elif "inject" in phases and "verified" not in phases:
+            reasons.append(f"fault {fault_id} ({what}) was injected and never verified")
+        if "heal" in phases and "healed" not in phases:
+            reasons.append(f"fault {fault_id} ({what}): its healing was begun and never confirmed")
+    return reasons
+
+
+def failed_preconditions(events: Sequence[Facts]) -> list[str]:
+    """Preconditions of the claim that did not hold: the sequence did not take the course the claim is about."""
+    return [
+        f"a precondition did not hold: {event.get('name')}" + _detail(event.get("detail"))
+        for event in events
+        if event["kind"] == "precondition" and event.get("held") is False
+    ]
+
+
+def _detail(detail: object) -> str:
+    if isinstance(detail, Mapping):
+        detail = ", ".join(f"{key}={value}" for key, value in detail.items())
+    return f" ({detail})" if detail else ""
+
+
+def fault_windows(events: Sequence[Facts]) -> list[tuple[int, int, str]]:
+    """(begin, end, description) of each fault, in monotonic ns.
+
+    A fault lasts until it is healed; a broker killed or stopped, until it has been started again; a start,
+    until it is verified; what has no end lasts for ever.
+    """
+    faults = [e for e in events if e["kind"] == "fault" and e.get("source") == "runner"]
+    windows = []
+    for begin in (e for e in faults if e.get("phase") == "inject"):
+        later = [e for e in faults if e["monotonic_ns"] >= begin["monotonic_ns"]]
+        node, kind = (begin.get("target") or {}).get("node"), begin.get("fault")
+
+        def ends(event: Facts, begin: Facts = begin, node: object = node, kind: object = kind) -> bool:
+            same = event.get("id") == begin.get("id")
+            if kind in ("kill", "stop"):
+                started = event.get("fault") == "start" and (event.get("target") or {}).get("node") == node
+                return started and event.get("phase") == "verified"
+            return same and event.get("phase") == ("verified" if kind == "start" else "healed")
+
+        end = next((e["monotonic_ns"] for e in later if ends(e)), NEVER_NS)
+        windows.append((begin["monotonic_ns"], end, str(begin.get("description") or kind)))
+    return windows
+
+
+def blind_intervals(events: Sequence[Facts]) -> list[tuple[int, int, str]]:
+    """(begin, end, reason) of each interval in which an observer saw nothing; one without an end lasts for
+    ever.
+    """
+    intervals, open_since = [], dict[tuple[Any, Any], Facts]()
+    for event in events:
+        if event["kind"] != "blind":
+            continue
+        key = (event["source"], event.get("node"))
+        if event.get("phase") == "begin":
+            open_since.setdefault(key, event)
+        elif key in open_since:
+            begin = open_since.pop(key)
+            intervals.append((begin["monotonic_ns"], event["monotonic_ns"], _blind_reason(begin)))
+    intervals += [(begin["monotonic_ns"], NEVER_NS, _blind_reason(begin)) for begin in open_since.values()]
+    return sorted(intervals)
+
+
+def _blind_reason(begin: Facts) -> str:
+    return f"{begin['source']} observer: {begin.get('reason') or 'no reason given'}"
+
+
+def blind_during_faults(events: Sequence[Facts]) -> list[str]:
+    """Observers that saw nothing while a fault lasted."""
+    reasons, windows = [], fault_windows(events)
+    for blind_begin, blind_end, why in blind_intervals(events):
+        over = [what for begin, end, what in windows if begin < blind_end and blind_begin < end]
+        if over:
+            reasons.append(f"an observer was blind during {', '.join(dict.fromkeys(over))} ({why})")
+    return reasons
+
+
+def foreign_deaths(events: Sequence[Facts]) -> list[str]:
+    """Containers killed by something else than a fault of ours: out of memory, or a kill -9 nobody asked for."""
+    reasons, killed, died = [], Counter[str](), Counter[str]()
+    out_of_memory = set[str]()
+    for event in events:
+        if event["kind"] == "fault" and event.get("fault") in ("kill", "stop") and event.get("phase") == "inject":
+            killed[str((event.get("target") or {}).get("node"))] += 1
+        elif event["kind"] == "container" and event.get("action") == "oom":
+            out_of_memory.add(str(event.get("node")))
+        elif event["kind"] == "container" and event.get("action") == "die" and event.get("exit_code") == KILLED:
+            died[str(event.get("node"))] += 1
+    reasons += [f"{node} ran out of memory" for node in sorted(out_of_memory)]
+    reasons += [
+        f"{node} was killed (exit code 137) by something other than a fault of this run"
+        for node in sorted(died)
+        if died[node] > killed[node] and node not in out_of_memory
+    ]
+    return reasons
+
+
+def incomplete_state(run: Facts) -> list[str]:
+    """A run that was cut short, or never read to the end."""
+    state = run.get("state")
+    reasons = []
+    if state not in ("complete", "failed"):
+        was = {"running": "was cut short (its state is still 'running')", "interrupted": "was interrupted"}
+        reasons.append(f"the run {was.get(str(state), f'has the state {state!r}')}")
+    if not any(process.get("final") for process in run.get("processes") or ()):
+        reasons.append("there was no final read, so a record that was not read may still be there")
+    return reasons
+
+
+def analysis_doubts(findings: Facts | None, required: Iterable[str], failure: str | None = None) -> list[str]:
+    """What the analysis could not do: it failed, a check crashed or was left out, a file was unreadable."""
+    if findings is None:
+        return [f"the analysis failed: {failure}" if failure else "the run has not been analysed: it has no findings"]
+    reasons = [f"the analysis failed: {failure}"] if failure else []
+    checks = {check.get("name"): check for check in findings.get("checks") or ()}
+    reasons += [
+        f"the check {name} crashed: {check.get('reason') or 'no reason given'}"
+        for name, check in checks.items()
+        if check.get("status") == "crashed"
+    ]
+    for name in required:
+        check = checks.get(name)
+        if check is None:
+            reasons.append(f"nothing checked for {name}, which is documented here")
+        elif check.get("status") == "not-applicable":
+            reasons.append(
+                f"{name} is documented here, yet its check did not apply: {check.get('reason') or 'no reason given'}"
+            )
+    for problem in findings.get("problems") or ():
+        about = ": ".join(str(problem[key]) for key in ("what", "process", "detail") if problem.get(key))
+        reasons.append(about or "a problem without a description")
+    return reasons
+
+
+def doubts(
+    run: Facts,
+    events: Sequence[Facts],
+    findings: Facts | None,
+    damaged: Sequence[str],
+    failure: str | None = None,
+) -> list[str]:
+    """Every reason for which the run proves nothing, the most telling first."""
+    required = (run.get("documented") or {}).get("required") or ()
+    reasons = [
+        *unproved_faults(events),
+        *failed_preconditions(events),
+        *incomplete_state(run),
+        *foreign_deaths(events),
+        *blind_during_faults(events),
+        *(f"damaged: {description}" for description in damaged),
+        *analysis_doubts(findings, required, failure),
+    ]
+    return list(dict.fromkeys(reasons))
+
+
+# What the clients' settings permit
+
+
+def permitted(run: Facts, finding: Facts) -> str | None:
+    """Why Kafka permits this finding under the settings of the clients it is about, or None if it does not."""
+    name = str(finding.get("anomaly"))
+    if name in ALWAYS_PERMITTED:
+        return ALWAYS_PERMITTED[name]
+    if name == "empty-isr":
+        led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
+        return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
+    if name == "repeated-processing":
+        exact = any("transactional.id" in (p.get("settings") or {}) for p in _concerned(run, finding, "processor"))
+        return None if exact else "without transactions a pipeline processes at least once"
+    if name == TRUNCATED:
+        # Below what it had announced itself no protocol lets it truncate.
+        by_leader = all(row.get("announced_by") == "leader" for row in finding.get("evidence") or ())
+        truncates = by_leader and _truncates_to_high_watermark(run)
+        return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if truncates else None
+    if name not in ("duplicate", "nonmonotonic-send", "internal-nonmonotonic-send"):
+        return None
+    concerned = [process.get("settings") or {} for process in _concerned(run, finding, "producer")]
+    if not concerned:
+        return None
+    if name == "duplicate":
+        return "retries without idempotence may write a record twice" if all(map(_retries, concerned)) else None
+    reorders = all(_retries(settings) and _in_flight(settings) > 1 for settings in concerned)
+    return "retries with several requests in flight and no idempotence may reorder records" if reorders else None
+
+
+def _concerned(run: Facts, finding: Facts, kind: str) -> list[Facts]:
+    """The processes of a kind that a finding names; all of them if it names none."""
+    of_kind = {
+        str(process.get("name")): process for process in run.get("processes") or () if process.get("kind") == kind
+    }
+    named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
+    return [of_kind[name] for name in sorted(named) if name in of_kind] or list(of_kind.values())
+
+
+def _truncates_to_high_watermark(run: Facts) -> bool:
+    version = run.get("version")
+    return any(known.truncates_to_high_watermark for known in versions.ALL if known.id == version)
+
+
+def _retries(settings: Facts) -> bool:
+    idempotent = str(settings.get("enable.idempotence", "false")).lower() == "true" or "transactional.id" in settings
+    return not idempotent and _number(settings, 2**31 - 1, "message.send.max.retries", "retries") > 0
+
+
+def _in_flight(settings: Facts) -> int:
+    return _number(settings, 1_000_000, "max.in.flight.requests.per.connection", "max.in.flight")
+
+
+def _number(settings: Facts, default: int, *names: str) -> int:
+    return next((int(settings[name]) for name in names if str(settings.get(name, "")).isdigit()), default)
+
+
+def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str]) -> str | None:
+    """Why this finding is a documented one seen from another side, or None if it is not.
+
+    A lost record was acknowledged at an offset that the next record then takes: one offset, two values. That is no
+    second anomaly as long as nobody *read* the lost one, which is what makes it lost: at every such offset at most
+    one value may be other than a lost one. An offset that readers saw with two values stays an anomaly of its own.
+
+    And what is lost for all is missing from in-sync replicas; that no acknowledged record but lost ones is missing
+    from one of them is what makes it the same. Nor does a log that was cut off below a high watermark say more than the
+    loss, if nothing but lost records was cut off.
+    """
+    if finding.get("anomaly") not in ("inconsistent-offsets", "unreplicated-acknowledgement", TRUNCATED):
+        return None
+    if "lost-write" not in documented:
+        return None
+    where = (finding.get("topic"), finding.get("partition"))
+    # A run that was cut short has no final read to tell which of the two a record is.
+    losses = [f for f in found if f.get("anomaly") in ("lost-write", "unseen")]
+    losses = [f for f in losses if (f.get("topic"), f.get("partition")) == where]
+    lost = {_identity(row) for loss in losses for row in loss.get("evidence") or ()}
+    # Evidence stops at a number of rows; beyond it, what was acknowledged and read by nobody is a lost record all the
+    # same.
+    curtailed = any(int(loss.get("count") or 0) > len(loss.get("evidence") or ()) for loss in losses)
+    rows = finding.get("evidence") or ()
+    if finding.get("anomaly") == "unreplicated-acknowledgement":
+        same = bool(lost) and (curtailed or {_identity(row) for row in rows} <= lost)
+        return "a lost record is missing from in-sync replicas, as the documented loss implies" if same else None
+    if finding.get("anomaly") == TRUNCATED:
+        ends = [int(row.get("offset") or 0) for loss in losses for row in loss.get("evidence") or ()]
+        same = bool(lost) and all(
+            (curtailed or {_identity(value) for value in row.get("cut_off") or ()} <= lost)
+            and row.get("log_end", NEVER_NS) <= max(ends)
+            for row in rows
+        )
+        return "a log was cut off where the lost record lay, as the documented loss implies" if same else None
+    for row in rows:
+        values = {_identity(value) for value in row.get("values") or ()}
+        read = {_identity(value) for value in row.get("readers") or ()}
+        if not values or len(values - lost if not curtailed else values & read - lost) > 1 or values & read & lost:
+            return None
+    return (
+        "the offset of a lost record was given to the next one, as the documented loss implies"
+        if rows and lost
+        else None
+    )
+
+
+def _identity(row: Facts) -> tuple[Any, Any]:
+    return (row.get("producer"), row.get("sequence"))
+
+
+# The verdict
+
+
+def judge(
+    run: Facts,
+    events: Sequence[Facts],
+    findings: Facts | None,
+    damaged: Sequence[str] = (),
+    *,
+    analysis_failure: str | None = None,
+) -> Verdict:
+    """The verdict on one run; pure.
+
+    `run` is run.json, `events` the timeline, `findings` the analysis' findings (None: there are none),
+    `damaged` one line for each thing that could not be read, `analysis_failure` what the analysis said when
+    it failed.
+    """
+    documented = run.get("documented") or {}
+    required, allowed = tuple(documented.get("required") or ()), tuple(documented.get("allowed") or ())
+    found = list((findings or {}).get("findings") or ())
+    seen = tuple(sorted({str(finding.get("anomaly")) for finding in found}))
+    open_questions = [f for f in found if f.get("anomaly") not in required and f.get("anomaly") not in allowed]
+    documented_names = {*required, *allowed}
+    excuses = [(f, permitted(run, f) or consequence(f, found, documented_names)) for f in open_questions]
+    unexpected = tuple(sorted({str(finding.get("anomaly")) for finding, excuse in excuses if excuse is None}))
+    missing = tuple(name for name in required if name not in seen)
+
+    version = run.get("version", "")
+    contradictions = [
+        f"{named_summary(finding)}; nothing documents this for {version}"
+        for finding, excuse in excuses
+        if excuse is None
+    ]
+    reasons = doubts(run, events, findings, damaged, analysis_failure)
+    failed = run.get("state") == "failed"
+    failure = [f"the harness failed: {run.get('failure') or 'no reason recorded'}"] if failed else []
+    if unexpected:
+        name = UNEXPECTED
+    elif failed:
+        name = ERROR
+    elif reasons:
+        name = UNKNOWN
+    elif missing:
+        name = NOT_REPRODUCED
+        contradictions = [f"{anomaly} is documented for {version} and was not seen" for anomaly in missing]
+    else:
+        name = AS_DOCUMENTED
+    return Verdict(
+        verdict=name,
+        required=required,
+        allowed=allowed,
+        seen=seen,
+        unexpected=unexpected,
+        missing=missing,
+        permitted=tuple(sorted({f"{finding.get('anomaly')}: {excuse}" for finding, excuse in excuses if excuse})),
+        reasons=(*contradictions, *failure, *reasons),
+        scenario=run.get("scenario", ""),
+        version=version,
+        seed=run.get("seed", 0),
+        run=run.get("run", ""),
+        seconds=_seconds(run, findings),
+    )
+
+
+def named_summary(finding: Facts) -> str:
+    """A finding in one line that begins with the anomaly's name."""
+    name, summary = str(finding.get("anomaly")), str(finding.get("summary") or "seen")
+    return summary if summary.startswith(name) else f"{name}: {summary}"
+
+
+def _seconds(run: Facts, findings: Facts | None) -> float:
+    started, ended = run.get("started_wall_ns"), run.get("ended_wall_ns")
+    if started is None or ended is None:
+        return 0.0
+    return round((int(ended) - int(started)) / 1e9 + float((findings or {}).get("seconds") or 0.0), 1)
+
+
+def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
+    """The findings of a run, or None and what is wrong with the file (None and None if there is no file)."""
+    try:
+        value = json.loads(run_dir.findings.read_text())
+    except FileNotFoundError:
+        return None, None
+    except (OSError, ValueError) as error:
+        return None, f"findings.json is not readable: {error}"
+    if not isinstance(value, dict):
+        return None, "findings.json holds no findings"
+    for part in ("findings", "checks", "problems"):
+        entries = value.setdefault(part, None if part == "findings" else [])
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            return None, f"findings.json holds no list of {part}"
+    return value, None
+
+
+def read_verdict(run_dir: RunDir) -> Verdict:
+    """The verdict given before.
+
+    Raises UsageError, in one line, if there is none or it cannot be read.
+    """
+    advice = f"`kafka-chaos check {run_dir.path}` gives one"
+    try:
+        return Verdict.from_json(json.loads(run_dir.verdict.read_text()))
+    except FileNotFoundError:
+        raise errors.UsageError(f"{run_dir.path}: has no verdict; {advice}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise errors.UsageError(f"{run_dir.verdict}: not readable as a verdict ({error!r}); {advice}") from None
+
+
+def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> Verdict:
+    """Judge a run from its files and write verdict.json.
+
+    Raises UsageError if this is no run directory or its run.json cannot be read.
+    """
+    run = run_dir.read_run()
+    reading = timeline.read(run_dir.timeline)
+    findings, unreadable = read_findings(run_dir)
+    verdict = judge(run, reading.events, findings, reading.damaged, analysis_failure=analysis_failure or unreadable)
+    write_json(run_dir.verdict, verdict.as_json())
+    return verdict

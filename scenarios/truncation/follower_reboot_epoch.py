@@ -1,0 +1,55 @@
+"""The restarted follower asks where its epoch ended and truncates nothing (KIP-101's answer to
+follower-reboot).
+
+The same two replicas and the same reboot, on brokers with leader epochs. The leader lives while the follower
+comes back, so the follower can ask it: it is told the leader's log end offset, which covers the record it
+holds, and keeps it. The broker's own log shows the answer, and the record survives the leader's death that
+follows.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import LEADER_EPOCHS, Documented, scenario
+from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_above_its_high_watermark
+
+# Up to 2.6 the follower asks by a request of its own (OffsetsForLeaderEpoch) and logs the answer. From protocol 2.7 on
+# every fetch carries the last epoch it has (KIP-595), and the leader answers with a place to truncate to only if there
+# is one: what shows is the fetch from the very end of its log, with that epoch.
+END_OF_EPOCH_IS_2 = (
+    r"leader replied with an offset 2 .* No truncation needed"
+    r"|t-0(?: -> |=)\S*EpochEndOffset\W.*endOffset=2\b"
+    r"|Sending fetch request.*t-0=PartitionData\([^)]*fetchOffset=2,[^)]*lastFetchedEpoch=Optional\[\d+\]"
+)
+
+
+@scenario(
+    name="follower-reboot-epoch",
+    claim="""With leader epochs a restarted follower asks the leader where its epoch ended, is told the leader's log end
+        offset, and truncates nothing: the record survives the leader's death.""",
+    source="KIP-101",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3),
+        controller=3,
+        settings=PARKED_FETCHES,
+        trace=("kafka.server.ReplicaFetcherThread", "kafka.server.epoch"),
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[Documented(on=LEADER_EPOCHS)],
+    applies=LEADER_EPOCHS,
+)
+def follower_reboot_epoch(run: Run) -> None:
+    t = run.partition()
+    leader, follower = kill_follower_above_its_high_watermark(run, t)
+
+    run.start(follower)
+    run.wait_log_line(follower, END_OF_EPOCH_IS_2, "that the epoch ends at 2, or that it asks with each fetch")
+    run.wait_isr(t, run.replicas_of(t))
+    run.copy_replicas("rebooted")
+
+    run.kill(leader)
+    run.wait_leader(t, follower)
+    run.send(t)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))

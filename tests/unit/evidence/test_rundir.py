@@ -1,0 +1,125 @@
+"""Run directories and timelines stay readable whatever cut them short, and say in one line what is wrong with
+them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evidence.errors import UsageError
+from evidence.rundir import RunDir, find_runs, write_atomically
+from evidence.timeline import Timeline, read
+
+FACTS = {"run": "r", "scenario": "baseline", "version": "4.3.1"}
+
+
+def test_facts_come_back(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path)
+    run_dir.write_run(FACTS)
+    assert run_dir.read_run() == {"schema": 1} | FACTS
+
+
+def test_a_replaced_file_is_never_half_there(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    write_atomically(path, "old")
+    write_atomically(path, "new")
+    assert path.read_text() == "new"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "not a run directory"),
+        ('{"schema": 1, "scen', "not readable as JSON"),
+        ("[]", "not the facts of a run"),
+        ('{"schema": 1}', "no scenario"),
+        ('{"schema": 99, "scenario": "a", "version": "b"}', "schema 99"),
+        ('{"scenario": "a", "version": "b"}', "schema None"),
+    ],
+)
+def test_bad_facts_are_one_line(tmp_path: Path, content: str | None, why: str) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(UsageError, match=why) as caught:
+        RunDir(tmp_path).read_run()
+    assert "\n" not in str(caught.value)
+
+
+def test_no_such_directory(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such run directory"):
+        RunDir(tmp_path / "nowhere").read_run()
+
+
+def test_runs_are_found_at_and_below(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        RunDir(tmp_path / name).write_run(FACTS)
+    assert [run.path.name for run in find_runs(tmp_path)] == ["a", "b"]
+    assert [run.path.name for run in find_runs(tmp_path / "b")] == ["b"]
+    with pytest.raises(UsageError, match="no run directory here"):
+        list(find_runs(tmp_path / "a" / "nothing"))
+
+
+def test_moments_are_in_order_and_half_made_ones_are_not_moments(tmp_path: Path) -> None:
+    for name in ("01-final", "00-armed", ".02-partial"):
+        (tmp_path / "replicas" / name).mkdir(parents=True)
+    assert RunDir(tmp_path).moments() == ["00-armed", "01-final"]
+
+
+def test_timeline_events_come_back_in_order_of_time(tmp_path: Path) -> None:
+    path = tmp_path / "timeline.jsonl"
+    with Timeline(path) as timeline:
+        timeline.append("runner", "note", monotonic_ns=2, text="second")
+        timeline.append("docker", "container", monotonic_ns=1, node="broker-1")
+    reading = read(path)
+    assert [event["kind"] for event in reading.events] == ["container", "note"]
+    assert reading.damaged == ()
+    assert [event["text"] for event in reading.of("note", source="runner")] == ["second"]
+    assert reading.of("note", source="docker") == []
+
+
+@pytest.mark.parametrize("tail", [b'{"monotonic_ns": 3, "ki', b"\x00\x00\x00", b'{"monotonic_ns": "x"}', b"17"])
+def test_a_torn_line_is_reported_and_the_rest_is_read(tmp_path: Path, tail: bytes) -> None:
+    path = tmp_path / "timeline.jsonl"
+    with Timeline(path) as timeline:
+        timeline.append("runner", "note", text="whole")
+    path.write_bytes(path.read_bytes() + tail)
+    reading = read(path)
+    assert [event["text"] for event in reading.events] == ["whole"]
+    assert len(reading.damaged) == 1
+    assert "line 2" in reading.damaged[0]
+
+
+def test_a_missing_timeline_is_reported(tmp_path: Path) -> None:
+    assert read(tmp_path / "timeline.jsonl").damaged == ("timeline.jsonl: missing",)
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "monotonic_s", "sound"),
+    [
+        (3600, 3600, True),
+        (3602, 3600, True),
+        (3606, 3600, False),
+        (-3590, 10, False),
+        (10, -990, False),
+        (1.5, 1, True),
+    ],
+)
+def test_clocks_that_come_apart_make_no_order(tmp_path: Path, wall_s: float, monotonic_s: float, sound: bool) -> None:
+    path = tmp_path / "timeline.jsonl"
+    begin = 10**15
+    with Timeline(path) as timeline:
+        timeline.append("runner", "note", monotonic_ns=begin, wall_ns=begin)
+        later = {"monotonic_ns": begin + int(monotonic_s * 1e9), "wall_ns": begin + int(wall_s * 1e9)}
+        timeline.append("runner", "note", **later)
+    reading = read(path)
+    assert (len(reading.trusted), len(reading.events), len(reading.damaged)) == (2 * sound, 2, not sound)
+
+
+def test_a_closed_timeline_takes_no_more(tmp_path: Path) -> None:
+    timeline = Timeline(tmp_path / "timeline.jsonl")
+    timeline.close()
+    timeline.append("docker", "container")
+    assert read(tmp_path / "timeline.jsonl").events == ()

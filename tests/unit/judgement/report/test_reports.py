@@ -1,0 +1,412 @@
+"""The files people and machines read: whole, escaped, deterministic, and right about what failed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from evidence.rundir import RunDir
+from judgement import verdict
+from judgement.report import cells, console, facts, html, junit, story, summary, table, timeline_svg
+from judgement.report.timeline_svg import drawing
+from tests.unit.judgement.report import synthetic
+
+Make = Callable[[Path], RunDir]
+MAKERS: list[Make] = [
+    synthetic.double_failover_lost,
+    synthetic.double_failover_kept,
+    synthetic.unknown,
+    synthetic.divergence,
+    synthetic.isolation,
+    synthetic.failed,
+]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[RunDir]:
+    made = [make(tmp_path / str(number)) for number, make in enumerate(MAKERS)]
+    for run_dir in made:
+        verdict.judge_run(run_dir)
+    return made
+
+
+class Checker(HTMLParser):
+    """Notes tags that are not closed in order, and everything a page would load or link to."""
+
+    VOID = frozenset({"meta", "br", "link", "img", "hr", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.trouble: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        self.loads += [f"{tag} {value}" for name, value in attrs if name in ("src", "srcset", "onload", "data")]
+        if tag in ("script", "link", "iframe", "object"):
+            self.loads.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        return
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.trouble.append(f"</{tag}> at {self.getpos()}")
+
+
+def checked(page: str) -> Checker:
+    checker = Checker()
+    checker.feed(page)
+    checker.close()
+    assert not checker.trouble
+    assert not checker.open
+    assert not checker.loads
+    assert not re.search(r"@import|url\((?!#)", page)
+    return checker
+
+
+# The report of a run
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_report_is_whole_self_contained_and_deterministic(tmp_path: Path, make: Make) -> None:
+    run_dir = make(tmp_path)
+    verdict.judge_run(run_dir)
+    first = html.write_run(run_dir).read_text()
+    junit.write_run(run_dir)
+    assert html.write_run(run_dir).read_text() == first
+    checker = checked(first)
+    assert all(not link.startswith(("http", "/")) for link in checker.links)
+    assert all((run_dir.path / link).exists() for link in checker.links)
+    loaded = facts.load(run_dir)
+    assert loaded.verdict.verdict in first
+    assert str(loaded.run["command"]) in first
+
+
+def test_the_verdict_stands_before_the_figure_and_the_figure_before_the_stories(tmp_path: Path) -> None:
+    page = html.render_run(facts.load(synthetic.double_failover_lost(tmp_path)))
+    order = [
+        page.index(part) for part in ('class="headline"', "<svg", "The story of the record", "Faults and their proof")
+    ]
+    assert order == sorted(order)
+    assert "INFO Truncating log t-0 to offset 3." in page
+
+
+def test_what_comes_from_a_broker_is_escaped(tmp_path: Path) -> None:
+    page = html.render_run(facts.load(synthetic.isolation(tmp_path)))
+    assert "<b>nobody</b>" not in page
+    assert "&lt;b&gt;nobody&lt;/b&gt;" in page
+
+
+@pytest.mark.parametrize(
+    "key", ["documented", "topics", "processes", "settings", "phases", "host", "images", "commit", "command"]
+)
+def test_a_report_is_made_of_a_run_json_that_lacks_a_key(tmp_path: Path, key: str) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    run = json.loads(run_dir.run_json.read_text())
+    del run[key]
+    run_dir.run_json.write_text(json.dumps(run))
+    verdict.judge_run(run_dir)
+    checked(html.write_run(run_dir).read_text())
+    ET.fromstring(junit.write_run(run_dir).read_text())
+    assert summary.markdown([run_dir])
+    assert table.markdown([run_dir])
+
+
+def test_evidence_is_shown_as_people_read_it(tmp_path: Path) -> None:
+    page = html.render_run(facts.load(synthetic.double_failover_lost(tmp_path)))
+    assert "<td>9.120 s</td>" in page
+    assert "<td>all</td>" in page
+    assert "00-armed: broker-1: 3; broker-2: 3" in page
+
+
+# The picture
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_picture_is_well_formed_and_has_words(tmp_path: Path, make: Make) -> None:
+    root = ET.fromstring(timeline_svg.render(facts.load(make(tmp_path)), standalone=True))
+    assert root.find(f"{SVG}title") is not None
+    assert root.find(f"{SVG}desc") is not None
+    used = re.findall(r"url\(#([^)]+)\)", ET.tostring(root, encoding="unicode"))
+    ids = {element.get("id") for element in root.iter()}
+    assert set(used) <= ids
+
+
+def test_nothing_is_drawn_outside_the_picture(tmp_path: Path) -> None:
+    for make in MAKERS:
+        root = ET.fromstring(timeline_svg.render(facts.load(make(tmp_path / make.__name__))))
+        height = float(root.get("height") or 0)
+        for element in root.iter(f"{SVG}rect"):
+            x, y = float(element.get("x", 0)), float(element.get("y", 0))
+            if element.get("width") is None or x == y == 0:
+                continue
+            assert x + float(element.get("width") or 0) <= drawing.WIDTH
+            assert y + float(element.get("height") or 0) <= height
+
+
+def titles(svg: str) -> str:
+    return "\n".join(element.text or "" for element in ET.fromstring(svg).iter(f"{SVG}title"))
+
+
+def test_the_picture_says_what_proves_each_fault(tmp_path: Path) -> None:
+    says = titles(timeline_svg.render(facts.load(synthetic.double_failover_lost(tmp_path))))
+    assert "9.15 s: kill -9 of broker-1 (leader of t-0); proved: exit code 137" in says
+    assert "it holds the record at 3 that is lost in the end" in says
+    assert "12.65 s: broker-3 truncated t-0 to offset 3. Its log says:" in says
+    assert "its process is down" in says
+
+
+def test_a_fault_without_proof_is_drawn_as_such(tmp_path: Path) -> None:
+    svg = timeline_svg.render(facts.load(synthetic.unknown(tmp_path)))
+    assert "never verified" in svg
+    assert "observer blind" in svg
+
+
+def test_only_a_truncation_known_to_have_cut_is_called_one(tmp_path: Path) -> None:
+    svg = timeline_svg.render(facts.load(synthetic.divergence(tmp_path)))
+    assert ">truncate to 3<" in svg
+    assert ">truncated to 3<" not in svg
+    assert ">truncated to 3<" in timeline_svg.render(facts.load(synthetic.double_failover_lost(tmp_path / "x")))
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0.0, 1.0), (5.0, 20.0), (0.0, 600.0), (9.1, 9.35), (0.0, 0.001)])
+def test_ticks_are_round_and_inside(begin: float, end: float) -> None:
+    ticks = drawing.Scale(begin, end).ticks()
+    assert 2 <= len(ticks) <= 20
+    assert all(begin <= tick <= end for tick in ticks)
+
+
+def test_labels_that_overlap_get_rows_of_their_own() -> None:
+    rows = drawing.Rows()
+    assert [rows.place(*span) for span in [(0, 50), (40, 60), (55, 80), (200, 210)]] == [0, 1, 0, 0]
+    assert rows.count == 2
+
+
+def test_a_close_up_is_drawn_of_a_short_decisive_time_only(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    loaded = facts.load(run_dir)
+    assert html.decisive_window(loaded, story.stories(loaded)[0]) is None
+    assert html.decisive_window(loaded, []) is None
+
+    late = json.loads(run_dir.timeline.read_text().splitlines()[-1])
+    late |= {"monotonic_ns": late["monotonic_ns"] + 60 * 10**9, "kind": "note", "text": "a long wait"}
+    run_dir.timeline.write_text(run_dir.timeline.read_text() + json.dumps(late) + "\n")
+    loaded = facts.load(run_dir)
+    window = html.decisive_window(loaded, story.stories(loaded)[0])
+    assert window is not None
+    assert (window[0] < 9.12, window[1] > 17.6, window[1] < 25) == (True, True, True)
+    page = html.render_run(loaded)
+    checked(page)
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+
+
+# Suites
+
+
+def test_a_suite_puts_failures_first_and_counts_repeats(runs: list[RunDir], tmp_path: Path) -> None:
+    extra = synthetic.double_failover_kept(tmp_path / "again", seed=2)
+    grouped = cells.failures_first(cells.group(facts.load_all([*runs, extra])[0]))
+    assert [(c.verdict, c.good, len(c.runs)) for c in grouped] == [
+        ("unexpected", 0, 1),
+        ("error", 0, 1),
+        ("unknown", 1, 2),
+        ("as-documented", 2, 2),
+        ("as-documented", 1, 1),
+    ]
+    assert grouped[2].seen == "lost-write (1 of 2)"
+
+
+def test_runs_with_other_settings_are_a_cell_of_their_own(tmp_path: Path) -> None:
+    plain = synthetic.double_failover_kept(tmp_path)
+    other = synthetic.double_failover_kept(tmp_path / "x", seed=2)
+    other.run_json.write_text(other.run_json.read_text().replace('"overridden": {}', '"overridden": {"a": "b"}'))
+    assert [c.label for c in cells.group(facts.load_all([plain, other])[0])] == ["4.3.1", "4.3.1 with a=b"]
+
+
+def test_the_suite_report_links_to_each_run(runs: list[RunDir], tmp_path: Path) -> None:
+    for run_dir in runs:
+        html.write_run(run_dir)
+    page = html.write_suite(runs, tmp_path / "out" / "report.html")
+    checker = checked(page.read_text())
+    assert {(page.parent / link).resolve() for link in checker.links} == {run_dir.report.resolve() for run_dir in runs}
+    assert "3 of 6 runs ended as documented." in page.read_text()
+
+
+def test_a_directory_that_cannot_be_read_is_shown_everywhere(runs: list[RunDir], tmp_path: Path) -> None:
+    broken = RunDir(tmp_path / "broken")
+    broken.path.mkdir()
+    broken.run_json.write_text("{")
+    every = [*runs[:1], broken]
+    assert "not readable as JSON" in html.write_suite(every, tmp_path / "s.html").read_text()
+    assert "not readable as JSON" in summary.markdown(every)
+    assert "not readable as JSON" in console.table(every, plain=True, colour=False)
+    root = ET.fromstring(junit.write_suite(every, tmp_path / "j.xml").read_text())
+    assert (root.get("tests"), root.get("errors")) == ("2", "1")
+
+
+def test_an_empty_suite_is_not_a_success(tmp_path: Path) -> None:
+    assert 'class="verdict unknown"' in html.write_suite([], tmp_path / "s.html").read_text()
+
+
+# JUnit
+
+
+def test_junit_of_every_verdict(runs: list[RunDir], tmp_path: Path) -> None:
+    root = ET.fromstring(junit.write_suite(runs, tmp_path / "junit.xml").read_text())
+    assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "6",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+    }
+    outcomes = {}
+    for case in root.iter("testcase"):
+        properties = {p.get("name"): p.get("value") for p in case.iter("property")}
+        kind = next((tag for tag in ("failure", "error", "skipped") if case.find(tag) is not None), "passed")
+        outcomes[properties["verdict"]] = kind
+    assert outcomes == {"unexpected": "failure", "error": "error", "unknown": "skipped", "as-documented": "passed"}
+    assert sum(float(case.get("time") or 0) for case in root.iter("testcase")) == pytest.approx(
+        float(root.get("time") or 0)
+    )
+
+
+def test_junit_holds_any_log_line(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    run_dir.timeline.write_text(
+        run_dir.timeline.read_text().replace("INFO Truncating", "\\u0000\\u001b[1m\\ufffe <INFO> Truncating")
+    )
+    text = junit.write_run(run_dir).read_text()
+    assert "<INFO> Truncating" in (ET.fromstring(text).findtext(".//system-out") or "")
+
+
+# Terminal
+
+
+def test_the_table_has_aligned_columns(runs: list[RunDir]) -> None:
+    lines = console.table(runs, plain=False, colour=False).split("\n\n")[0].splitlines()
+    assert len(lines) == 2 + 5
+    column = lines[0].index("verdict")
+    assert [line[column:].split()[0] for line in lines[2:]] == [
+        "error",
+        "unknown",
+        "as-documented",
+        "unexpected",
+        "as-documented",
+    ]
+
+
+def test_plain_lines_can_be_searched(runs: list[RunDir]) -> None:
+    text = console.table(runs, plain=True, colour=False)
+    assert "as-documented: replica-divergence on 0.10.2.2: 1 of 1 as documented" in text
+    assert "(documented lost-write, replica-divergence; seen lost-write, replica-divergence), 28.2 s" in text
+    assert "\x1b" not in text
+    assert "again: kafka-chaos run isolated-broker --version 2.8.2" in text
+
+
+def test_colour_changes_nothing_but_colour(runs: list[RunDir]) -> None:
+    coloured = console.table(runs, plain=False, colour=True)
+    assert "\x1b[31m" in coloured
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == console.table(runs, plain=False, colour=False)
+
+
+def test_a_run_in_the_terminal(runs: list[RunDir]) -> None:
+    text = console.run_summary(runs[0])
+    assert "12.650 s  broker log  broker-3 truncates t-0 to offset 3: m3 is gone from its disk.\n" in text
+    assert "│ INFO Truncating log t-0 to offset 3. (kafka.log.Log)\n" in text
+    assert max(map(len, text.splitlines()[:-2])) <= console.WIDTH
+    assert text.endswith("again:  kafka-chaos run double-failover --version 0.10.2.2 --seed 1")
+
+
+def test_progress_tells_of_proof_and_elections(runs: list[RunDir]) -> None:
+    lines = [line for event in facts.load(runs[0]).events if (line := console.progress_line(dict(event)))]
+    assert "✓ kill -9 of broker-1 (leader of t-0): proved: exit code 137, Docker's event “die”" in lines
+    assert "  t-0: leader broker-2, epoch 1, ISR [2, 3]" in lines
+    assert "  m3 acknowledged at offset 3" in lines
+
+
+def test_progress_ignores_what_it_does_not_know() -> None:
+    assert console.progress_line({"kind": "new", "source": "x", "monotonic_ns": 1}) is None
+
+
+# Markdown
+
+
+def test_the_summary_leads_with_the_verdict_and_tells_failures_first(runs: list[RunDir]) -> None:
+    text = summary.markdown(runs)
+    assert text.startswith("## ❌ 3 of 6 runs ended as documented.")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "scenario" not in line]
+    assert [row.split("|")[6].strip() for row in rows] == [
+        "unexpected",
+        "error",
+        "unknown",
+        "as-documented",
+        "as-documented",
+    ]
+    assert text.count("<details>") == text.count("</details>")
+    assert "<b>" not in text
+
+
+@pytest.mark.parametrize("budget", [400, 2_000, 5_000, 10**6])
+def test_the_summary_keeps_its_budget(runs: list[RunDir], budget: int) -> None:
+    text = summary.markdown(runs * 3, budget_bytes=budget)
+    assert len(text.encode()) <= budget
+    assert ("did not fit" in text) == (budget < 10**6)
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_the_table_of_reproductions(runs: list[RunDir], tmp_path: Path) -> None:
+    again = synthetic.double_failover_kept(tmp_path / "again", seed=2)
+    page = table.write([*runs, again], tmp_path / "reproduced.md").read_text()
+    assert "| double-failover | 4.3.1 | none | none | 2 of 2 | 21.6 s | 2025-10-09 | 01234567 |" in page
+    assert "4 of 7 runs ended as documented." in page
+    assert "isolated-broker on 2.8.2, seed 1: **unexpected**" in page
+    assert page == table.markdown([again, *reversed(runs)])
+
+
+# Damage
+
+
+def damaged(run_dir: RunDir) -> list[tuple[str, str]]:
+    """Each field of run.json, of each kind of event and of the findings: where it is and its name."""
+    events = [json.loads(line) for line in run_dir.timeline.read_text().splitlines()]
+    kept = {"monotonic_ns", "wall_ns", "kind", "source", "schema", "scenario", "version"}
+    fields = {(event["kind"], name) for event in events for name in event} | {
+        ("findings", name) for name in json.loads(run_dir.findings.read_text())
+    }
+    fields |= {("run", name) for name in json.loads(run_dir.run_json.read_text())}
+    return sorted(field for field in fields if field[1] not in kept)
+
+
+@pytest.mark.parametrize("make", [synthetic.divergence, synthetic.isolation])
+def test_a_field_that_is_empty_never_stops_a_report(tmp_path: Path, make: Make) -> None:
+    run_dir = make(tmp_path)
+    run_text, timeline_text, findings_text = (
+        path.read_text() for path in (run_dir.run_json, run_dir.timeline, run_dir.findings)
+    )
+    for where, name in damaged(run_dir):
+        run, findings = json.loads(run_text), json.loads(findings_text)
+        events = [json.loads(line) for line in timeline_text.splitlines()]
+        for target in {"run": [run], "findings": [findings]}.get(where, [e for e in events if e["kind"] == where]):
+            target[name] = None
+        run_dir.run_json.write_text(json.dumps(run))
+        run_dir.findings.write_text(json.dumps(findings))
+        run_dir.timeline.write_text("".join(json.dumps(event) + "\n" for event in events))
+        judged = verdict.judge_run(run_dir)
+        loaded = facts.load(run_dir)
+        assert html.render_run(loaded).rstrip().endswith("</html>")
+        assert judged.verdict in verdict.SEVERITY
+        assert junit.render([loaded])
+        assert all(console.progress_line(dict(event)) != "" for event in loaded.events)

@@ -1,0 +1,147 @@
+"""Stories say what was recorded, in order, and no more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from evidence.rundir import RunDir
+from judgement.report import facts, story, timeline_svg
+from tests.unit.judgement.report import synthetic
+
+
+def told(run_dir: RunDir) -> list[story.Story]:
+    return story.stories(facts.load(run_dir))[0]
+
+
+def change(run_dir: RunDir, keep: Any) -> RunDir:
+    """The same run with only the events that `keep` accepts."""
+    lines = [line for line in run_dir.timeline.read_text().splitlines() if keep(json.loads(line))]
+    run_dir.timeline.write_text("\n".join(lines) + "\n")
+    return run_dir
+
+
+def test_the_story_of_a_lost_record(tmp_path: Path) -> None:
+    (one,) = told(synthetic.double_failover_lost(tmp_path))
+    assert one.title == "m3, acknowledged with acks=all at offset 3 of t-0, is gone"
+    assert [step.kind for step in one.steps] == [
+        "send",
+        "ack",
+        "fault",
+        "disk",
+        "fault",
+        "election",
+        "truncate",
+        "election",
+        "replaced",
+        "start",
+        "start",
+        "truncate",
+        "truncate",
+        "isr",
+        "isr",
+        "passed",
+        "disk",
+    ]
+    text = {step.kind: step.text for step in reversed(one.steps)}
+    assert "by broker-1, leader in epoch 0, ISR [1, 2, 3]" in text["ack"]
+    assert "broker-2 is elected leader of t-0 in epoch 1: a clean election" in text["election"]
+    assert "although it has been dead for 1.4 s" in text["election"]
+    assert text["truncate"] == "broker-3 truncates t-0 to offset 3: m3 is gone from its disk."
+    assert text["replaced"] == (
+        "m4, sent with acks=all, is acknowledged at offset 3 by broker-3, leader in epoch 2, ISR [3]: "
+        "the place where m3 was."
+    )
+    assert one.about == "record t-0:1/3; at the same place t-0:1/4"
+    assert (
+        one.setting == "t-0 when it was sent: leader broker-1 (epoch 0), ISR [1, 2, 3], controller broker-4 (epoch 1)."
+    )
+    assert "exit code 137" in text["fault"]
+    quotes = [quote for step in one.steps for quote in step.quotes]
+    assert len(quotes) == 3
+    assert quotes[0].endswith("INFO Truncating log t-0 to offset 3. (kafka.log.Log)")
+    assert [step.at_ns for step in one.steps] == sorted(step.at_ns or 0 for step in one.steps)
+
+
+def test_a_truncation_without_an_earlier_copy_is_not_said_to_have_removed_the_record(tmp_path: Path) -> None:
+    run_dir = change(synthetic.double_failover_lost(tmp_path), lambda e: e["kind"] != "moment")
+    texts = [step.text for step in told(run_dir)[0].steps if step.kind == "truncate"]
+    assert texts[0] == "broker-3 truncates t-0 to offset 3."
+
+
+def test_a_silent_witness_is_left_out(tmp_path: Path) -> None:
+    run_dir = change(synthetic.double_failover_lost(tmp_path), lambda e: e["source"] in ("client", "runner"))
+    steps = told(run_dir)[0].steps
+    assert not {"election", "isr", "truncate"} & {step.kind for step in steps}
+    assert next(step.text for step in steps if step.kind == "ack") == "m3 is acknowledged at offset 3."
+
+
+def test_a_truncation_above_the_record_keeps_it(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    run_dir.timeline.write_text(run_dir.timeline.read_text().replace('"offset": 3, "line"', '"offset": 4, "line"'))
+    steps = told(run_dir)[0].steps
+    assert "truncate" not in {step.kind for step in steps}
+    assert "broker-3 truncates t-0 to offset 4 and so keeps m3 at offset 3." in [step.text for step in steps]
+
+
+def test_a_truncation_above_a_record_that_no_copy_shows_is_none_of_its_story(tmp_path: Path) -> None:
+    run_dir = change(synthetic.double_failover_lost(tmp_path), lambda e: e["kind"] != "moment")
+    run_dir.timeline.write_text(run_dir.timeline.read_text().replace('"offset": 3, "line"', '"offset": 4, "line"'))
+    assert not [step for step in told(run_dir)[0].steps if "truncates" in step.text]
+
+
+def test_the_story_of_a_lost_record_that_is_left_on_a_disk_tells_of_the_divergence_too(tmp_path: Path) -> None:
+    (one,) = told(synthetic.divergence(tmp_path))
+    assert one.title == (
+        "m2, acknowledged with acks=all at offset 2 of t-0, is lost: no poll returned it, "
+        "though broker-2 still holds it"
+    )
+    assert one.findings == (
+        ("lost-write", "acknowledged, and no poll returned it"),
+        ("replica-divergence", "broker-1 and broker-2 are in sync and hold different records at offset 2"),
+    )
+    texts = [step.text for step in one.steps]
+    assert texts[-1] == (
+        "At “final” broker-1 holds m3 at offset 2 (LEO 4, HW 4); broker-2 holds m2 at offset 2 (LEO 4, HW 4)."
+    )
+    assert "broker-2 truncates t-0 to offset 3 and so keeps m2 at offset 2." in texts
+    assert any("an unclean election, it was not in the ISR [2]" in text for text in texts)
+    assert any("t-0 has no leader" in text for text in texts)
+    # It was dead when m2 was sent, and that is why it does not have it.
+    assert texts[0] == "kill -9 of broker-1; proved: exit code 137, Docker's event “die”."
+
+
+def test_a_divergence_without_a_loss_has_a_story(tmp_path: Path) -> None:
+    run_dir = synthetic.divergence(tmp_path)
+    findings = json.loads(run_dir.findings.read_text())
+    findings["findings"] = [f for f in findings["findings"] if f["anomaly"] != "lost-write"]
+    run_dir.findings.write_text(json.dumps(findings))
+    (one,) = told(run_dir)
+    assert [str(record) for record in (*one.records, *one.others)] == ["t-0:1/2", "t-0:1/3"]
+    assert one.findings[0][0] == "replica-divergence"
+
+
+def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    lines = run_dir.timeline.read_text().splitlines()
+    first = next(json.loads(line) for line in lines if '"event": "truncate"' in line)
+    run_dir.timeline.write_text(
+        "\n".join([*lines, json.dumps(first | {"monotonic_ns": first["monotonic_ns"] + 10**9})])
+    )
+    texts = [step.text for step in told(run_dir)[0].steps if step.kind == "truncate" and step.actor == "broker-3"]
+    assert texts == [
+        "broker-3 truncates t-0 to offset 3: m3 is gone from its disk.",
+        "broker-3 truncates t-0 to offset 3.",
+    ]
+    svg = timeline_svg.render(facts.load(run_dir))
+    assert (svg.count(">truncated to 3<"), svg.count(">truncate to 3<")) == (3, 1)
+
+
+def test_the_course_of_a_run_that_lost_nothing(tmp_path: Path) -> None:
+    course = story.course(facts.load(synthetic.double_failover_kept(tmp_path)), ("t", 0))
+    assert [step.kind for step in course.steps[:4]] == ["ack"] * 4
+    texts = [step.text for step in course.steps]
+    assert "m3, sent with acks=all, is acknowledged at offset 3." in texts
+    assert any("broker-3 is elected leader of t-0 in epoch 2" in text for text in texts)
+    assert texts[-1].startswith("On disk: broker-1 LEO 5 HW 5")

@@ -1,0 +1,494 @@
+"""Every cell of the policy: what was seen × how sound the run is."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidence.errors import UsageError
+from evidence.rundir import RunDir, write_json
+from judgement import verdict
+from judgement.verdict import judge
+
+RUN: dict[str, Any] = {
+    "schema": 1,
+    "run": "r1",
+    "scenario": "double-failover",
+    "version": "0.10.2.2",
+    "seed": 1,
+    "documented": {"required": ["lost-write"], "allowed": ["replica-divergence"]},
+    "processes": [
+        {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "true"}},
+        {"name": "final-read-1", "kind": "final-read", "final": True},
+    ],
+    "state": "complete",
+    "failure": None,
+    "started_wall_ns": 0,
+    "ended_wall_ns": 20_000_000_000,
+}
+FINDINGS: dict[str, Any] = {
+    "checks": [{"name": "lost-write", "status": "ok"}, {"name": "replica-divergence", "status": "ok"}],
+    "findings": [],
+    "problems": [],
+    "seconds": 1.5,
+}
+
+
+def event(at: int, kind: str, source: str = "runner", **fields: Any) -> dict[str, Any]:
+    return {"monotonic_ns": at, "wall_ns": at, "source": source, "kind": kind, **fields}
+
+
+def fault(at: int, phase: str, *, id_: str = "f1", kind: str = "kill", node: str = "broker-1") -> dict[str, Any]:
+    return event(at, "fault", phase=phase, id=id_, fault=kind, target={"node": node}, description=f"{kind} of {node}")
+
+
+PROVED = [fault(10, "inject"), fault(11, "verified")]
+
+
+def found(*names: str) -> dict[str, Any]:
+    findings = [{"anomaly": name, "topic": "t", "partition": 0, "count": 1, "summary": "one"} for name in names]
+    return FINDINGS | {"findings": findings}
+
+
+def run(**changes: Any) -> dict[str, Any]:
+    return copy.deepcopy(RUN) | changes
+
+
+# Each makes a run unsound in one way: (run, events, findings to add, damaged), and a word its reason must hold.
+DOUBTS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any], list[str], str]] = {
+    "never verified": ({}, [fault(10, "inject")], {}, [], "never verified"),
+    "unproved": (
+        {},
+        [fault(10, "inject"), fault(11, "unproved") | {"proof": {"seen": "running=True"}}],
+        {},
+        [],
+        "running=True",
+    ),
+    "not healed": ({}, [*PROVED, fault(12, "heal")], {}, [], "never confirmed"),
+    "precondition": (
+        {},
+        [event(5, "precondition", name="dead in time", held=False, detail={"leo": 4})],
+        {},
+        [],
+        "dead in time (leo=4)",
+    ),
+    "cut short": ({"state": "running"}, PROVED, {}, [], "cut short"),
+    "interrupted": ({"state": "interrupted"}, PROVED, {}, [], "interrupted"),
+    "no final read": ({"processes": RUN["processes"][:1]}, PROVED, {}, [], "no final read"),
+    "out of memory": ({}, [event(5, "container", "docker", node="broker-2", action="oom")], {}, [], "out of memory"),
+    "foreign kill": (
+        {},
+        [event(5, "container", "docker", node="broker-2", action="die", exit_code=137)],
+        {},
+        [],
+        "other than a fault",
+    ),
+    "blind": (
+        {},
+        [*PROVED, event(12, "blind", "zookeeper", phase="begin", reason="suspended")],
+        {},
+        [],
+        "blind during kill of broker-1 (zookeeper observer: suspended)",
+    ),
+    "damaged": ({}, PROVED, {}, ["timeline.jsonl line 9: torn"], "line 9"),
+    "crashed check": (
+        {},
+        PROVED,
+        {"checks": [*FINDINGS["checks"], {"name": "phantom", "status": "crashed", "reason": "KeyError"}]},
+        [],
+        "phantom crashed: KeyError",
+    ),
+    "check left out": ({}, PROVED, {"checks": []}, [], "nothing checked for lost-write"),
+    "check not applicable": (
+        {},
+        PROVED,
+        {"checks": [{"name": "lost-write", "status": "not-applicable", "reason": "no history"}]},
+        [],
+        "did not apply: no history",
+    ),
+    "recorder died": (
+        {},
+        PROVED,
+        {"problems": [{"what": "recorder died", "process": "producer-1", "detail": "no close"}]},
+        [],
+        "recorder died: producer-1: no close",
+    ),
+}
+
+
+# Sound runs
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (["lost-write"], "as-documented"),
+        (["lost-write", "replica-divergence"], "as-documented"),
+        ([], "not-reproduced"),
+        (["replica-divergence"], "not-reproduced"),
+        (["phantom"], "unexpected"),
+        (["lost-write", "phantom"], "unexpected"),
+    ],
+)
+def test_a_sound_run(seen: list[str], expected: str) -> None:
+    judged = judge(run(), PROVED, found(*seen))
+    assert judged.verdict == expected
+    assert judged.seen == tuple(sorted(seen))
+    assert bool(judged.reasons) == (expected != "as-documented")
+
+
+@pytest.mark.parametrize(("seen", "expected"), [([], "as-documented"), (["lost-write"], "unexpected")])
+def test_a_sound_run_where_nothing_is_documented(seen: list[str], expected: str) -> None:
+    assert judge(run(documented={"required": [], "allowed": []}), PROVED, found(*seen)).verdict == expected
+
+
+# Unsound runs: every doubt, against everything that may have been seen
+
+
+@pytest.mark.parametrize("doubt", DOUBTS)
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (["lost-write"], "unknown"),
+        ([], "unknown"),
+        (["phantom"], "unexpected"),
+        (["lost-write", "phantom"], "unexpected"),
+    ],
+)
+def test_an_unsound_run(doubt: str, seen: list[str], expected: str) -> None:
+    changes, events, more, damaged, word = DOUBTS[doubt]
+    judged = judge(run(**changes), events, found(*seen) | more, damaged)
+    assert judged.verdict == expected
+    assert any(word in reason for reason in judged.reasons), judged.reasons
+
+
+@pytest.mark.parametrize(("seen", "expected"), [(["lost-write"], "error"), ([], "error"), (["phantom"], "unexpected")])
+def test_a_run_the_harness_failed_in(seen: list[str], expected: str) -> None:
+    judged = judge(run(state="failed", failure="no leader in 60 s"), PROVED, found(*seen))
+    assert judged.verdict == expected
+    assert "the harness failed: no leader in 60 s" in judged.reasons
+
+
+def test_two_doubts_are_both_named() -> None:
+    events = [fault(10, "inject"), event(5, "precondition", name="p", held=False)]
+    reasons = judge(run(), events, found("lost-write")).reasons
+    assert len(reasons) == 2
+
+
+@pytest.mark.parametrize("failure", [None, "Spark did not start"])
+def test_no_findings_is_unknown_and_never_a_stack_trace(failure: str | None) -> None:
+    judged = judge(run(), PROVED, None, analysis_failure=failure)
+    assert judged.verdict == "unknown"
+    assert (failure or "not been analysed") in judged.reasons[0]
+
+
+# What is no doubt
+
+
+def test_a_death_by_our_own_kill_is_no_doubt() -> None:
+    died = event(11, "container", "docker", node="broker-1", action="die", exit_code=137)
+    assert judge(run(), [PROVED[0], died, PROVED[1]], found("lost-write")).verdict == "as-documented"
+    assert judge(run(), [PROVED[0], died, died, PROVED[1]], found("lost-write")).verdict == "unknown"
+
+
+def test_a_clean_end_is_no_doubt() -> None:
+    ended = event(11, "container", "docker", node="broker-2", action="die", exit_code=1)
+    assert judge(run(), [*PROVED, ended], found("lost-write")).verdict == "as-documented"
+
+
+def test_blindness_counts_only_while_a_fault_lasts() -> None:
+    def blind(begin: int, end: int) -> list[dict[str, Any]]:
+        return [event(begin, "blind", "zookeeper", phase="begin"), event(end, "blind", "zookeeper", phase="end")]
+
+    restarted = [fault(20, "inject", id_="f2", kind="start"), fault(22, "verified", id_="f2", kind="start")]
+    outcomes = {
+        (begin, end): judge(run(), [*blind(begin, end), *PROVED, *restarted], found("lost-write")).verdict
+        for begin, end in [(1, 9), (1, 10), (9, 11), (15, 16), (21, 30), (22, 30)]
+    }
+    assert outcomes == {
+        (1, 9): "as-documented",
+        (1, 10): "as-documented",
+        (9, 11): "unknown",
+        (15, 16): "unknown",
+        (21, 30): "unknown",
+        (22, 30): "as-documented",
+    }
+
+
+def test_two_observers_are_blind_apart() -> None:
+    events = [
+        event(1, "blind", "zookeeper", phase="begin"),
+        event(2, "blind", "docker", phase="begin"),
+        event(3, "blind", "zookeeper", phase="end"),
+    ]
+    intervals = [(begin, end) for begin, end, _ in verdict.blind_intervals(events)]
+    assert intervals == [(1, 3), (2, verdict.NEVER_NS)]
+
+
+# What settings permit
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "expected"),
+    [
+        ({"enable.idempotence": "false"}, "duplicate", "as-documented"),
+        ({"enable.idempotence": "true"}, "duplicate", "unexpected"),
+        ({"enable.idempotence": "false", "message.send.max.retries": "0"}, "duplicate", "unexpected"),
+        ({"transactional.id": "x"}, "duplicate", "unexpected"),
+        ({"enable.idempotence": "false"}, "nonmonotonic-send", "as-documented"),
+        ({"enable.idempotence": "false", "max.in.flight": "1"}, "nonmonotonic-send", "unexpected"),
+        ({"enable.idempotence": "false"}, "phantom", "unexpected"),
+    ],
+)
+def test_what_the_producers_settings_permit(settings: dict[str, str], name: str, expected: str) -> None:
+    processes = [{"name": "producer-1", "kind": "producer", "settings": settings}, RUN["processes"][1]]
+    judged = judge(run(processes=processes), PROVED, found("lost-write", name))
+    assert judged.verdict == expected
+    assert bool(judged.permitted) == (expected == "as-documented")
+    assert name in judged.seen
+
+
+def test_a_duplicate_of_the_idempotent_producer_is_not_excused_by_another() -> None:
+    processes = [
+        {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "true"}},
+        {"name": "producer-2", "kind": "producer", "settings": {"enable.idempotence": "false"}},
+        RUN["processes"][1],
+    ]
+    for name, expected in (("producer-1", "unexpected"), ("producer-2", "as-documented")):
+        findings = found("lost-write", "duplicate")
+        findings["findings"][1]["evidence"] = [{"process": name}]
+        assert judge(run(processes=processes), PROVED, findings).verdict == expected
+    assert judge(run(processes=processes), PROVED, found("lost-write", "duplicate")).verdict == "unexpected"
+
+
+# A documented loss seen from another side
+
+
+def reused(*, values: list[int], lost: list[int], read: list[int], count: int | None = None) -> dict[str, Any]:
+    """Findings of lost records and of one offset with these values (sequences of producer 1)."""
+
+    def identities(sequences: list[int]) -> list[dict[str, Any]]:
+        return [{"producer": 1, "sequence": sequence} for sequence in sequences]
+
+    findings = found("lost-write", "inconsistent-offsets")
+    findings["findings"][0] |= {"evidence": identities(lost), "count": count or len(lost)}
+    row = {"offset": 3, "values": identities(values), "readers": identities(read)}
+    findings["findings"][1] |= {"evidence": [row]}
+    return findings
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        (reused(values=[3, 4], lost=[3], read=[4]), "as-documented"),
+        (reused(values=[3, 4, 5], lost=[3, 4], read=[5]), "as-documented"),
+        (reused(values=[3, 4], lost=[3, 4], read=[]), "as-documented"),
+        (reused(values=[3, 4], lost=[7], read=[4]), "unexpected"),
+        (reused(values=[3, 4], lost=[7], read=[3, 4]), "unexpected"),
+        (reused(values=[3, 4], lost=[3], read=[3, 4]), "unexpected"),
+        (reused(values=[3, 4], lost=[7], read=[4], count=2000), "as-documented"),
+        (reused(values=[3, 4], lost=[7], read=[3, 4], count=2000), "unexpected"),
+    ],
+)
+def test_the_offset_of_a_lost_record_is_given_to_another(findings: dict[str, Any], expected: str) -> None:
+    judged = judge(run(), PROVED, findings)
+    assert judged.verdict == expected
+    assert bool(judged.permitted) == (expected == "as-documented")
+
+
+def test_a_reused_offset_is_excused_only_by_a_documented_loss_of_the_same_partition() -> None:
+    findings = reused(values=[3, 4], lost=[3], read=[4])
+    nothing: dict[str, Any] = {"required": [], "allowed": []}
+    assert judge(run(documented=nothing), PROVED, findings).unexpected == ("inconsistent-offsets", "lost-write")
+    findings["findings"][0]["partition"] = 1
+    assert judge(run(), PROVED, findings).unexpected == ("inconsistent-offsets",)
+
+
+def test_a_run_that_was_cut_short_cannot_tell_a_lost_record_from_an_unread_one() -> None:
+    findings = reused(values=[3, 4], lost=[3], read=[4])
+    findings["findings"][0]["anomaly"] = "unseen"
+    assert judge(run(state="interrupted"), PROVED, findings).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("missing", "documented", "expected"),
+    [([3], ["lost-write"], "as-documented"), ([3, 4], ["lost-write"], "unexpected"), ([3], [], "unexpected")],
+)
+def test_a_lost_record_is_missing_from_in_sync_replicas(
+    missing: list[int], documented: list[str], expected: str
+) -> None:
+    findings = found("lost-write", "unreplicated-acknowledgement")
+    findings["findings"][0] |= {"evidence": [{"producer": 1, "sequence": 3}], "count": 1}
+    findings["findings"][1] |= {"evidence": [{"producer": 1, "sequence": one} for one in missing]}
+    policy: dict[str, Any] = {"required": documented, "allowed": []}
+    assert judge(run(documented=policy), PROVED, findings).verdict == expected
+
+
+@pytest.mark.parametrize(("leader", "expected"), [(-1, "as-documented"), (None, "as-documented"), (2, "unexpected")])
+def test_nobody_is_in_sync_with_nobody(leader: int | None, expected: str) -> None:
+    findings = found("lost-write", "empty-isr")
+    findings["findings"][1] |= {"evidence": [{"leader": leader, "isr": []}]}
+    assert judge(run(), PROVED, findings).verdict == expected
+
+
+# Suites
+
+
+def test_the_worst_verdict_of_a_suite() -> None:
+    order = ["as-documented", "unknown", "error", "not-reproduced", "unexpected"]
+    made = {name: verdict.Verdict(verdict=name) for name in order}
+    for a, b in itertools.product(order, order):
+        assert verdict.worst([made[a], made[b]]).verdict == max(a, b, key=order.index)
+    assert [made[name].exit_status for name in order] == [0, 2, 255, 1, 1]
+
+
+def test_an_empty_suite_shows_nothing() -> None:
+    assert verdict.worst([]).exit_status == 2
+
+
+# Files
+
+
+def test_the_verdict_is_written_and_read_back(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path)
+    write_json(run_dir.run_json, RUN)
+    run_dir.timeline.write_text("".join(json.dumps(e) + "\n" for e in PROVED))
+    write_json(run_dir.findings, found("lost-write"))
+    judged = verdict.judge_run(run_dir)
+    written = json.loads(run_dir.verdict.read_text())
+    assert (judged.verdict, judged.seconds) == ("as-documented", 21.5)
+    assert written["schema"] == 1
+    assert written["exit_status"] == 0
+    assert written["documented"] == {"required": ["lost-write"], "allowed": ["replica-divergence"]}
+    assert verdict.read_verdict(run_dir) == judged
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"findings": 3}', '{"findings": [1]}', '{"findings": [], "checks": 1}']
+)
+def test_findings_that_cannot_be_read_are_unknown(tmp_path: Path, content: str) -> None:
+    run_dir = RunDir(tmp_path)
+    write_json(run_dir.run_json, RUN)
+    run_dir.timeline.write_text("".join(json.dumps(e) + "\n" for e in PROVED))
+    run_dir.findings.parent.mkdir()
+    run_dir.findings.write_text(content)
+    judged = verdict.judge_run(run_dir)
+    assert judged.verdict == "unknown"
+    assert "findings.json" in judged.reasons[0]
+
+
+def test_a_torn_timeline_is_unknown(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path)
+    write_json(run_dir.run_json, RUN)
+    run_dir.timeline.write_text("".join(json.dumps(e) + "\n" for e in PROVED) + '{"monotonic_ns": 12, "ki')
+    write_json(run_dir.findings, found("lost-write"))
+    assert verdict.judge_run(run_dir).verdict == "unknown"
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"verdict": "fine"}', "[]"])
+def test_a_verdict_that_cannot_be_read_is_one_line(tmp_path: Path, content: str | None) -> None:
+    run_dir = RunDir(tmp_path)
+    if content is not None:
+        run_dir.verdict.write_text(content)
+    with pytest.raises(UsageError, match="kafka-chaos check") as caught:
+        verdict.read_verdict(run_dir)
+    assert "\n" not in str(caught.value)
+
+
+# The lattice, for any combination
+
+
+@given(
+    required=st.sets(st.sampled_from(["lost-write", "replica-divergence"])),
+    seen=st.sets(st.sampled_from(["lost-write", "replica-divergence", "phantom"])),
+    doubts=st.sets(st.sampled_from(sorted(DOUBTS))),
+    failed=st.booleans(),
+)
+def test_any_combination(required: set[str], seen: set[str], doubts: set[str], failed: bool) -> None:
+    facts, events, findings, damaged = (
+        run(documented={"required": sorted(required), "allowed": []}),
+        [],
+        found(*seen),
+        [],
+    )
+    for name in sorted(doubts):
+        changes, more_events, more_findings, more_damaged, _ = DOUBTS[name]
+        facts, findings = facts | changes, findings | more_findings
+        events += more_events
+        damaged += more_damaged
+    if failed:
+        facts["state"] = "failed"
+    judged = judge(facts, events, findings, damaged)
+    if seen - required:
+        assert judged.verdict == "unexpected"
+    elif failed:
+        assert judged.verdict == "error"
+    elif judged.verdict in ("as-documented", "not-reproduced"):
+        assert (judged.verdict == "as-documented") == (seen == required)
+        assert not set(doubts) - {"check left out", "check not applicable"}
+    else:
+        assert judged.verdict == "unknown"
+        assert doubts
+    assert bool(judged.reasons) == (judged.verdict != "as-documented")
+
+
+CUT: dict[str, Any] = {"log_end": 1, "announced_by": "leader", "cut_off": [{"producer": 1, "sequence": 1}]}
+LOST: dict[str, Any] = {"producer": 1, "sequence": 1, "offset": 1}
+
+
+def cut_off(loss: dict[str, Any] | None, *rows: dict[str, Any]) -> dict[str, Any]:
+    findings = found(*(["lost-write"] if loss else []), verdict.TRUNCATED)
+    evidence = [[loss]] * bool(loss) + [list(rows)]
+    named = zip(findings["findings"], evidence, strict=True)
+    return findings | {"findings": [finding | {"evidence": part} for finding, part in named]}
+
+
+@pytest.mark.parametrize(
+    ("loss", "row", "unexpected"),
+    [
+        (LOST, CUT, ()),
+        (LOST, CUT | {"announced_by": "itself", "cut_off": []}, ()),
+        (LOST, CUT | {"cut_off": [{"producer": 1, "sequence": 2}]}, (verdict.TRUNCATED,)),
+        (LOST, CUT | {"announced_by": "itself", "cut_off": [], "log_end": 2}, (verdict.TRUNCATED,)),
+        (None, CUT, (verdict.TRUNCATED,)),
+    ],
+    ids=["the lost record", "by its own checkpoint", "another record", "beyond what is lost", "nothing is lost"],
+)
+def test_a_log_that_was_cut_off_where_the_lost_record_lay(
+    loss: dict[str, Any] | None, row: dict[str, Any], unexpected: tuple[str, ...]
+) -> None:
+    assert judge(run(version="4.3.1"), PROVED, cut_off(loss, row)).unexpected == unexpected
+
+
+@pytest.mark.parametrize(
+    ("version", "announced_by", "unexpected"),
+    [
+        ("0.10.2.2", "leader", ()),
+        ("3.9.2-pinned", "leader", ()),
+        ("0.11.0.3", "leader", (verdict.TRUNCATED,)),
+        ("0.10.2.2", "itself", (verdict.TRUNCATED,)),
+        ("unheard of", "leader", (verdict.TRUNCATED,)),
+    ],
+)
+def test_truncating_to_the_high_watermark_is_what_old_protocols_do(
+    version: str, announced_by: str, unexpected: tuple[str, ...]
+) -> None:
+    findings = cut_off(None, CUT | {"announced_by": announced_by})
+    assert judge(run(version=version), PROVED, findings).unexpected == unexpected
+
+
+@pytest.mark.parametrize(("settings", "unexpected"), [({}, ()), ({"transactional.id": "x"}, ("repeated-processing",))])
+def test_processing_twice_is_permitted_without_transactions(
+    settings: dict[str, str], unexpected: tuple[str, ...]
+) -> None:
+    processes = [*RUN["processes"], {"name": "pipeline", "kind": "processor", "settings": settings}]
+    findings = found("repeated-processing")
+    findings["findings"][0]["evidence"] = [{"offset": 0, "process": "pipeline"}]
+    assert judge(run(processes=processes), PROVED, findings).unexpected == unexpected

@@ -1,0 +1,202 @@
+"""The set-up: it does nothing where things are there, and says in one line what is missing where it may not install."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidence.errors import HarnessError, UsageError
+from harness.setup import bootstrap, java, packages
+
+
+@pytest.fixture
+def not_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "may_install", lambda: False)
+
+
+@pytest.fixture
+def no_apt(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Commands that would have been run, recorded instead."""
+    commands: list[list[str]] = []
+
+    def record(command: list[str], **options: Any) -> str:
+        commands.append(list(command))
+        return ""
+
+    monkeypatch.setattr(packages, "run", record)
+    monkeypatch.setattr(bootstrap, "run", record)
+    return commands
+
+
+@pytest.mark.usefixtures("not_root")
+def test_no_engine_and_no_root_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "_answer", lambda: "no Docker engine answers")
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    with pytest.raises(UsageError, match=r"install Docker Engine .* with Compose v2") as caught:
+        bootstrap.ensure_engine(lambda line: None)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_engine_without_rights_is_not_installed_over(
+    monkeypatch: pytest.MonkeyPatch, no_apt: list[list[str]]
+) -> None:
+    monkeypatch.setattr(bootstrap, "_answer", lambda: "Docker answers but this user may not use it (permission denied)")
+    monkeypatch.setattr(bootstrap, "may_install", lambda: True)
+    with pytest.raises(UsageError, match="permission denied"):
+        bootstrap.ensure_engine(lambda line: None)
+    assert not no_apt
+
+
+def test_an_engine_chosen_by_the_user_is_not_replaced(monkeypatch: pytest.MonkeyPatch, no_apt: list[list[str]]) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://192.0.2.1:2375")
+    monkeypatch.setattr(bootstrap, "_answer", lambda: "no Docker engine answers")
+    monkeypatch.setattr(bootstrap, "may_install", lambda: True)
+    with pytest.raises(UsageError, match="no Docker engine answers"):
+        bootstrap.ensure_engine(lambda line: None)
+    assert not no_apt
+
+
+def test_an_engine_that_answers_is_left_alone(monkeypatch: pytest.MonkeyPatch, no_apt: list[list[str]]) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(bootstrap, "_answer", lambda: None)
+    bootstrap.ensure_engine(said.append)
+    assert said == ["Docker engine: answers"]
+    assert not no_apt
+
+
+def test_a_dockerd_that_dies_shows_its_last_complaint(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_apt: list[list[str]]
+) -> None:
+    log = tmp_path / "dockerd.log"
+    fake = tmp_path / "dockerd"
+    fake.write_text("#!/bin/sh\necho 'level=info msg=starting'\necho 'level=error msg=\"no iptables\"'\nexit 3\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(bootstrap, "ENGINE_LOG", log)
+    monkeypatch.setattr(bootstrap, "_answer", lambda: "no Docker engine answers")
+    with pytest.raises(UsageError, match=r'dockerd ended with 3: level=error msg="no iptables"'):
+        bootstrap._start_engine(lambda line: None)
+
+
+@pytest.mark.usefixtures("not_root")
+def test_no_compose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "compose_version", lambda: None)
+    with pytest.raises(UsageError, match="install the Compose plugin"):
+        bootstrap.ensure_compose(lambda line: None)
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "version"),
+    [
+        ("2.26.1-4\n", 0, "2.26.1-4"),
+        ("v2.39.0\n", 0, "2.39.0"),
+        ("1.29.2\n", 0, None),
+        ("", 1, None),
+        ("5.0\n", 0, "5.0"),
+    ],
+)
+def test_only_compose_2_and_later_count(
+    monkeypatch: pytest.MonkeyPatch, output: str, status: int, version: str | None
+) -> None:
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, status, output, "")
+
+    monkeypatch.setattr("harness.setup.bootstrap.subprocess.run", run)
+    assert bootstrap.compose_version() == version
+
+
+@pytest.mark.parametrize(
+    ("release", "package"),
+    [
+        ({"ID": "ubuntu", "VERSION_CODENAME": "noble"}, "docker-compose-v2"),
+        ({"ID": "debian", "VERSION_CODENAME": "trixie"}, "docker-compose"),
+    ],
+)
+def test_compose_comes_from_the_package_of_the_distribution(
+    monkeypatch: pytest.MonkeyPatch, no_apt: list[list[str]], release: dict[str, str], package: str
+) -> None:
+    answers = iter([None, "2.30.0", "2.30.0"])
+    monkeypatch.setattr(bootstrap, "compose_version", lambda: next(answers))
+    monkeypatch.setattr(bootstrap, "may_install", lambda: True)
+    monkeypatch.setattr(bootstrap, "os_release", lambda: release)
+    bootstrap.ensure_compose(lambda line: None)
+    assert no_apt[-1][-1] == package
+
+
+def test_a_source_for_another_release_keeps_mirror_and_keys() -> None:
+    own = "Types: deb\nURIs: http://m.example/debian\nSuites: bookworm\nComponents: main\nSigned-By: /k.gpg\n"
+    assert bootstrap.source_for("trixie", ["deb http://other.example x y\n", own]).splitlines() == [
+        "Types: deb",
+        "URIs: http://m.example/debian",
+        "Suites: trixie",
+        "Components: main",
+        "Signed-By: /k.gpg",
+    ]
+
+
+def test_a_machine_without_debian_source_says_so() -> None:
+    with pytest.raises(UsageError, match="no apt source"):
+        bootstrap.source_for("trixie", ["deb http://m.example/ubuntu noble main"])
+
+
+def test_a_failed_command_shows_its_errors() -> None:
+    with pytest.raises(HarnessError, match=r"trying: sh ended with 7: E: no such package") as caught:
+        packages.run(["sh", "-c", "echo fine; echo 'E: no such package'; exit 7"], what="trying")
+    assert "fine" not in str(caught.value)
+
+
+def test_os_release() -> None:
+    text = 'PRETTY_NAME="Debian GNU/Linux 12"\nID=debian\nVERSION_CODENAME=bookworm\n'
+    assert packages.os_release(text)["VERSION_CODENAME"] == "bookworm"
+    assert packages.os_release(text)["PRETTY_NAME"] == "Debian GNU/Linux 12"
+
+
+def _fake_java(directory: Path, version: str) -> Path:
+    binary = directory / "bin" / "java"
+    binary.parent.mkdir(parents=True)
+    binary.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2026-01-01' >&2\n")
+    binary.chmod(0o755)
+    return binary
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A machine whose only Javas are those a test makes."""
+    monkeypatch.setattr(java, "_candidates", lambda: iter(sorted(tmp_path.glob("*/bin/java"))))
+    java.forget()
+    yield tmp_path
+    java.forget()
+
+
+@pytest.mark.parametrize(("text", "major"), [("17.0.15", 17), ("1.8.0_504", 8), ("25", 25)])
+def test_java_versions(tmp_path: Path, text: str, major: int) -> None:
+    assert java.major_version(_fake_java(tmp_path, text)) == major
+
+
+def test_the_first_java_that_is_new_enough(bare: Path) -> None:
+    _fake_java(bare / "a", "1.8.0_504")
+    newer = _fake_java(bare / "b", "21.0.1")
+    assert java.find_java() == newer.resolve()
+
+
+def test_only_an_old_java_is_named(bare: Path) -> None:
+    _fake_java(bare / "a", "11.0.2")
+    with pytest.raises(UsageError, match=r"no Java 17 or later.*is Java 11.*make setup"):
+        java.find_java()
+
+
+def test_the_wrapper_drops_the_one_argument(tmp_path: Path) -> None:
+    runtime = tmp_path / "runtime"
+    runtime.write_text('#!/bin/sh\nfor a do echo "<$a>"; done\n')
+    runtime.chmod(0o755)
+    wrapper = tmp_path / "java"
+    wrapper.write_text(bootstrap.WRAPPER.replace("@RUNTIME@", str(runtime)))
+    wrapper.chmod(0o755)
+    arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "-version"]
+    output = subprocess.run([wrapper, *arguments], capture_output=True, text=True, check=True, timeout=10).stdout
+    assert output.splitlines() == ["<-Xmx1g>", "<a b>", "<-version>"]

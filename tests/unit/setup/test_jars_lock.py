@@ -1,0 +1,160 @@
+"""Locks of jars: what is written is read back, and nothing but the locked bytes is accepted."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidence.errors import HarnessError, UsageError
+from harness.setup import jars
+from harness.setup.jars import Jar, differences, parse_lock, render_lock
+
+DIGEST = "a" * 64
+
+
+def _locked(directory: Path, **contents: bytes) -> list[Jar]:
+    directory.mkdir(exist_ok=True)
+    locked = []
+    for artifact, content in contents.items():
+        jar = Jar(group="g", artifact=artifact, version="1", sha256=hashlib.sha256(content).hexdigest())
+        (directory / jar.file).write_bytes(content)
+        locked.append(jar)
+    return locked
+
+
+def test_coordinates_and_files() -> None:
+    text = f"# comment\norg.a:b_2.11:1.0 {DIGEST}  # why\n\norg.a:c:2.0:linux-x86_64 {DIGEST}\n"
+    plain, classified = parse_lock(text, "x")
+    assert (plain.coordinate, plain.file) == ("org.a:b_2.11:1.0", "b_2.11-1.0.jar")
+    assert (classified.coordinate, classified.file) == ("org.a:c:2.0:linux-x86_64", "c-2.0-linux-x86_64.jar")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (f"org.a:b {DIGEST}", "line 1: not 'group:artifact"),
+        (f"ok:ok:1 {DIGEST}\norg.a:b:1 abc", "line 2"),
+        (f"org.a:../../b:1 {DIGEST}", "line 1"),
+        (f"a:b:1 {DIGEST}\nc:b:1 {DIGEST}", "two lines for b-1.jar"),
+        ("# nothing\n", "no jars"),
+    ],
+)
+def test_damaged_locks_are_refused_with_their_line(text: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        parse_lock(text, "compose/locks/x.lock")
+
+
+names = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.]{0,8}", fullmatch=True)
+
+
+@given(
+    st.lists(
+        st.builds(
+            Jar,
+            group=names,
+            artifact=names,
+            version=names,
+            classifier=st.one_of(st.just(""), names),
+            sha256=st.from_regex(r"[0-9a-f]{64}", fullmatch=True),
+        ),
+        min_size=1,
+        unique_by=lambda jar: jar.file,
+    )
+)
+def test_what_is_rendered_is_read_back(given_jars: list[Jar]) -> None:
+    assert parse_lock(render_lock("1.0", given_jars), "x") == tuple(sorted(given_jars))
+
+
+def test_exactly_the_locked_files_are_accepted(tmp_path: Path) -> None:
+    assert differences(tmp_path / "jars", _locked(tmp_path / "jars", a=b"A", b=b"B")) == []
+
+
+def test_missing_changed_and_additional_files_are_named(tmp_path: Path) -> None:
+    directory = tmp_path / "jars"
+    locked = _locked(directory, a=b"A", b=b"B", c=b"C")
+    (directory / "a-1.jar").write_bytes(b"tampered")
+    (directory / "b-1.jar").unlink()
+    (directory / "extra.jar").write_bytes(b"")
+    assert [phrase.split(" ", 1)[0] for phrase in differences(directory, locked)] == ["g:b:1", "extra.jar", "g:a:1"]
+
+
+def test_no_directory_is_all_missing(tmp_path: Path) -> None:
+    locked = _locked(tmp_path / "jars", a=b"A")
+    assert differences(tmp_path / "nowhere", locked) == ["g:a:1 is missing"]
+
+
+@pytest.fixture
+def one_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lock of one jar with the content "good", and a cache of its own."""
+    monkeypatch.setattr(jars, "LOCKS", tmp_path / "locks")
+    monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks" / "9.9.lock").write_text(f"g:a:1 {hashlib.sha256(b'good').hexdigest()}\n")
+    return tmp_path
+
+
+def _serve(monkeypatch: pytest.MonkeyPatch, content: bytes | None, output: str = "") -> list[str]:
+    """Put a file where Ivy would, or none; returns the list of modules asked for."""
+    asked: list[str] = []
+
+    def ivy(module: str, directory: Path, pattern: str) -> str:
+        asked.append(module)
+        directory.mkdir(parents=True, exist_ok=True)
+        if content is not None:
+            (directory / "a-1.jar").write_bytes(content)
+        return output
+
+    monkeypatch.setattr(jars, "_ivy", ivy)
+    return asked
+
+
+def test_jars_are_fetched_once_each_by_itself(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, said = _serve(monkeypatch, b"good"), list[str]()
+    directory = jars.resolve("9.9", said.append)
+    assert (directory / "a-1.jar").read_bytes() == b"good"
+    assert jars.resolve("9.9", said.append) == directory
+    assert len(asked) == 1
+    assert len(said) == 1
+    assert 'transitive="false"' in asked[0]
+
+
+def test_a_damaged_cache_is_fetched_again(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _serve(monkeypatch, b"good")
+    directory = jars.resolve("9.9", lambda line: None)
+    (directory / "a-1.jar").write_bytes(b"bad")
+    jars.resolve("9.9", lambda line: None)
+    assert len(asked) == 2
+    assert (directory / "a-1.jar").read_bytes() == b"good"
+
+
+def test_other_bytes_than_the_locked_are_refused(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _serve(monkeypatch, b"evil")
+    with pytest.raises(HarnessError, match="not the locked ones: g:a:1 has sha256"):
+        jars.resolve("9.9", lambda line: None)
+    assert not (one_jar / "cache" / "jars" / "9.9").exists()
+
+
+def test_no_network_is_one_line_that_says_so(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _serve(monkeypatch, None, "\t\tServer access error\njava.net.UnknownHostException: some.host\n")
+    with pytest.raises(UsageError, match=r"1 of 1 jars could not be fetched .*UnknownHostException") as caught:
+        jars.resolve("9.9", lambda line: None)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_version_without_lock_says_how_to_write_one(one_jar: Path) -> None:
+    with pytest.raises(UsageError, match=r"jars lock 1\.2\.3"):
+        jars.resolve("1.2.3", lambda line: None)
+
+
+def test_committed_locks_are_sorted_and_hold_broker_and_a_single_logging_binding() -> None:
+    bindings = {"slf4j-log4j12", "slf4j-reload4j", "slf4j-simple", "log4j-slf4j-impl", "logback-classic"}
+    for path in sorted(jars.LOCKS.glob("*.lock")):
+        locked = parse_lock(path.read_text(), path.name)
+        assert path.read_text() == render_lock(path.stem, locked), path.name
+        assert any(jar.artifact.startswith("kafka_2.1") and jar.version == path.stem for jar in locked), path.name
+        assert len({jar.artifact for jar in locked} & bindings) == 1, path.name
