@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
@@ -354,6 +355,7 @@ def _clean(options: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {metadata.version('kafka-chaos')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
 
     def command(name: str, action: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:

@@ -63,3 +63,10 @@ def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert documented["double-failover"]["4.3.1"] == {"required": [], "allowed": []}
     assert "0.10.2.2" not in documented["leader-epoch-recovery"]
     assert len(listing["versions"]) == 15
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith("kafka-chaos 0.")
