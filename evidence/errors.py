@@ -6,14 +6,16 @@
         ├── WaitTimeout     a named condition did not hold within its limit; says what was seen
         └── FaultUnproved   a fault was injected but nothing outside shows that it took effect
 
-A `UsageError`'s message is one line: what is wrong, where, and what to do. Everything else that reaches the
-top of the program is a bug and is shown with its traceback.
+A `UsageError`'s message is one line: what is wrong, where, and what to do. An OSError that reaches the top of the
+program is the machine's refusal (a full disk, a directory of another user), told by `refusal` in one line: exit status
+255.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import errno
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 EXIT_AS_DOCUMENTED: Final = 0
@@ -49,6 +51,27 @@ class FaultUnproved(HarnessError):
     """A fault was injected and no outside evidence shows that it took effect: the run is unknown."""
 
     exit_status = EXIT_UNKNOWN
+
+
+WAYS_OUT: Final[Mapping[int, str]] = {
+    errno.EACCES: "another user's? choose another directory (--runs-dir, KAFKA_CHAOS_CACHE, TMPDIR) or its owner",
+    errno.EPERM: "another user's? choose another directory (--runs-dir, KAFKA_CHAOS_CACHE, TMPDIR) or its owner",
+    errno.EROFS: "choose a directory that can be written (--runs-dir, KAFKA_CHAOS_CACHE, TMPDIR)",
+    errno.ENOSPC: "the disk is full: free some, or choose another (--runs-dir, KAFKA_CHAOS_CACHE, TMPDIR)",
+    errno.EDQUOT: "this user's quota is used up: free some, or choose another disk (--runs-dir, KAFKA_CHAOS_CACHE)",
+}
+
+
+def refusal(error: OSError) -> str:
+    """One line for what the machine, or Docker (whose errors are OSErrors too), refused, with the way out if known.
+
+    >>> refusal(FileNotFoundError(errno.ENOENT, "No such file or directory", "/x"))
+    '/x: No such file or directory'
+    """
+    text = error.strerror or " ".join(str(error).split()) or type(error).__name__
+    place = f"{error.filename}: " if error.filename is not None else ""
+    way_out = WAYS_OUT.get(error.errno or 0, "")
+    return f"{place}{text[:500]}" + (f" ({way_out})" if way_out else "")
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") -> UsageError:

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError
+from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
 from kafkafiles import side_by_side
 
 RUNS: Final = Path("runs")
@@ -479,6 +479,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("kafka-chaos: interrupted; what was started has been removed, what was recorded is kept")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
+        return EXIT_ERROR
+    except OSError as error:
+        # A full disk, a directory of another user, Docker's refusals: no verdict, so never status 1 or 2.
+        _say(f"kafka-chaos: {refusal(error)}")
         return EXIT_ERROR
     return status
 

@@ -25,17 +25,26 @@ def cache_dir() -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"the cache directory {path} cannot be made ({error.strerror}); set KAFKA_CHAOS_CACHE"
-        ) from None
+        raise _unusable(path, "made", error) from None
     return path.resolve()
+
+
+def _unusable(path: Path, what: str, error: OSError) -> UsageError:
+    return UsageError(f"the cache directory {path} cannot be {what} ({error.strerror}); set KAFKA_CHAOS_CACHE")
 
 
 @contextmanager
 def exclusive(name: str) -> Iterator[None]:
-    """Hold the cache's lock called `name`; waits for whoever holds it. The kernel drops it if the holder dies."""
+    """Hold the cache's lock called `name`; waits for whoever holds it. The kernel drops it if the holder dies.
+
+    Raises UsageError if the cache cannot be written.
+    """
     locks = cache_dir() / "locks"
-    locks.mkdir(exist_ok=True)
-    with (locks / f"{name}.lock").open("w") as file:
+    try:
+        locks.mkdir(exist_ok=True)
+        file = (locks / f"{name}.lock").open("w")
+    except OSError as error:
+        raise _unusable(locks.parent, "written", error) from None
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,8 +1,8 @@
 """What works on this machine and what is missing, before a run finds out the hard way.
 
 Every check looks at the thing itself (a rule is set in a container, a file system is mounted), not at version numbers,
-and none of them installs or changes anything that outlives it. "missing" means that no cluster can run; "warning" that
-some scenario cannot, or that something will be made on first use.
+and none of them installs or changes anything that outlives it (an empty cache directory apart). "missing" means that no
+cluster can run; "warning" that some scenario cannot, or that something will be made on first use.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Check:
 
 def diagnose() -> list[Check]:
     """Look at everything a run needs. Never raises for what is missing: that is what it reports."""
-    checks = [_python(), *_engine_checks(), _compose(), _java(), _loop_mounts(), _memory(), _disk(Path.cwd(), "runs")]
-    return [*checks, _cache()]
+    checks = [_python(), *_engine_checks(), _compose(), _java(), _loop_mounts(), _memory()]
+    return [*checks, _ours(Path("runs"), "runs", "choose another place with --runs-dir"), _cache()]
 
 
 def _python() -> Check:
@@ -224,6 +224,7 @@ def _try(command: list[str]) -> str | None:
 
 
 def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usage) -> Check:
+    """The room under a directory, which need not be one that this user writes to (Docker's own)."""
     free = usage(path).free
     detail = f"{free / 1e9:.0f} GB free at {path}"
     if free >= FREE_BYTES:
@@ -234,11 +235,29 @@ def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usag
     )
 
 
-def _cache() -> Check:
+def _ours(path: Path, what: str, remedy: str) -> Check:
+    """The room under a directory that is written to, after writing to it: `path` may be still to be made."""
+    place = next(place for place in (path, *path.absolute().parents) if place.exists())
     try:
-        return _disk(cache_dir(), "the cache")
-    except UsageError as error:
-        return Check(name="disk for the cache", status="missing", detail=str(error), remedy="set KAFKA_CHAOS_CACHE")
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".kafka-chaos-") as file:
+            file.write(b"x")
+            file.flush()
+        return _disk(place, what)
+    except OSError as error:
+        detail = f"{place} cannot be written: {error.strerror}"
+        return Check(name=f"disk for {what}", status="missing", detail=detail, remedy=remedy)
+
+
+def _cache() -> Check:
+    remedy = "set KAFKA_CHAOS_CACHE"
+    try:
+        cache = cache_dir()
+        # A set-up by another user (root with this user's HOME) may own a part of it.
+        parts = [cache, *sorted(part for part in cache.iterdir() if part.is_dir())]
+    except (UsageError, OSError) as error:
+        return Check(name="disk for the cache", status="missing", detail=str(error), remedy=remedy)
+    checks = [_ours(part, "the cache", remedy) for part in parts]
+    return next((check for check in checks if check.status == "missing"), checks[0])
 
 
 def available_memory(meminfo: str) -> int | None:

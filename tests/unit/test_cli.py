@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
+from typing import NoReturn
 
+import docker.errors
 import pytest
 
-from evidence.errors import EXIT_USAGE
+from evidence.errors import EXIT_ERROR, EXIT_USAGE
 from harness.cli import main
 
 
@@ -31,6 +34,31 @@ def test_bad_input(arguments: list[str], why: str, capsys: pytest.CaptureFixture
     error = capsys.readouterr().err
     assert why in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            PermissionError(errno.EACCES, "Permission denied", "runs/suite-1"),
+            "kafka-chaos: runs/suite-1: Permission denied (another user's? choose another directory",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device"), "kafka-chaos: No space left on device (the disk is full"),
+        (docker.errors.APIError("no such\nnetwork"), "kafka-chaos: no such network"),
+        (ConnectionResetError(), "kafka-chaos: ConnectionResetError"),
+    ],
+)
+def test_a_machine_that_refuses_is_one_line_and_no_verdict(
+    error: OSError, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("harness.setup.doctor.diagnose", refuse)
+    assert main(["doctor"]) == EXIT_ERROR
+    said = capsys.readouterr().err
+    assert said.startswith(line)
+    assert len(said.splitlines()) == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["run"], ["run", "x", "--version", "y", "--repeat", "0"], ["frobnicate"]])

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +39,43 @@ def test_without_an_engine_the_rest_is_still_looked_at(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(("free", "status"), [(50e9, "ok"), (3e9, "warning"), (0.4e9, "missing")])
 def test_disk(free: float, status: str) -> None:
     assert doctor._disk(Path("/"), "runs", lambda path: usage(0, 0, int(free))).status == status
+
+
+@pytest.fixture
+def refuses(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Makes one directory refuse to be written, root or not."""
+
+    def refuse(place: Path) -> None:
+        real = tempfile.NamedTemporaryFile
+
+        def opened(**options: Any) -> Any:
+            if options["dir"] == place:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+            return real(**options)
+
+        monkeypatch.setattr("harness.setup.doctor.tempfile.NamedTemporaryFile", opened)
+
+    return refuse
+
+
+def test_a_directory_counts_only_after_it_was_written(tmp_path: Path, refuses: Callable[[Path], None]) -> None:
+    assert "GB free" in doctor._ours(tmp_path / "to be made" / "runs", "runs", "remedy").detail
+    assert not list(tmp_path.iterdir())
+    refuses(tmp_path)
+    check = doctor._ours(tmp_path / "to be made" / "runs", "runs", "remedy")
+    assert (check.status, check.remedy) == ("missing", "remedy")
+    assert f"{tmp_path} cannot be written: Permission denied" in check.detail
+
+
+def test_a_part_of_the_cache_that_is_anothers_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: Callable[[Path], None]
+) -> None:
+    monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path))
+    (tmp_path / "locks").mkdir()
+    assert "GB free" in doctor._cache().detail
+    refuses(tmp_path / "locks")
+    assert doctor._cache().status == "missing"
+    assert "locks cannot be written" in doctor._cache().detail
 
 
 def test_memory() -> None:
