@@ -18,14 +18,14 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TextIO
 
-from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
-from kafkafiles import side_by_side
+from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError
 
 RUNS: Final = Path("runs")
 DEFAULT_SCENARIOS: Final = (
@@ -48,7 +48,16 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    """Tell the person who watches; if the terminal is closed or the matrix dead, the work goes on unwatched."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        _mute(sys.stderr)
+
+
+def _mute(stream: TextIO) -> None:
+    """Nobody listens: what is still buffered must not fail once more when the interpreter flushes it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Progress:
@@ -354,6 +363,8 @@ def _clean(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from kafkafiles import side_by_side
+
     parser = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
     parser.add_argument("--version", action="version", version=f"%(prog)s {metadata.version('kafka-chaos')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
@@ -446,10 +457,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _on_signals(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Have Ctrl-C, SIGTERM and a closed terminal (SIGHUP, unless ignored as by nohup) handled."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 def _interrupt_once(signum: int, frame: FrameType | None) -> None:
     """The first signal ends the work; further ones must not end the cleaning up."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: _say("removing what was started; a moment, please"))
+    _on_signals(lambda *_: _say("removing what was started; a moment, please"))
     raise KeyboardInterrupt
 
 
@@ -464,11 +481,10 @@ def _die_with_the_matrix() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
-    options = _parser().parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt_once)
+    """Run the command line and return its exit status: 1 and 2 are verdicts, and no failure ever ends with them."""
     try:
+        _on_signals(_interrupt_once)
+        options = _parser().parse_args(arguments)
         if options.command == "run":
             _die_with_the_matrix()
         status: int = options.action(options)
@@ -479,10 +495,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("kafka-chaos: interrupted; what was started has been removed, what was recorded is kept")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
+        _mute(sys.stdout)
         return EXIT_ERROR
     except OSError as error:
         # A full disk, a directory of another user, Docker's refusals: no verdict, so never status 1 or 2.
         _say(f"kafka-chaos: {refusal(error)}")
+        return EXIT_ERROR
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        _say(f"kafka-chaos: {said[:500]} (a defect of kafka-chaos, nothing is judged; where it happened:)")
+        _say(traceback.format_exc().rstrip())
         return EXIT_ERROR
     return status
 

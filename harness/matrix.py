@@ -144,7 +144,7 @@ class Matrix:
             child.send_signal(signal.SIGINT)
 
     def _one(self, cell: Cell) -> RunDir:
-        command = [sys.executable, "-m", "harness.cli", "run", cell.scenario, "--version", cell.version]
+        command = [sys.executable, "-m", "harness", "run", cell.scenario, "--version", cell.version]
         command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json"]
         command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
         with self._lock:
