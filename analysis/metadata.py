@@ -12,6 +12,8 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from evidence.anomalies import registered
+
 Event = Mapping[str, Any]
 Evidence = dict[str, Any]
 Key = tuple[str, int]
@@ -171,15 +173,17 @@ def two_controllers_in_one_epoch(events: Sequence[Event]) -> list[Evidence]:
     return found
 
 
-METADATA_CHECKS: Final[dict[str, Callable[[Sequence[Event]], list[Evidence]]]] = {
-    "leader-epoch-regression": leader_epoch_regression,
-    "controller-epoch-regression": controller_epoch_regression,
-    "leader-outside-isr": leader_outside_isr,
-    "empty-isr": empty_isr,
-    "isr-outside-assignment": isr_outside_assignment,
-    "two-leaders-in-one-epoch": two_leaders_in_one_epoch,
-    "two-controllers-in-one-epoch": two_controllers_in_one_epoch,
-}
+METADATA_CHECKS: Final[dict[str, Callable[[Sequence[Event]], list[Evidence]]]] = registered(
+    {
+        "leader-epoch-regression": leader_epoch_regression,
+        "controller-epoch-regression": controller_epoch_regression,
+        "leader-outside-isr": leader_outside_isr,
+        "empty-isr": empty_isr,
+        "isr-outside-assignment": isr_outside_assignment,
+        "two-leaders-in-one-epoch": two_leaders_in_one_epoch,
+        "two-controllers-in-one-epoch": two_controllers_in_one_epoch,
+    }
+)
 
 
 # What the timeline says of one moment

@@ -38,6 +38,7 @@ import numpy as np
 from analysis import metadata
 from analysis.metadata import Event
 from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView, Rows, sender, value_of
+from evidence.anomalies import registered
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
@@ -500,12 +501,14 @@ def holdings(copies: Copies, wanted: Sequence[int]) -> dict[int, dict[str, dict[
     return found
 
 
-COPIES_CHECKS: Final[Mapping[str, Any]] = {
-    "replica-divergence": replica_divergence,
-    "two-leaders-in-one-epoch": two_leaders,
-    "corrupt-record": corrupt_on_disk,
-    "leader-epoch-regression": epoch_files,
-    "index-mismatch": index_mismatch,
-    "log-start-regression": log_start_regression,
-}
+COPIES_CHECKS: Final[Mapping[str, Any]] = registered(
+    {
+        "replica-divergence": replica_divergence,
+        "two-leaders-in-one-epoch": two_leaders,
+        "corrupt-record": corrupt_on_disk,
+        "leader-epoch-regression": epoch_files,
+        "index-mismatch": index_mismatch,
+        "log-start-regression": log_start_regression,
+    }
+)
 """By name of the anomaly; some of the names have another check among those of histories or metadata."""

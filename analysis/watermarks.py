@@ -36,6 +36,7 @@ from analysis import metadata
 from analysis.metadata import Event
 from analysis.replicas import ACKS_ALL, QUIET_NS, Copies, Copy
 from analysis.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
+from evidence.anomalies import registered
 
 ITSELF, LEADER = "itself", "leader"
 _REPLACES_PROCESS: Final = ("start", "restart", "die", "kill", "stop", "oom")
@@ -342,8 +343,10 @@ def high_watermark_regression(view: PartitionView, copies: Copies) -> Rows:
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 
-WATERMARK_CHECKS: Final[Mapping[str, Callable[[PartitionView, Copies], Rows]]] = {
-    "read-above-high-watermark": read_above_high_watermark,
-    "high-watermark-regression": high_watermark_regression,
-    "log-truncated-below-high-watermark": log_truncated_below_high_watermark,
-}
+WATERMARK_CHECKS: Final[Mapping[str, Callable[[PartitionView, Copies], Rows]]] = registered(
+    {
+        "read-above-high-watermark": read_above_high_watermark,
+        "high-watermark-regression": high_watermark_regression,
+        "log-truncated-below-high-watermark": log_truncated_below_high_watermark,
+    }
+)

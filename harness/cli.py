@@ -278,9 +278,20 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
+    from evidence import anomalies
     from harness.cluster import versions
     from harness.scenario import all_scenarios
 
+    if options.markdown:
+        print(anomalies.page(), end="")
+        return 0
+    if options.anomalies:
+        entries = [one.as_json() for one in anomalies.EVERY]
+        lines = (
+            f"{one['name']} ({one['seen_in']})\n  {one['definition']}\n  source: {one['source']}" for one in entries
+        )
+        print(json.dumps(entries, indent=1) if options.json else "\n".join(lines))
+        return 0
     rows: list[dict[str, Any]] = []
     for made in all_scenarios().values():
         outcomes: dict[str, Any] = {}
@@ -444,6 +455,8 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = command("list", _list, "scenarios, versions, and what is documented for each")
     listing.add_argument("--json", action="store_true")
+    listing.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
+    listing.add_argument("--markdown", action="store_true", help="the same as docs/anomalies.md has it")
 
     setup = command("setup", _setup, "install or build what is missing: Docker, Java, images")
     setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from evidence import anomalies
 from evidence.errors import UsageError, unknown_name
 from harness.plan import ClusterPlan, TopicPlan
 
@@ -60,12 +61,16 @@ def one_of(*ids: str) -> Line:
 class Documented:
     """What is documented to follow on a line of versions.
 
-    `required` anomalies must be seen, `allowed` ones may be; any other is unexpected.
+    `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
+    is not in the catalogue (evidence/anomalies.py).
     """
 
     on: Line
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        anomalies.validate(sorted(self.required | self.allowed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

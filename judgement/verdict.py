@@ -22,10 +22,8 @@ Two questions are asked, in this order.
 The order of severity (unexpected > not-reproduced > error > unknown > as-documented) ranks verdicts of a
 suite, where each is already established; it is not the order of the questions.
 
-Some anomalies are what Kafka permits under the client's settings (a retry without idempotence may duplicate or
-reorder). They are reported and do not fail a run: `permitted` says which, and why. Nor does a documented loss seen
-from another side (`consequence`): the offset of a lost record is given to the next one, so one offset was
-acknowledged for two values.
+Some anomalies are what Kafka permits under the client's settings, or a documented loss seen from another side. They
+are reported and do not fail a run; the catalogue of anomalies says which, and why (evidence/anomalies.py).
 """
 
 from __future__ import annotations
@@ -38,8 +36,8 @@ from enum import IntEnum
 from typing import Any, Final
 
 from evidence import errors, timeline
+from evidence.anomalies import consequence, permitted
 from evidence.rundir import SCHEMA, RunDir, write_json
-from harness.cluster import versions
 
 Facts = Mapping[str, Any]
 
@@ -75,17 +73,8 @@ EXIT_STATUS: Final[Mapping[str, int]] = {
     UNEXPECTED: errors.EXIT_CONTRADICTED,
 }
 
-TRUNCATED: Final = "log-truncated-below-high-watermark"
 KILLED: Final = 137
-NO_LEADER: Final = -1
 NEVER_NS: Final = 2**63 - 1
-
-# Without a complete final read an unread record says nothing; with one the analysis calls it a lost-write.
-# Cycles of writes alone (G0) are possible in Kafka's model.
-ALWAYS_PERMITTED: Final[Mapping[str, str]] = {
-    "unseen": "not read, but the final read did not reach the end, so it may still be there",
-    "G0": "Kafka's transactions allow cycles of writes",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,114 +319,6 @@ def doubts(
         *analysis_doubts(findings, required, failure),
     ]
     return list(dict.fromkeys(reasons))
-
-
-# What the clients' settings permit
-
-
-def permitted(run: Facts, finding: Facts) -> str | None:
-    """Why Kafka permits this finding under the settings of the clients it is about, or None if it does not."""
-    name = str(finding.get("anomaly"))
-    if name in ALWAYS_PERMITTED:
-        return ALWAYS_PERMITTED[name]
-    if name == "empty-isr":
-        led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
-        return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
-    if name == "repeated-processing":
-        exact = any("transactional.id" in (p.get("settings") or {}) for p in _concerned(run, finding, "processor"))
-        return None if exact else "without transactions a pipeline processes at least once"
-    if name == TRUNCATED:
-        # Below what it had announced itself no protocol lets it truncate.
-        by_leader = all(row.get("announced_by") == "leader" for row in finding.get("evidence") or ())
-        truncates = by_leader and _truncates_to_high_watermark(run)
-        return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if truncates else None
-    if name not in ("duplicate", "nonmonotonic-send", "internal-nonmonotonic-send"):
-        return None
-    concerned = [process.get("settings") or {} for process in _concerned(run, finding, "producer")]
-    if not concerned:
-        return None
-    if name == "duplicate":
-        return "retries without idempotence may write a record twice" if all(map(_retries, concerned)) else None
-    reorders = all(_retries(settings) and _in_flight(settings) > 1 for settings in concerned)
-    return "retries with several requests in flight and no idempotence may reorder records" if reorders else None
-
-
-def _concerned(run: Facts, finding: Facts, kind: str) -> list[Facts]:
-    """The processes of a kind that a finding names; all of them if it names none."""
-    of_kind = {
-        str(process.get("name")): process for process in run.get("processes") or () if process.get("kind") == kind
-    }
-    named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
-    return [of_kind[name] for name in sorted(named) if name in of_kind] or list(of_kind.values())
-
-
-def _truncates_to_high_watermark(run: Facts) -> bool:
-    version = run.get("version")
-    return any(known.truncates_to_high_watermark for known in versions.ALL if known.id == version)
-
-
-def _retries(settings: Facts) -> bool:
-    idempotent = str(settings.get("enable.idempotence", "false")).lower() == "true" or "transactional.id" in settings
-    return not idempotent and _number(settings, 2**31 - 1, "message.send.max.retries", "retries") > 0
-
-
-def _in_flight(settings: Facts) -> int:
-    return _number(settings, 1_000_000, "max.in.flight.requests.per.connection", "max.in.flight")
-
-
-def _number(settings: Facts, default: int, *names: str) -> int:
-    return next((int(settings[name]) for name in names if str(settings.get(name, "")).isdigit()), default)
-
-
-def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str]) -> str | None:
-    """Why this finding is a documented one seen from another side, or None if it is not.
-
-    A lost record was acknowledged at an offset that the next record then takes: one offset, two values. That is no
-    second anomaly as long as nobody *read* the lost one, which is what makes it lost: at every such offset at most
-    one value may be other than a lost one. An offset that readers saw with two values stays an anomaly of its own.
-
-    And what is lost for all is missing from in-sync replicas; that no acknowledged record but lost ones is missing
-    from one of them is what makes it the same. Nor does a log that was cut off below a high watermark say more than the
-    loss, if nothing but lost records was cut off.
-    """
-    if finding.get("anomaly") not in ("inconsistent-offsets", "unreplicated-acknowledgement", TRUNCATED):
-        return None
-    if "lost-write" not in documented:
-        return None
-    where = (finding.get("topic"), finding.get("partition"))
-    # A run that was cut short has no final read to tell which of the two a record is.
-    losses = [f for f in found if f.get("anomaly") in ("lost-write", "unseen")]
-    losses = [f for f in losses if (f.get("topic"), f.get("partition")) == where]
-    lost = {_identity(row) for loss in losses for row in loss.get("evidence") or ()}
-    # Evidence stops at a number of rows; beyond it, what was acknowledged and read by nobody is a lost record all the
-    # same.
-    curtailed = any(int(loss.get("count") or 0) > len(loss.get("evidence") or ()) for loss in losses)
-    rows = finding.get("evidence") or ()
-    if finding.get("anomaly") == "unreplicated-acknowledgement":
-        same = bool(lost) and (curtailed or {_identity(row) for row in rows} <= lost)
-        return "a lost record is missing from in-sync replicas, as the documented loss implies" if same else None
-    if finding.get("anomaly") == TRUNCATED:
-        ends = [int(row.get("offset") or 0) for loss in losses for row in loss.get("evidence") or ()]
-        same = bool(lost) and all(
-            (curtailed or {_identity(value) for value in row.get("cut_off") or ()} <= lost)
-            and row.get("log_end", NEVER_NS) <= max(ends)
-            for row in rows
-        )
-        return "a log was cut off where the lost record lay, as the documented loss implies" if same else None
-    for row in rows:
-        values = {_identity(value) for value in row.get("values") or ()}
-        read = {_identity(value) for value in row.get("readers") or ()}
-        if not values or len(values - lost if not curtailed else values & read - lost) > 1 or values & read & lost:
-            return None
-    return (
-        "the offset of a lost record was given to the next one, as the documented loss implies"
-        if rows and lost
-        else None
-    )
-
-
-def _identity(row: Facts) -> tuple[Any, Any]:
-    return (row.get("producer"), row.get("sequence"))
 
 
 # The verdict

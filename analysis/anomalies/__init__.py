@@ -27,25 +27,28 @@ from analysis.anomalies.phantom import phantom
 from analysis.anomalies.precommitted_read import precommitted_read
 from analysis.anomalies.processing import committed_too_far, repeated_processing, skipped_processing
 from analysis.view import Evidence, PartitionView
+from evidence.anomalies import registered
 
 Check = Callable[[PartitionView], Sequence[Evidence]]
 
-PARTITION_CHECKS: Final[dict[str, Check]] = {
-    "lost-write": lost_write,
-    "unseen": unseen,
-    "duplicate": duplicate,
-    "inconsistent-offsets": inconsistent_offsets,
-    "phantom": phantom,
-    "corrupt-record": corrupt_record,
-    "aborted-read": aborted_read,
-    "precommitted-read": precommitted_read,
-    "poll-skip": poll_skip,
-    "internal-poll-skip": internal_poll_skip,
-    "nonmonotonic-poll": nonmonotonic_poll,
-    "internal-nonmonotonic-poll": internal_nonmonotonic_poll,
-    "nonmonotonic-send": nonmonotonic_send,
-    "internal-nonmonotonic-send": internal_nonmonotonic_send,
-    "committed-too-far": committed_too_far,
-    "skipped-processing": skipped_processing,
-    "repeated-processing": repeated_processing,
-}
+PARTITION_CHECKS: Final[dict[str, Check]] = registered(
+    {
+        "lost-write": lost_write,
+        "unseen": unseen,
+        "duplicate": duplicate,
+        "inconsistent-offsets": inconsistent_offsets,
+        "phantom": phantom,
+        "corrupt-record": corrupt_record,
+        "aborted-read": aborted_read,
+        "precommitted-read": precommitted_read,
+        "poll-skip": poll_skip,
+        "internal-poll-skip": internal_poll_skip,
+        "nonmonotonic-poll": nonmonotonic_poll,
+        "internal-nonmonotonic-poll": internal_nonmonotonic_poll,
+        "nonmonotonic-send": nonmonotonic_send,
+        "internal-nonmonotonic-send": internal_nonmonotonic_send,
+        "committed-too-far": committed_too_far,
+        "skipped-processing": skipped_processing,
+        "repeated-processing": repeated_processing,
+    }
+)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from evidence.anomalies import consequence
 from judgement.report.facts import RunFacts, acks_text
 from judgement.report.steps import brokers_in, join
-from judgement.verdict import consequence, named_summary
+from judgement.verdict import named_summary
 
 
 def _what_was_seen(facts: RunFacts) -> str:

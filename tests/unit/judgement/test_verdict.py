@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidence.anomalies import TRUNCATED
 from evidence.errors import UsageError
 from evidence.rundir import RunDir, write_json
 from judgement import verdict
@@ -444,7 +445,7 @@ LOST: dict[str, Any] = {"producer": 1, "sequence": 1, "offset": 1}
 
 
 def cut_off(loss: dict[str, Any] | None, *rows: dict[str, Any]) -> dict[str, Any]:
-    findings = found(*(["lost-write"] if loss else []), verdict.TRUNCATED)
+    findings = found(*(["lost-write"] if loss else []), TRUNCATED)
     evidence = [[loss]] * bool(loss) + [list(rows)]
     named = zip(findings["findings"], evidence, strict=True)
     return findings | {"findings": [finding | {"evidence": part} for finding, part in named]}
@@ -455,9 +456,9 @@ def cut_off(loss: dict[str, Any] | None, *rows: dict[str, Any]) -> dict[str, Any
     [
         (LOST, CUT, ()),
         (LOST, CUT | {"announced_by": "itself", "cut_off": []}, ()),
-        (LOST, CUT | {"cut_off": [{"producer": 1, "sequence": 2}]}, (verdict.TRUNCATED,)),
-        (LOST, CUT | {"announced_by": "itself", "cut_off": [], "log_end": 2}, (verdict.TRUNCATED,)),
-        (None, CUT, (verdict.TRUNCATED,)),
+        (LOST, CUT | {"cut_off": [{"producer": 1, "sequence": 2}]}, (TRUNCATED,)),
+        (LOST, CUT | {"announced_by": "itself", "cut_off": [], "log_end": 2}, (TRUNCATED,)),
+        (None, CUT, (TRUNCATED,)),
     ],
     ids=["the lost record", "by its own checkpoint", "another record", "beyond what is lost", "nothing is lost"],
 )
@@ -468,20 +469,22 @@ def test_a_log_that_was_cut_off_where_the_lost_record_lay(
 
 
 @pytest.mark.parametrize(
-    ("version", "announced_by", "unexpected"),
+    ("kafka", "protocol", "announced_by", "unexpected"),
     [
-        ("0.10.2.2", "leader", ()),
-        ("3.9.2-pinned", "leader", ()),
-        ("0.11.0.3", "leader", (verdict.TRUNCATED,)),
-        ("0.10.2.2", "itself", (verdict.TRUNCATED,)),
-        ("unheard of", "leader", (verdict.TRUNCATED,)),
+        ("0.10.2.2", "", "leader", ()),
+        ("3.9.2", "0.10.2", "leader", ()),
+        ("0.11.0.3", "", "leader", (TRUNCATED,)),
+        ("0.10.2.2", "", "itself", (TRUNCATED,)),
+        ("unheard of", "", "leader", (TRUNCATED,)),
     ],
 )
 def test_truncating_to_the_high_watermark_is_what_old_protocols_do(
-    version: str, announced_by: str, unexpected: tuple[str, ...]
+    kafka: str, protocol: str, announced_by: str, unexpected: tuple[str, ...]
 ) -> None:
     findings = cut_off(None, CUT | {"announced_by": announced_by})
-    assert judge(run(version=version), PROVED, findings).unexpected == unexpected
+    settings = {"inter.broker.protocol.version": protocol} if protocol else {}
+    facts = run(version="retired", kafka=kafka, mode="zookeeper", settings=settings)
+    assert judge(facts, PROVED, findings).unexpected == unexpected
 
 
 @pytest.mark.parametrize(("settings", "unexpected"), [({}, ()), ({"transactional.id": "x"}, ("repeated-processing",))])
