@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn, TextIO
 
-from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError
+from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
 
 RUNS: Final = Path("runs")
 DEFAULT_SCENARIOS: Final = (
