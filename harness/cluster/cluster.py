@@ -24,6 +24,7 @@ from docker.errors import NotFound
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import docker as engine
+from harness.cluster import namespace as namespaces
 from harness.cluster.networks import free_prefixes_here
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def environment(
 ) -> dict[str, str]:
     """The variables that the compose files interpolate (listed at the head of each)."""
     return {
+        namespaces.VARIABLE: namespaces.namespace(),
         "KAFKA_VERSION": version.kafka,
         "KAFKA_SETTINGS": ";".join(f"{key}={value}" for key, value in sorted(settings.items())),
         "CHAOS_SUBNET": prefix,

@@ -1,7 +1,7 @@
 """Docker as this project uses it: finding the engine, our label, nodes, and removing what is ours and nothing
 else.
 
-Everything the project creates carries `kafka-chaos=1`, the run it belongs to (`kafka-chaos.run`) and the
+Everything the project creates carries its namespace (`kafka-chaos`), the run it belongs to (`kafka-chaos.run`) and the
 process that owns it (`kafka-chaos.owner`: boot, process id and that process's start time). So what a killed
 harness left behind can be told from what another harness on the same machine is using at this moment: an
 owner that no longer runs owns nothing.
@@ -20,6 +20,7 @@ import docker
 from docker.errors import APIError, DockerException, NotFound
 
 from evidence.errors import HarnessError, UsageError
+from harness.cluster.namespace import namespace
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -131,12 +132,11 @@ def _labels(thing: Any) -> dict[str, str]:
 
 
 def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: bool = False) -> Leftovers:
-    """Containers, networks and volumes that carry our label: of one run, or only those whose owner no longer
-    runs.
+    """Containers, networks and volumes of this namespace: of one run, or only those whose owner no longer runs.
 
     Things without an owner label were started by hand from compose/ and are never "abandoned".
     """
-    label = f"{RUN_LABEL}={run}" if run else f"{LABEL}=1"
+    labels = [f"{LABEL}={namespace()}", *([f"{RUN_LABEL}={run}"] if run else [])]
 
     def chosen(things: list[Any]) -> Iterator[Any]:
         for thing in things:
@@ -144,7 +144,7 @@ def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: b
             if not only_abandoned or (identity and not owner_lives(identity)):
                 yield thing
 
-    filters: dict[str, str | list[str] | bool] = {"label": label}
+    filters: dict[str, str | list[str] | bool] = {"label": labels}
     return Leftovers(
         containers=tuple(chosen(client.containers.list(all=True, filters=filters, ignore_removed=True))),
         networks=tuple(chosen(client.networks.list(filters=filters))),

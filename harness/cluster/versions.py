@@ -18,11 +18,11 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from evidence.errors import unknown_name
+from harness.cluster.namespace import namespace
 
 Mode = Literal["zookeeper", "kraft"]
 
 PINNED_PROTOCOL: Final = "0.10.2"
-IMAGE_REPOSITORY: Final = "kafka-chaos/kafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Version:
     @property
     def image(self) -> str:
         """The tag of its image. Ways to run one release share the image."""
-        return f"{IMAGE_REPOSITORY}:{self.kafka}"
+        return f"{namespace()}/kafka:{self.kafka}"
 
     @property
     def leader_epochs(self) -> bool:

@@ -23,6 +23,7 @@ from docker.errors import DockerException, ImageNotFound, NotFound
 from evidence.errors import UsageError
 from harness.cluster import docker as engine
 from harness.cluster import versions
+from harness.cluster.namespace import namespace
 from harness.setup import images, java
 from harness.setup.bootstrap import compose_version
 from harness.setup.cache import cache_dir
@@ -157,7 +158,7 @@ def _inside(client: DockerClient) -> list[Check]:
             entrypoint="bash",
             detach=True,
             cap_add=["NET_ADMIN"],
-            labels={engine.LABEL: "1", engine.OWNER_LABEL: engine.owner()},
+            labels={engine.LABEL: namespace(), engine.OWNER_LABEL: engine.owner()},
         )
         checks = []
         for name, command in PROBES.items():

@@ -25,6 +25,7 @@ from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster.docker import LABEL, connect
+from harness.cluster.namespace import namespace
 from harness.setup import jars
 from harness.setup.cache import exclusive
 from harness.setup.packages import install, may_install
@@ -36,12 +37,16 @@ if TYPE_CHECKING:
 
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
 INPUTS_LABEL: Final = "kafka-chaos.inputs"
-BASE_REPOSITORY: Final = "kafka-chaos/debian"
 BUILD_LIMIT_S: Final = 1800
 NEEDED_BYTES: Final = 2_000_000_000
 """What a base image with Java and the jars of a release take, with room for the engine's own copies."""
 
 Echo = Callable[[str], None]
+
+
+def base_repository() -> str:
+    """The name of the base images, without their tag (the Debian suite)."""
+    return f"{namespace()}/debian"
 
 
 def suite(java: int) -> str:
@@ -107,7 +112,7 @@ def _build(client: DockerClient, version: Version, echo: Echo) -> str:
                 rm=True,
                 forcerm=True,
                 buildargs={"BASE_IMAGE": base, "JAVA": str(version.java), "KAFKA_VERSION": version.kafka},
-                labels={LABEL: "1", INPUTS_LABEL: digest, "kafka-chaos.kafka": version.kafka},
+                labels={LABEL: namespace(), INPUTS_LABEL: digest, "kafka-chaos.kafka": version.kafka},
             )
     except BuildError as error:
         output = [str(line.get("stream", "")) for line in error.build_log]
@@ -169,7 +174,7 @@ def ensure_base(client: DockerClient, java: int, echo: Echo) -> str:
     Raises UsageError if none of these works.
     """
     name = suite(java)
-    tag = f"{BASE_REPOSITORY}:{name}"
+    tag = f"{base_repository()}:{name}"
     with exclusive(f"base-{name}"):
         try:
             client.images.get(tag)
@@ -187,7 +192,7 @@ def _pull_base(client: DockerClient, name: str, echo: Echo) -> str | None:
     """Pull Debian's slim image; None if that worked, otherwise the reason."""
     try:
         echo(f"pulling debian:{name}-slim")
-        client.images.pull("debian", tag=f"{name}-slim").tag(BASE_REPOSITORY, name)
+        client.images.pull("debian", tag=f"{name}-slim").tag(base_repository(), name)
     except (DockerException, OSError) as error:
         return str(error).splitlines()[0][:160]
     return None
@@ -273,8 +278,10 @@ def _import(client: DockerClient, root: Path, name: str) -> None:
         archive.seek(0)
         limit, client.api.timeout = client.api.timeout, BUILD_LIMIT_S
         try:
-            answer = client.api.import_image(archive, repository=BASE_REPOSITORY, tag=name)
+            answer = str(client.api.import_image(archive, repository=base_repository(), tag=name))
+        except (DockerException, OSError) as error:
+            answer = f"error: {error}"
         finally:
             client.api.timeout = limit
-    if '"error"' in str(answer):
-        raise HarnessError(f"Docker did not import the base image: {str(answer)[:200]}")
+    if "error" in answer.lower():
+        raise HarnessError(f"Docker did not import the base image: {' '.join(answer.split())[:300]}")

@@ -36,13 +36,13 @@ class Engine:
             def __init__(self, letter: str) -> None:
                 self._letter = letter
 
-            def list(self, *, filters: dict[str, str], **_options: Any) -> list[Thing]:
-                key, _equals, value = filters["label"].partition("=")
+            def list(self, *, filters: dict[str, list[str]], **_options: Any) -> list[Thing]:
+                wanted = dict(label.split("=", 1) for label in filters["label"])
                 return [
                     thing
                     for thing in things
                     if thing.name.startswith(self._letter)
-                    and (thing.attrs.get("Labels") or thing.attrs["Config"]["Labels"]).get(key) == value
+                    and (thing.attrs.get("Labels") or thing.attrs["Config"]["Labels"]).items() >= wanted.items()
                 ]
 
         self.containers, self.networks, self.volumes = Kind("c"), Kind("n"), Kind("v")
@@ -57,13 +57,20 @@ def dead_identity() -> str:
     return identity
 
 
+@pytest.fixture(autouse=True)
+def own_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_CHAOS_NAMESPACE", "mine")
+
+
 def engine() -> tuple[Engine, list[Thing]]:
+    dead = dead_identity()
     things = [
-        Thing("c-abandoned", {"kafka-chaos": "1", "kafka-chaos.run": "a", "kafka-chaos.owner": dead_identity()}),
-        Thing("c-living", {"kafka-chaos": "1", "kafka-chaos.run": "b", "kafka-chaos.owner": owner()}),
-        Thing("c-by-hand", {"kafka-chaos": "1", "kafka-chaos.run": "", "kafka-chaos.owner": ""}),
+        Thing("c-abandoned", {"kafka-chaos": "mine", "kafka-chaos.run": "a", "kafka-chaos.owner": dead}),
+        Thing("c-living", {"kafka-chaos": "mine", "kafka-chaos.run": "b", "kafka-chaos.owner": owner()}),
+        Thing("c-by-hand", {"kafka-chaos": "mine", "kafka-chaos.run": "", "kafka-chaos.owner": ""}),
         Thing("c-stranger", {"com.example": "1"}),
-        Thing("n-abandoned", {"kafka-chaos": "1", "kafka-chaos.run": "a", "kafka-chaos.owner": dead_identity()}),
+        Thing("c-another-namespace's", {"kafka-chaos": "theirs", "kafka-chaos.run": "b", "kafka-chaos.owner": dead}),
+        Thing("n-abandoned", {"kafka-chaos": "mine", "kafka-chaos.run": "a", "kafka-chaos.owner": dead}),
     ]
     return Engine(things), things
 
@@ -77,7 +84,7 @@ def test_only_what_dead_owners_left_is_abandoned() -> None:
     assert names(find_ours(client, only_abandoned=True)) == ["c-abandoned", "n-abandoned"]  # type: ignore[arg-type]
 
 
-def test_everything_of_ours_never_a_stranger() -> None:
+def test_everything_of_ours_never_a_strangers_nor_another_namespaces() -> None:
     client, _ = engine()
     assert names(find_ours(client)) == ["c-abandoned", "c-living", "c-by-hand", "n-abandoned"]  # type: ignore[arg-type]
 

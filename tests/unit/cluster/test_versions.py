@@ -48,7 +48,7 @@ def test_only_the_oldest_lack_create_topics_and_need_client_settings() -> None:
 
 def test_pinned_is_the_same_image_with_other_settings() -> None:
     pinned, plain = versions.get("3.9.2-pinned"), versions.get("3.9.2-zk")
-    assert pinned.image == plain.image == "kafka-chaos/kafka:3.9.2"
+    assert pinned.image == plain.image
     assert dict(pinned.settings) == {
         "inter.broker.protocol.version": "0.10.2",
         "log.message.format.version": "0.10.2",

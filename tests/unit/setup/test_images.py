@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+import threading
 from collections import namedtuple
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -133,7 +136,7 @@ def test_a_failed_debootstrap_shows_its_error(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.usefixtures("own_cache")
 def test_a_base_at_hand_needs_nothing() -> None:
-    tag = f"{images.BASE_REPOSITORY}:bookworm"
+    tag = f"{images.base_repository()}:bookworm"
     said: list[str] = []
     assert images.ensure_base(FakeEngine({tag: {}}), 17, said.append) == tag  # type: ignore[arg-type]
     assert not said
@@ -169,3 +172,71 @@ def test_every_version_has_a_suite_with_its_java() -> None:
     dockerfile = (images.COMPOSE / "Dockerfile").read_text()
     assert re.search(r"openjdk-\$\{JAVA\}-jre-headless", dockerfile)
     assert {images.suite(version.java) for version in versions.ALL} == {"sid", "bookworm"}
+
+
+class Importing(BaseHTTPRequestHandler):
+    """dockerd, as far as an import goes: as strict as Go's HTTP server about how long a body is said to be."""
+
+    protocol_version = "HTTP/1.1"
+    refusal = ""
+    bodies: list[bytes]
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length")
+        if self.headers.get("Transfer-Encoding"):
+            # Go believes the encoding, and a client that sent a length too has not written chunks.
+            return self._answer(500, '{"message": "invalid byte in chunk length"}')
+        self.bodies.append(self.rfile.read(int(length or 0)))
+        if self.refusal:
+            return self._answer(500, f'{{"message": "{self.refusal}"}}')
+        return self._answer(200, '{"status": "sha256:0123"}')
+
+    def _answer(self, status: int, body: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body.encode())
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def importing(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.DockerClient]:
+    monkeypatch.setattr(Importing, "bodies", [], raising=False)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Importing)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    client = docker.DockerClient(base_url=f"tcp://127.0.0.1:{server.server_port}", version="1.41")
+    yield client
+    client.close()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def small_root(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    (root / "etc").mkdir(parents=True)
+    (root / "etc" / "hostname").write_text("small\n")
+    return root
+
+
+def test_a_base_is_sent_as_an_engine_accepts_it(importing: docker.DockerClient, small_root: Path) -> None:
+    images._import(importing, small_root, "bookworm")
+    [body] = Importing.bodies
+    assert b"./etc/hostname" in body
+    assert b"small\n" in body
+
+
+def test_a_refused_import_says_in_one_line_why(
+    importing: docker.DockerClient, small_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Importing, "refusal", "write /x: no space left on device")
+    with pytest.raises(HarnessError, match=r"did not import the base image: .*no space left on device") as caught:
+        images._import(importing, small_root, "bookworm")
+    assert "\n" not in str(caught.value)
