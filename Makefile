@@ -13,6 +13,8 @@ SCENARIO ?=
 VERSION ?=
 SEED ?=
 REPEAT ?=
+# What `make test` is narrowed to: files, directories or tests, as pytest takes them.
+TESTS ?=
 # What `make bench-analysis` measures, in millions of records.
 SIZES ?=
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
@@ -54,12 +56,16 @@ clean: venv ## Remove containers, networks and live data that dead harnesses lef
 ##@ Develop
 
 .PHONY: setup
-setup: venv ## The virtual environment, Docker, Java and the images that tests need
+setup: venv ## The virtual environment, Docker, Java and the images of the default suite
 	$(CHAOS) setup
 
+.PHONY: setup-tests
+setup-tests: venv ## What tests need: Docker, Java, and the images of the versions that tests use (tests/releases.py)
+	$(CHAOS) setup --versions $$($(BIN)/python -m tests.releases)
+
 .PHONY: test
-test: setup lint ## Everything: lint, types, unit, analysis (Spark) and integration tests (real brokers)
-	$(BIN)/pytest
+test: setup-tests lint ## Everything: lint, types, unit, analysis (Spark) and integration tests (TESTS= narrows it)
+	$(BIN)/pytest $(TESTS)
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark

@@ -23,7 +23,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -38,8 +37,10 @@ from kazoo.client import KazooClient
 
 from harness.cluster import docker as engine
 from harness.cluster import versions
+from harness.cluster.namespace import namespace
 from harness.cluster.networks import free_prefixes_here
 from harness.cluster.versions import Version
+from tests.integration.engine import call, needs_image
 
 COMPOSE = Path(__file__).resolve().parents[2] / "compose"
 SETTINGS = (
@@ -59,6 +60,7 @@ def make(version: Version, destination: Path, *, value_bytes: int = 60) -> Path:
     """Write `destination`/<version>; `value_bytes` is the size of the largest value."""
     run = f"segments-{version.kafka}-{os.getpid()}"
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch, engine_client() as client:
+        needs_image(client, version)
         prefix = next(free_prefixes_here(client))
         data = Path(scratch)
         variables = {
@@ -90,15 +92,6 @@ def engine_client() -> Iterator[Any]:
         yield client
     finally:
         client.close()
-
-
-def call(command: list[str], variables: Mapping[str, str] | None = None) -> str:
-    done = subprocess.run(
-        command, env=os.environ | dict(variables or {}), capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
-    return done.stdout
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -289,7 +282,8 @@ def dump(version: Version, target: Path, files: list[Path], options: str) -> str
         " 2>/dev/null"
     )
     mount = f"{target.resolve()}:/segments:ro"
-    docker = ["--rm", "--network", "none", "--label", f"{engine.LABEL}=1", "--volume", mount, "--entrypoint", "bash"]
+    label = f"{engine.LABEL}={namespace()}"
+    docker = ["--rm", "--network", "none", "--label", label, "--volume", mount, "--entrypoint", "bash"]
     return call(["docker", "run", *docker, version.image, "-c", script])
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import secrets
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
+from docker.errors import ImageNotFound
 
 from harness.cluster import docker, versions
-from harness.setup.images import ensure_image
+from harness.cluster.namespace import VARIABLE, namespace
+from harness.setup import images
+from tests.integration.engine import needs_image
 
 pytestmark = pytest.mark.docker
 
@@ -23,8 +29,8 @@ PATH=/tmp/bin:$PATH bash /opt/kafka/entrypoint || echo "status=$?"
 def _inside(name: str, script: str, environment: Mapping[str, str] | None = None, user: str = "0") -> str:
     """What a script prints in a container of a version's image."""
     version = versions.get(name)
-    ensure_image(version, lambda line: None)
     client = docker.connect()
+    needs_image(client, version)
     try:
         output = client.containers.run(
             version.image,
@@ -32,7 +38,7 @@ def _inside(name: str, script: str, environment: Mapping[str, str] | None = None
             entrypoint="bash",
             environment=dict(environment or {}),
             user=user,
-            labels={docker.LABEL: "1", docker.OWNER_LABEL: docker.owner()},
+            labels={docker.LABEL: namespace(), docker.OWNER_LABEL: docker.owner()},
             tmpfs={"/data": f"uid={user},mode=755"},
             remove=True,
             stderr=True,
@@ -128,3 +134,18 @@ def test_a_formatted_directory_is_left_alone_and_any_user_may_start() -> None:
 def test_the_archive_of_classes_is_usable(name: str, role: str) -> None:
     script = f'. /opt/kafka/jvm; "${{jvm[@]}}" -Xshare:on -XX:SharedArchiveFile=/opt/kafka/classes/{role}.jsa -version'
     assert "sharing" in _inside(name, f"{script} 2>&1")
+
+
+def test_an_engine_imports_a_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, f"test-{secrets.token_hex(4)}")
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "hostname").write_text("small")
+    client = docker.connect()
+    tag = f"{images.base_repository()}:tiny"
+    try:
+        images._import(client, tmp_path, "tiny")
+        assert client.images.get(tag).attrs["Size"] == len("small")
+    finally:
+        with contextlib.suppress(ImageNotFound):
+            client.images.remove(tag)
+        client.close()

@@ -20,7 +20,7 @@ from confluent_kafka.cimpl import NewTopic
 from evidence.errors import WaitTimeout
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
-from harness.cluster import docker
+from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
@@ -28,6 +28,7 @@ from harness.observers.kraft import KRaftObserver
 from harness.observers.replicas import copy_replicas, leo_and_hw
 from harness.observers.state import ClusterState, StateKeeper
 from harness.observers.zookeeper import ZooKeeperObserver
+from tests.integration.engine import needs_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(420)]
 
@@ -116,6 +117,7 @@ def by_hand(tmp_path: Path) -> Iterator[Callable[..., ByHand]]:
     made: list[ByHand] = []
 
     def make(file: str, version: str, *services: str) -> ByHand:
+        needs_image(client, versions.get(version))
         run = f"observers-{secrets.token_hex(4)}"
         timeline = Timeline(tmp_path / "timeline.jsonl")
         events = DockerEvents(client, run, timeline)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ from evidence.timeline import Timeline
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
 from harness.workloads.handles.client import BackgroundConsumer, FinalReader, LoadGenerator, ScriptedProducer
+from tests.integration.engine import call, needs_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -75,9 +74,10 @@ def one_broker(name: str, settings: str = "") -> Iterator[Broker]:
     version = versions.get(name)
     kraft = version.mode == "kraft"
     client = docker.connect()
+    needs_image(client, version)
     project = f"kafka-chaos-test-{secrets.token_hex(4)}"
     prefix = next(free_prefixes_here(client))
-    variables = os.environ | {
+    variables = {
         "KAFKA_VERSION": version.kafka,
         "CHAOS_SUBNET": prefix,
         "CHAOS_RUN": project,
@@ -88,7 +88,7 @@ def one_broker(name: str, settings: str = "") -> Iterator[Broker]:
     compose = ["docker", "compose", "-p", project, "-f", str(COMPOSE / ("kraft.yml" if kraft else "zookeeper.yml"))]
     services = ["controller-100" if kraft else "zookeeper", "broker-1"]
     try:
-        subprocess.run([*compose, "up", "-d", *services], env=variables, check=True, capture_output=True)
+        call([*compose, "up", "-d", *services], variables)
         container = client.containers.get(f"{project}-broker-1-1")
         yield Broker(f"{prefix}.11:9092", container, dict(version.client_settings))
     finally:
