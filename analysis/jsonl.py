@@ -37,6 +37,7 @@ from analysis.view import view_of
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA
+from evidence.text import forgiving_output, visible
 
 PRODUCER: Final = 1
 """All values of a key are this producer's."""
@@ -325,12 +326,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("history", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     options = parser.parse_args(arguments)
+    forgiving_output()
     try:
         findings = check_history(options.history)
     except KafkaChaosError as error:
-        print(f"analysis: {error}", file=sys.stderr)
+        print(visible(f"analysis: {error}"), file=sys.stderr)
         return error.exit_status
-    print(json.dumps(findings, indent=1) if options.json else "\n".join(summary(findings)))
+    print(json.dumps(findings, indent=1) if options.json else "\n".join(map(visible, summary(findings))))
     return exit_status(findings)
 
 

@@ -26,6 +26,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn, TextIO
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
+from evidence.text import forgiving_output, visible
 
 RUNS: Final = Path("runs")
 DEFAULT_SCENARIOS: Final = (
@@ -50,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
 def _say(text: str) -> None:
     """Tell the person who watches; if the terminal is closed or the matrix dead, the work goes on unwatched."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text, keep="\n"), file=sys.stderr, flush=True)
     except OSError:
         _mute(sys.stderr)
 
@@ -72,7 +73,7 @@ class Progress:
         """Print one line."""
         if not self._quiet:
             with self._lock:
-                _say(f"{time.monotonic() - self._start:7.1f} s  {text}")
+                _say(f"{time.monotonic() - self._start:7.1f} s  {visible(text)}")
 
     def event(self, event: dict[str, Any]) -> None:
         """Print what a person wants to see of the timeline: steps, faults and their proof, elections."""
@@ -495,6 +496,7 @@ def _die_with_the_matrix() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 1 and 2 are verdicts, and no failure ever ends with them."""
+    forgiving_output()
     try:
         _on_signals(_interrupt_once)
         options = _parser().parse_args(arguments)

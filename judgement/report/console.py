@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from evidence.rundir import RunDir
+from evidence.text import visible
 from judgement.report import cells, steps, story
 from judgement.report.facts import RunFacts, faults_of, load, load_all
 from judgement.report.headline import headline
@@ -26,21 +27,21 @@ HEADINGS: Final = ("scenario", "version", "documented", "seen", "verdict", "runs
 
 
 def paint(text: str, verdict: str, colour: bool) -> str:
-    """`text` in the colour of a verdict."""
-    return f"\x1b[{COLOURS.get(verdict, '0')}m{text}\x1b[0m" if colour else text
+    """`text` in the colour of a verdict, without control characters of its own."""
+    return _coloured(visible(text), COLOURS.get(verdict, "0"), colour)
 
 
 def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: Sequence[str] = ()) -> str:
     """The table of these runs, then for each cell that did not end well what happened and where to look; pure."""
     grouped = cells.group(facts)
-    rows = [cell.row for cell in grouped]
+    rows = [tuple(visible(column) for column in cell.row) for cell in grouped]
     lines: list[str] = []
     if plain:
-        for cell, row in zip(grouped, rows, strict=True):
-            _, _, documented, seen, verdict, runs, time = row
+        for row in rows:
+            scenario, version, documented, seen, verdict, runs, time = row
             took = f", {time}" if time else ""
             outcome = f"{runs} as documented (documented {documented}; seen {seen}){took}"
-            lines.append(f"{verdict}: {cell.scenario} on {cell.label}: {outcome}")
+            lines.append(f"{verdict}: {scenario} on {version}: {outcome}")
     elif rows:
         widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS))]
 
@@ -61,11 +62,11 @@ def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: 
         bad = cell.worst_run
         lines += [
             "",
-            f"{paint(cell.verdict, cell.verdict, colour)}: {cell.scenario} on {cell.label}: {headline(bad)}",
+            paint(cell.verdict, cell.verdict, colour) + visible(f": {cell.scenario} on {cell.label}: {headline(bad)}"),
         ]
-        lines += [f"  - {reason}" for reason in bad.verdict.reasons[:6]]
-        lines += [f"  {bad.run_dir.report}", f"  again: {bad.run.get('command')}"]
-    lines += [f"not readable: {line}" for line in unreadable]
+        lines += [f"  - {visible(reason)}" for reason in bad.verdict.reasons[:6]]
+        lines += [f"  {bad.run_dir.report}", f"  again: {visible(str(bad.run.get('command')))}"]
+    lines += [f"not readable: {visible(line)}" for line in unreadable]
     return "\n".join(lines)
 
 
@@ -120,7 +121,7 @@ def _coloured(text: str, code: str | None, colour: bool) -> str:
 
 def story_lines(facts: RunFacts, one: story.Story, *, width: int, colour: bool = False) -> Iterator[str]:
     """A story for people: its title, what was found, and a step a line, wrapped at `width` columns."""
-    yield from (_coloured(line, "1", colour) for line in textwrap.wrap(one.title, width))
+    yield from (_coloured(line, "1", colour) for line in wrapped(one.title, width))
     about = [one.about, *(f"{anomaly}: {sentence}" for anomaly, sentence in one.findings), one.setting.rstrip(".")]
     for line in filter(None, about):
         first, *rest = wrapped(line, width - 4)
@@ -140,15 +141,15 @@ def story_lines(facts: RunFacts, one: story.Story, *, width: int, colour: bool =
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns."""
-    whole = WHOLE.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    """Lines of at most `width` columns, without control characters; a newline is a space."""
+    whole = WHOLE.sub(lambda found: found[0].replace(" ", "\xa0"), visible(text.replace("\n", " ")))
     return [line.replace("\xa0", " ") for line in textwrap.wrap(whole, width, break_on_hyphens=False)] or [""]
 
 
 def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
     """The headline of a run and the stories of its records, as plain text."""
-    lines = [f"{facts.name}: {facts.verdict.verdict}", *wrapped(headline(facts), width)]
-    lines += [f"  - {reason}" for reason in facts.verdict.reasons]
+    lines = [visible(f"{facts.name}: {facts.verdict.verdict}"), *wrapped(headline(facts), width)]
+    lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
     stories, more = story.stories(facts)
     for one in stories:
         lines += ["", *story_lines(facts, one, width=width, colour=colour)]
@@ -161,7 +162,7 @@ def run_summary(run_dir: RunDir) -> str:
     """What came of one run: verdict, story, where the report is, and how to run it again."""
     facts = load(run_dir)
     lines = [told(facts, width=columns(), colour=in_colour()), "", f"report: {run_dir.report}"]
-    return "\n".join([*lines, f"again:  {facts.run['command']}"] if facts.run.get("command") else lines)
+    return "\n".join([*lines, f"again:  {visible(str(facts.run['command']))}"] if facts.run.get("command") else lines)
 
 
 def progress_line(event: Mapping[str, Any]) -> str | None:

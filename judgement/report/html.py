@@ -22,6 +22,7 @@ from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_conte
 from markupsafe import Markup
 
 from evidence.rundir import RunDir, write_atomically
+from evidence.text import visible
 from judgement.report import cells, headline, steps, story, timeline_svg
 from judgement.report.facts import RunFacts, acks_text, load, load_all
 from judgement.report.witnesses import Witnesses
@@ -39,6 +40,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(default=True),
         undefined=ChainableUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -53,6 +55,11 @@ def _environment() -> Environment:
         "evidence": pass_context(lambda context, value, name: evidence_text(value, name, clock(context["facts"]))),
     }
     return environment
+
+
+def _shown(value: object) -> object:
+    """What an expression of a template gives, without raw control characters; our own markup stays as it is."""
+    return visible(value, keep="\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _state(facts: RunFacts, step: steps.StoryStep, told: story.Story) -> str:

@@ -7,24 +7,21 @@ gate. The anomaly a scenario documents is what the test expects, so seeing it pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
 from xml.etree import ElementTree as ET
 
 from evidence.rundir import RunDir, write_atomically
+from evidence.text import visible
 from judgement.report import cells, console, story
 from judgement.report.facts import RunFacts, load, load_all
 from judgement.report.headline import headline
 from judgement.verdict import ERROR, UNKNOWN
 
-# XML 1.0 has no way to write these characters, and a broker's log line may hold any.
-NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 def _safe(value: object) -> str:
-    return NOT_XML.sub("�", str(value))
+    # XML 1.0 has no way to write a control character, and a broker's log line may hold any.
+    return visible(str(value), keep="\n\t")
 
 
 def _case(facts: RunFacts) -> ET.Element:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from evidence.rundir import RunDir
+from evidence.text import fenced
+from evidence.text import markdown as escaped
 from judgement.report import cells, story
 from judgement.report.facts import RunFacts, load_all
 from judgement.report.headline import headline
@@ -20,29 +22,18 @@ BUDGET_BYTES: Final = 900 * 1024
 MARKS: Final = {"as-documented": "✅", "unexpected": "❌", "not-reproduced": "❌", "unknown": "❔", "error": "⚠️"}
 
 
-def escape(text: str) -> str:
-    r"""Text that Markdown and HTML leave as it is, also inside a table.
-
-    >>> escape("a|b <c>")
-    'a\\|b &lt;c&gt;'
-    """
-    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return plain.replace("|", "\\|").replace("`", "\\`").replace("*", "\\*").replace("\n", " ")
-
-
 def _details(facts: RunFacts) -> str:
-    about = f"{escape(facts.name)}, seed {facts.run.get('seed')}: {escape(headline(facts))}"
+    about = f"{escaped(facts.name)}, seed {facts.run.get('seed')}: {escaped(headline(facts))}"
     lines = [f"<details><summary>{about}</summary>", ""]
-    lines += [f"- {escape(reason)}" for reason in facts.verdict.reasons]
+    lines += [f"- {escaped(reason)}" for reason in facts.verdict.reasons]
     told, _ = story.stories(facts)
     for one in told[:5]:
-        lines += ["", f"**{escape(one.title)}**", ""]
+        lines += ["", f"**{escaped(one.title)}**", ""]
         for step in one.steps:
             at = "" if step.at_ns is None else f"{facts.at(step.at_ns):.3f} s: "
-            lines.append(f"1. {at}{escape(step.text)}")
-            # A fence inside the item, longer than any run of backquotes a log line is likely to hold.
-            lines += [part for quote in step.quotes for part in ("   ````", f"   {quote}", "   ````")]
-    lines += ["", "````", str(facts.run.get("command")), "````", "</details>", ""]
+            lines.append(f"1. {at}{escaped(step.text)}")
+            lines += [fenced(quote, indent="   ") for quote in step.quotes]
+    lines += ["", fenced(str(facts.run.get("command"))), "</details>", ""]
     return "\n".join(lines)
 
 
@@ -50,13 +41,13 @@ def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_
     """The summary of these runs in at most `budget_bytes` bytes; pure."""
     grouped = cells.failures_first(cells.group(facts))
     overall = cells.worst_of(facts, unreadable)
-    parts = [f"## {MARKS[overall]} {escape(suite_headline(facts))}\n"]
-    parts += [f"- not readable: {escape(line)}\n" for line in unreadable]
+    parts = [f"## {MARKS[overall]} {escaped(suite_headline(facts))}\n"]
+    parts += [f"- not readable: {escaped(line)}\n" for line in unreadable]
     parts.append(
         "\n| | scenario | version | documented | seen | verdict | runs | time |\n|---|---|---|---|---|---|---|---|\n"
     )
     for cell in grouped:
-        parts.append(f"| {' | '.join(escape(column) for column in (MARKS[cell.verdict], *cell.row))} |\n")
+        parts.append(f"| {' | '.join(escaped(column) for column in (MARKS[cell.verdict], *cell.row))} |\n")
     parts.append("\n")
     bad = [run for cell in grouped for run in cell.runs if not run.verdict.good]
     shown = [

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evidence.rundir import RunDir, write_atomically
+from evidence.text import markdown as escaped
 from judgement.report import cells
 from judgement.report.facts import RunFacts, load_all
 from judgement.report.headline import headline
-from judgement.report.summary import escape
 
 
 def _dates(runs: Sequence[RunFacts]) -> str:
@@ -65,23 +65,23 @@ def render(facts: Sequence[RunFacts]) -> str:
             _dates(cell.runs),
             _commits(cell.runs),
         )
-        lines.append(f"| {' | '.join(escape(column) for column in columns)} |")
+        lines.append(f"| {' | '.join(escaped(column) for column in columns)} |")
     bad = [run for cell in grouped for run in cell.runs if not run.verdict.good]
     if bad:
         lines += ["", "## Runs that did not end as documented", ""]
         lines += [
-            f"- {run.name}, seed {run.run.get('seed')}: **{run.verdict.verdict}**. {escape(headline(run))}"
+            f"- {escaped(run.name)}, seed {run.run.get('seed')}: **{run.verdict.verdict}**. {escaped(headline(run))}"
             for run in bad
         ]
     if hosts:
-        lines += ["", f"Machine: {'; '.join(hosts)}."]
+        lines += ["", f"Machine: {escaped('; '.join(hosts))}."]
     return "\n".join(lines) + "\n"
 
 
 def markdown(runs: Iterable[RunDir]) -> str:
     """The page for these run directories; one that cannot be read is left out and named."""
     facts, unreadable = load_all(runs)
-    return render(facts) + "".join(f"\nNot readable: {escape(line)}\n" for line in unreadable)
+    return render(facts) + "".join(f"\nNot readable: {escaped(line)}\n" for line in unreadable)
 
 
 def write(runs: Iterable[RunDir], path: Path) -> Path:

@@ -83,6 +83,22 @@ def test_a_history_of_json_lines_is_judged(tmp_path: Path, capfd: pytest.Capture
     assert main(["check", "--history", str(tmp_path / "nowhere.jsonl")]) == EXIT_USAGE
 
 
+def test_what_a_history_names_does_not_reach_the_terminal_raw(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "history.jsonl"
+    lines = [
+        {"process": 0, "type": "ok", "f": "send", "value": [["send", "\x1b[2Jk", [0, "lost"]]]},
+        {"process": 1, "type": "ok", "f": "poll", "value": [["poll", {"\x1b[2Jk": [[1, "phantom"]]}]]},
+        {"process": 1, "type": "\x1b[2J", "f": "poll"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["check", "--history", str(path)]) == 1
+    shown = capfd.readouterr().out
+    assert "\\x1b[2Jk" in shown
+    assert "\x1b" not in shown
+
+
 def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
     listing = json.loads(capsys.readouterr().out)

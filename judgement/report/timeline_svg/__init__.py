@@ -19,10 +19,10 @@ A lane is a module: it puts elements into the layers of a `Drawing` from height 
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 from typing import Final
 
+from evidence.text import html
 from judgement.report.facts import RunFacts
 from judgement.report.headline import headline
 from judgement.report.timeline_svg.across import axis, blind, controller_lane, elections, moments
@@ -75,7 +75,7 @@ def _assemble(drawing: Drawing, facts: RunFacts, height: float, standalone: bool
     parts = [
         f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
         f'height="{height:.0f}" role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
-        f'<title id="{prefix}-title">{escape(name)}</title><desc id="{prefix}-desc">{escape(description)}</desc>',
+        f'<title id="{prefix}-title">{html(name)}</title><desc id="{prefix}-desc">{html(description)}</desc>',
         f"<style>{STYLE}</style>",
         patterns(prefix),
     ]
@@ -91,7 +91,7 @@ def _headline(drawing: Drawing, facts: RunFacts, y: float) -> float:
     lines = _wrapped(headline(facts), int((WIDTH - 40) / (12 * CHAR)))[:2]
     for number, line in enumerate(lines):
         drawing.front.append(
-            tag("text", escape(line), x=16, y=y + 31 + 16 * number, class_="muted", style="font-size:12px")
+            tag("text", html(line), x=16, y=y + 31 + 16 * number, class_="muted", style="font-size:12px")
         )
     return y + 44 + 16 * (len(lines) - 1)
 

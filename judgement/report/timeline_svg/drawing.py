@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from html import escape
 from typing import Final
+
+from evidence.text import html
 
 WIDTH: Final = 1200
 LEFT: Final = 118
@@ -83,14 +84,14 @@ def tag(name: str, content: str = "", **attributes: object) -> str:
         if value is None:
             continue
         shown = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
-        parts.append(f'{key.rstrip("_").replace("_", "-")}="{escape(shown, quote=True)}"')
+        parts.append(f'{key.rstrip("_").replace("_", "-")}="{html(shown)}"')
     opening = " ".join(parts)
     return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"
 
 
 def text(x: float, y: float, content: str, *, class_: str = "", anchor: str | None = None) -> str:
     """A text element, escaped."""
-    return tag("text", escape(content), x=x, y=y, class_=class_ or None, text_anchor=anchor)
+    return tag("text", html(content), x=x, y=y, class_=class_ or None, text_anchor=anchor)
 
 
 def vertical(x: float, top: float, bottom: float, **look: object) -> str:
@@ -100,7 +101,7 @@ def vertical(x: float, top: float, bottom: float, **look: object) -> str:
 
 def title(content: str) -> str:
     """What a mark says when pointed at."""
-    return f"<title>{escape(content)}</title>"
+    return f"<title>{html(content)}</title>"
 
 
 @dataclass(slots=True)

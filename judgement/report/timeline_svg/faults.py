@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Final
 
+from evidence.text import html
 from judgement.report.facts import FaultFact, RunFacts
 from judgement.report.steps import proof_text
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
@@ -80,8 +80,8 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
         anchor_x = x - 11 - width if leftward else x + 11
         words = tag(
             "text",
-            escape(name + unproved)
-            + (tag("tspan", escape(role), dx=6, class_="muted tiny", style="font-weight:400") if role else ""),
+            html(name + unproved)
+            + (tag("tspan", html(role), dx=6, class_="muted tiny", style="font-weight:400") if role else ""),
             x=anchor_x,
             y=cy + 4,
             class_=f"{colour} halo",

@@ -283,13 +283,53 @@ def test_junit_of_every_verdict(runs: list[RunDir], tmp_path: Path) -> None:
     )
 
 
-def test_junit_holds_any_log_line(tmp_path: Path) -> None:
+NASTY = "\x1b[2J\x07<script>alert(1)</script>\n````\n# out | of **it**"
+"""What somebody could put into a log line or a name: for a terminal, a page and Markdown."""
+
+
+def nasty(tmp_path: Path, where: str) -> RunDir:
+    """A run of which one kind of text is nasty."""
     run_dir = synthetic.double_failover_lost(tmp_path)
-    run_dir.timeline.write_text(
-        run_dir.timeline.read_text().replace("INFO Truncating", "\\u0000\\u001b[1m\\ufffe <INFO> Truncating")
-    )
-    text = junit.write_run(run_dir).read_text()
-    assert "<INFO> Truncating" in (ET.fromstring(text).findtext(".//system-out") or "")
+    in_json = json.dumps(NASTY)[1:-1]
+    if where == "log line":
+        run_dir.timeline.write_text(run_dir.timeline.read_text().replace("INFO Truncating", f"{in_json} Truncating"))
+    elif where == "finding":
+        run_dir.findings.write_text(run_dir.findings.read_text().replace("was never read", in_json))
+    else:
+        run = json.loads(run_dir.run_json.read_text())
+        changes = {
+            "topic": {"topics": [{"name": NASTY, "partitions": {"0": [1]}, "settings": {NASTY: NASTY}}]},
+            "host": {"host": {"kernel": NASTY}},
+            "command": {"command": NASTY},
+            "scenario": {"scenario": NASTY},
+            "source": {"documented": {"required": [NASTY], "source": NASTY, "claim": NASTY}},
+        }
+        run_dir.run_json.write_text(json.dumps(run | changes[where]))
+    verdict.judge_run(run_dir)
+    return run_dir
+
+
+@pytest.mark.parametrize("where", ["log line", "finding", "topic", "host", "command", "scenario", "source"])
+def test_what_others_wrote_is_shown_as_text_everywhere(tmp_path: Path, where: str) -> None:
+    run_dir = nasty(tmp_path, where)
+    page = html.write_run(run_dir).read_text()
+    checked(page)
+    suite = html.write_suite([run_dir], tmp_path / "suite.html").read_text()
+    checked(suite)
+    assert "&lt;script&gt;" in page
+    xml = junit.write_run(run_dir).read_text()
+    ET.fromstring(xml)
+    told = [page, suite, xml, timeline_svg.render(facts.load(run_dir), standalone=True)]
+    told += [console.run_summary(run_dir), console.table([run_dir], plain=True, colour=False)]
+    told += [console.table([run_dir], plain=False, colour=False)]
+    told += [summary.markdown([run_dir]), table.markdown([run_dir])]
+    for text in told:
+        assert not set(text) & {"\x1b", "\x07"}
+    for markdown in told[-2:]:
+        outside = re.sub(r"(?ms)^ *(`{3,})$.*?^ *\1$", "", markdown)
+        assert "<script>" not in outside
+        assert "\n# out" not in outside
+    assert all("\n# out" not in terminal for terminal in told[4:7])
 
 
 # Terminal
