@@ -37,6 +37,8 @@ class Timeline:
         self._file = path.open("ab", buffering=0)
         self._lock = threading.Lock()
         self._listeners: list[Callable[[Event], None]] = []
+        self._lost: OSError | None = None
+        """Why nothing more could be written."""
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Call `listener` with every event appended from now on, in the appending thread."""
@@ -51,7 +53,10 @@ class Timeline:
         wall_ns: int | None = None,
         **fields: Any,
     ) -> Event:
-        """Write one event and return it; times default to now."""
+        """Write one event and return it; times default to now.
+
+        Raises OSError in the main thread if the disk took this event, or an earlier one, only in part or not at all.
+        """
         event: Event = {
             "monotonic_ns": time.monotonic_ns() if monotonic_ns is None else monotonic_ns,
             "wall_ns": time.time_ns() if wall_ns is None else wall_ns,
@@ -61,15 +66,25 @@ class Timeline:
         }
         line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
         with self._lock:
-            if not self._file.closed:
-                self._file.write(line)
+            if not self._file.closed and self._lost is None:
+                try:
+                    # A disk that is nearly full takes a part, and refuses the rest.
+                    self._file.write(line[self._file.write(line) :])
+                except OSError as error:
+                    self._lost = error
+        # An observer's thread would only die of it, unheard: the run is told at its next step, or at the end.
+        if self._lost is not None and threading.current_thread() is threading.main_thread():
+            raise self._lost
         for listener in self._listeners:
             listener(event)
         return event
 
     def close(self) -> None:
+        """Close the file. Raises OSError if the disk took less than was written."""
         with self._lock:
             self._file.close()
+        if self._lost is not None:
+            raise self._lost
 
     def __enter__(self) -> Self:
         return self

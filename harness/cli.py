@@ -106,6 +106,7 @@ def _positive(text: str) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from harness.cluster import versions
+    from harness.removal import Removals
     from harness.runner import Request, execute
     from harness.scenario import get_scenario
     from harness.setup import settings as known_settings
@@ -121,7 +122,7 @@ def _run(options: argparse.Namespace) -> int:
     chosen.documented_for(version)
     known_settings.validate(version, overrides)
     progress = Progress(quiet=options.quiet)
-    verdicts, results = [], []
+    verdicts, results, removals = [], [], Removals()
     analyst = None if options.no_check else Analyst(lazy=True)
     try:
         for seed in range(options.seed, options.seed + options.repeat):
@@ -136,6 +137,7 @@ def _run(options: argparse.Namespace) -> int:
             )
             finished = execute(
                 request,
+                removals=removals,
                 echo=progress.line,
                 listen=progress.event,
                 on_up=analyst.start if analyst else None,
@@ -148,11 +150,15 @@ def _run(options: argparse.Namespace) -> int:
                 progress.line(f"verdict: {judged.verdict}: {'; '.join(judged.reasons)}")
                 if not options.json:
                     print(console.run_summary(finished.run_dir), flush=True)
-            finished.wait_removed()
+            removals.wait()
             results.append(result)
     finally:
-        if analyst is not None:
-            analyst.close()
+        # Whatever ended the run: nothing more is said before its cluster is gone.
+        try:
+            removals.wait()
+        finally:
+            if analyst is not None:
+                analyst.close()
     if options.json:
         print(json.dumps(results[0] if options.repeat == 1 else results))
     return worst(verdicts).exit_status if verdicts else 0
@@ -348,27 +354,25 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _clean(options: argparse.Namespace) -> int:
-    import shutil
-
-    from evidence.rundir import RunDir
     from harness.cluster import docker
+    from harness.removal import abandoned_data, remove_data
+
+    def left_alone(why: str) -> None:
+        _say(f"left alone: {why}")
 
     client = docker.connect()
     leftovers = docker.find_ours(client, only_abandoned=not options.all)
     removed = docker.remove(leftovers)
     counts = {"containers": leftovers.containers, "networks": leftovers.networks, "volumes": leftovers.volumes}
     print("removed " + ", ".join(f"{len(things)} {kind}" for kind, things in counts.items()))
-    for path in sorted(options.runs_dir.glob("**/run.json")):
-        run_dir = RunDir(path.parent)
-        try:
-            facts = run_dir.read_run()
-        except UsageError as error:
-            _say(f"left alone: {error}")
-            continue
-        if run_dir.data.exists() and (options.all or not docker.owner_lives(str(facts.get("owner")))):
-            shutil.rmtree(run_dir.data, ignore_errors=True)
+    found = abandoned_data("**/data", options.runs_dir, owned_too=options.all, left_alone=left_alone)
+    for run_dir in list(found):
+        left = remove_data(run_dir)
+        if left is None:
             removed += 1
             print(f"removed the live data of {run_dir.path}")
+        else:
+            left_alone(left)
     if not removed:
         print("nothing of ours was left behind")
     return 0

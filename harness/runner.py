@@ -16,7 +16,6 @@ import platform
 import secrets
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,7 +24,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evidence.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout
+from docker.errors import DockerException
+
+from evidence.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout, refusal
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -37,6 +38,7 @@ from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.zookeeper import ZooKeeperObserver
+from harness.removal import Removals, abandoned_data, remove_data
 from harness.run import START_LIMIT_S, PreconditionNotHeld, Run
 from harness.setup.images import ensure_image
 from harness.workloads.handles.client import FinalReader
@@ -52,6 +54,7 @@ FINAL_ISR_LIMIT_S: Final = 60.0
 QUIET_LIMIT_S: Final = 20.0
 FINAL_READ_LIMIT_S: Final = 300.0
 LOW_DISK_BYTES: Final = 2 * 1024**3
+FULL_DISK_BYTES: Final = 32 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +125,12 @@ def describe_host(client: DockerClient) -> dict[str, Any]:
     }
 
 
-def reap_abandoned(client: DockerClient) -> int:
-    """Remove what killed harnesses left behind; what a living one owns stays."""
-    return remove(find_ours(client, only_abandoned=True))
+def reap_abandoned(client: DockerClient, root: Path) -> int:
+    """Remove what killed harnesses left on the engine and in the run directories of `root`; what a living one owns
+    stays.
+    """
+    reaped = remove(find_ours(client, only_abandoned=True))
+    return reaped + sum(remove_data(run_dir) is None for run_dir in list(abandoned_data("*/data", root)))
 
 
 def check_disk(path: Path) -> None:
@@ -302,36 +308,23 @@ def _final_read(run: Run, reader: FinalReader) -> None:
         run.note(f"the final read did not reach the end of every partition: {result}")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Finished:
     """A run that has ended. Its facts are complete; its containers may still be on their way out."""
 
     run_dir: RunDir
-    _removal: threading.Thread | None = None
-    _trouble: list[Exception] = field(default_factory=list)
+    removals: Removals
 
     def wait_removed(self) -> None:
         """Wait until nothing of the run is left on the engine; HarnessError if something would not go."""
-        if self._removal is not None:
-            self._removal.join()
-        if self._trouble:
-            raise HarnessError(f"{self.run_dir.path.name}: {self._trouble[0]}; `kafka-chaos clean` tries again")
-
-    def remove_in_background(self, action: Callable[[], None]) -> None:
-        def guarded() -> None:
-            try:
-                action()
-            except Exception as error:
-                self._trouble.append(error)
-
-        self._removal = threading.Thread(target=guarded, name="removal")
-        self._removal.start()
+        self.removals.wait()
 
 
 def execute(
     request: Request,
     *,
     client: DockerClient | None = None,
+    removals: Removals | None = None,
     echo: Callable[[str], None] = print,
     listen: Callable[[dict[str, Any]], None] | None = None,
     on_up: Callable[[], None] | None = None,
@@ -341,50 +334,101 @@ def execute(
     `listen` sees every event of the timeline as it is written; `on_up` is called once the cluster is up, when
     the machine has cores to spare again. Raises UsageError before anything is started if the request cannot
     be met. Once started, a failure is recorded in `run.json` (state "failed", one line) and the directory is
-    returned all the same; KeyboardInterrupt is passed on after everything of the run has been removed.
+    returned all the same. A full disk (HarnessError), KeyboardInterrupt and defects are passed on after everything of
+    the run has been removed. Whoever gives `removals` waits for them, whatever happens.
     """
     request.scenario.documented_for(request.version)
     client = client or connect()
     request.root.mkdir(parents=True, exist_ok=True)
     check_disk(request.root)
-    reap_abandoned(client)
+    reap_abandoned(client, request.root)
     settings = clusters.broker_settings(request.version, request.scenario.cluster, request.settings)
     ensure_image(request.version, echo)
     name = run_id(request)
     recording = open_recording(request, name, settings, client)
     if listen is not None:
         recording.timeline.listen(listen)
-    finished = Finished(recording.run_dir)
+    removals = removals or Removals()
 
     def remove_everything() -> None:
-        remove(find_ours(client, run=name))
-        shutil.rmtree(recording.run_dir.data, ignore_errors=True)
+        try:
+            remove(find_ours(client, run=name))
+        finally:
+            shutil.rmtree(recording.run_dir.data, ignore_errors=True)
 
-    state = "interrupted"
-    failure: str | None = "interrupted before it was complete"
+    if not request.keep:
+        removals.owe(name, remove_everything)
+    state, failure = "interrupted", "interrupted before it was complete"
     try:
-        with ExitStack() as cleanup:
-            cleanup.callback(recording.timeline.close)
+        with tidying(recording) as cleanup:
             _carry_out(request, name, settings, client, recording, cleanup, on_up)
         failure = recording.facts["failure"]
         state = "failed" if failure else "complete"
-    except KafkaChaosError as error:
-        state, failure = "failed", _one_line(error)
     except Exception as error:
         state, failure = "failed", _one_line(error)
-        raise
+        if not isinstance(error, (KafkaChaosError, OSError, DockerException)):
+            raise
     finally:
-        recording.save(state=state, failure=failure, ended_wall_ns=time.time_ns())
-        if not request.keep:
-            if state == "complete":
-                finished.remove_in_background(remove_everything)
-            else:
-                remove_everything()
-    return finished
+        full = disk_full(recording.run_dir.path) if state == "failed" else None
+        removals.begin(name)
+        try:
+            if state != "complete":
+                removals.wait()
+        finally:
+            _conclude(recording, removals, state=state, failure=full or failure)
+    if full is not None:
+        raise HarnessError(full)
+    return Finished(recording.run_dir, removals)
+
+
+def _conclude(recording: Recording, removals: Removals, **changes: Any) -> None:
+    """Write down how the run ended; if the disk is too full for that, once more when the live data is gone."""
+    changes["ended_wall_ns"] = time.time_ns()
+    try:
+        recording.save(**changes)
+    except OSError:
+        removals.wait()
+        try:
+            recording.save(**changes)
+        except OSError as error:
+            raise HarnessError(
+                disk_full(recording.run_dir.path) or f"run.json cannot be written: {refusal(error)}"
+            ) from None
+
+
+@contextmanager
+def tidying(recording: Recording) -> Iterator[ExitStack]:
+    """A stack of things to tidy up, all of which are, the timeline last.
+
+    What fails meanwhile is the run's failure only if nothing failed before: it must not hide a Ctrl-C or a first error.
+    """
+    with ExitStack() as cleanup:
+        cleanup.callback(_tidy, recording, recording.timeline.close)
+        yield cleanup
+
+
+def _tidy(recording: Recording, action: Callable[..., object], *arguments: Any) -> None:
+    try:
+        action(*arguments)
+    except Exception as error:
+        recording.facts["failure"] = recording.facts["failure"] or f"tidying up: {_one_line(error)}"
+
+
+def disk_full(path: Path) -> str | None:
+    """A line that says that the disk under `path` is full; None if it is not."""
+    free = shutil.disk_usage(path).free
+    if free >= FULL_DISK_BYTES:
+        return None
+    return (
+        f"{path.resolve()}: the disk is full ({free / 1024**2:.0f} MiB free), so the run was ended; "
+        "free some or use --runs-dir"
+    )
 
 
 def _one_line(error: BaseException) -> str:
-    text = f"{type(error).__name__}: {error}" if not isinstance(error, KafkaChaosError) else str(error)
+    if isinstance(error, OSError):
+        return refusal(error)
+    text = str(error) if isinstance(error, KafkaChaosError) else f"{type(error).__name__}: {error}"
     return text.strip() or type(error).__name__
 
 
@@ -401,7 +445,7 @@ def _carry_out(
     plan = request.scenario.cluster
     events = DockerEvents(client, name, timeline)
     events.start()
-    cleanup.callback(events.close)
+    cleanup.callback(_tidy, recording, events.close)
     with phases.measure("create"):
         cluster = clusters.create(
             client,
@@ -413,9 +457,10 @@ def _carry_out(
             rendered=run_dir.compose_file,
         )
         recording.save(images=clusters.images_of(cluster))
-    cleanup.callback(_collect_logs, cluster, recording)
+    cleanup.callback(_tidy, recording, _collect_logs, cluster, recording)
+    cleanup.callback(_tidy, recording, cluster.wait_rendered)
     observer = _observer(cluster, timeline)
-    cleanup.callback(observer.close)
+    cleanup.callback(_tidy, recording, observer.close)
     run = Run(
         request.scenario.topic,
         request.version,
@@ -429,7 +474,7 @@ def _carry_out(
         moments=recording.facts["moments"],
         processes=recording.facts["processes"],
     )
-    cleanup.callback(run.close_clients)
+    cleanup.callback(_tidy, recording, run.close_clients)
     with phases.measure("start"):
         run.producer()
         _bring_up(run)
@@ -447,7 +492,7 @@ def _carry_out(
             run.note(f"the sequence failed: {error}")
             recording.facts["failure"] = _one_line(error)
     reader = _final_reader(run)
-    cleanup.callback(reader.close)
+    cleanup.callback(_tidy, recording, reader.close)
     with phases.measure("settle"):
         _settle(run)
         _wait_quiet(run)

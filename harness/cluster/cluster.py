@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -38,6 +39,7 @@ CONTROLLER_ID: Final = 100
 KAFKA_PORT: Final = 9092
 NETWORK_ATTEMPTS: Final = 6
 COMPOSE_TIMEOUT_S: Final = 120
+COMPOSE_FINISH_S: Final = 20
 
 STEADY: Final[Mapping[str, str]] = {
     # Nothing moves unless the scenario moves it.
@@ -105,25 +107,45 @@ def environment(
     }
 
 
-def _compose(arguments: Sequence[str], variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def _compose(arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run `docker compose`: its exit status and what it printed, on stdout and on stderr."""
     try:
-        return subprocess.run(
+        process = subprocess.Popen(
             ["docker", "compose", *arguments],
             env=os.environ | dict(variables),
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=COMPOSE_TIMEOUT_S,
             stdin=subprocess.DEVNULL,
             # Ctrl-C is for the harness, which then removes what compose was making.
             start_new_session=True,
-            check=False,
         )
     except FileNotFoundError:
         raise UsageError("no `docker` command on the PATH; run `make setup` or install Docker") from None
-    except subprocess.TimeoutExpired as error:
-        raise HarnessError(
-            f"docker compose {arguments[0]} took longer than {COMPOSE_TIMEOUT_S} s: {error.stderr!r}"
-        ) from None
+    try:
+        out, err = process.communicate(timeout=COMPOSE_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        said = end_session(process, 0.0)
+        raise HarnessError(f"docker compose {arguments[0]} took longer than {COMPOSE_TIMEOUT_S} s: {said!r}") from None
+    except BaseException:
+        # What compose has asked the engine for is made whether compose lives or not: only when it has ended can
+        # everything be found and removed.
+        end_session(process, COMPOSE_FINISH_S)
+        raise
+    return process.returncode, out, err
+
+
+def end_session(process: subprocess.Popen[str], patience_s: float) -> str:
+    """Wait until a process that leads a session has ended, for so long; then kill it with all its children.
+
+    `docker` starts Compose as a child that would outlive it. Returns what was said on stderr.
+    """
+    try:
+        _, said = process.communicate(timeout=patience_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        _, said = process.communicate()
+    return said
 
 
 def _is_clash(message: str) -> bool:
@@ -177,11 +199,10 @@ class Cluster:
         with ThreadPoolExecutor(max_workers=max(1, len(nodes))) as pool:
             list(pool.map(lambda node: node.container.start(), nodes))
 
-    def remove(self) -> None:
-        """Remove containers and network; what is already gone is fine."""
+    def wait_rendered(self) -> None:
+        """Wait until the compose file is written; HarnessError or OSError if it could not be."""
         if self.rendering is not None:
             self.rendering.result()
-        engine.remove(engine.find_ours(self.client, run=self.run_id))
 
 
 def _address(container_name: str, prefix: str) -> tuple[int, str]:
@@ -215,13 +236,13 @@ def create(
     for prefix in free_prefixes_here(client):
         variables = environment(version=version, plan=plan, settings=settings, run_id=run_id, prefix=prefix, data=data)
         arguments = ["-p", run_id, "-f", str(file)]
-        result = _compose([*arguments, "create", "--no-build", "--pull", "never", *wanted], variables)
-        if result.returncode == 0:
+        status, _, said = _compose([*arguments, "create", "--no-build", "--pull", "never", *wanted], variables)
+        if status == 0:
             break
         engine.remove(engine.find_ours(client, run=run_id))
-        refusals.append(f"{prefix}.0/24: {result.stderr.strip().splitlines()[-1] if result.stderr.strip() else '?'}")
-        if not _is_clash(result.stderr):
-            raise HarnessError(f"docker compose could not create the cluster: {result.stderr.strip()[-600:]}")
+        refusals.append(f"{prefix}.0/24: {said.strip().splitlines()[-1] if said.strip() else '?'}")
+        if not _is_clash(said):
+            raise HarnessError(f"docker compose could not create the cluster: {said.strip()[-600:]}")
         if len(refusals) >= NETWORK_ATTEMPTS:
             raise UsageError(
                 f"no address range for the cluster's network: {'; '.join(refusals)}; remove unused networks"
@@ -230,8 +251,10 @@ def create(
         raise UsageError("every range of 172.20.0.0-172.30.255.0 is taken; remove unused Docker networks")
 
     def render() -> None:
-        text = _compose([*arguments, "config", *wanted], variables)
-        rendered.write_text(text.stdout if text.returncode == 0 else f"# not rendered: {text.stderr}\n")
+        status, text, said = _compose([*arguments, "config", *wanted], variables)
+        if status != 0:
+            raise HarnessError(f"docker compose could not render the cluster's file: {said.strip()[-600:]}")
+        rendered.write_text(text)
 
     pool = ThreadPoolExecutor(max_workers=1)
     cluster = Cluster(client, version, plan, run_id, prefix, data, rendering=pool.submit(render))

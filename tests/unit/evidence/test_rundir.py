@@ -4,7 +4,11 @@ them.
 
 from __future__ import annotations
 
+import errno
+import os
+import threading
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -27,6 +31,17 @@ def test_a_replaced_file_is_never_half_there(tmp_path: Path) -> None:
     write_atomically(path, "new")
     assert path.read_text() == "new"
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_file_that_the_disk_refuses_leaves_the_old_one_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_descriptor: int) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write_atomically(tmp_path / "run.json", "old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(tmp_path / "run.json", "new")
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("run.json", "old")]
 
 
 @pytest.mark.parametrize(
@@ -123,3 +138,17 @@ def test_a_closed_timeline_takes_no_more(tmp_path: Path) -> None:
     timeline.close()
     timeline.append("docker", "container")
     assert read(tmp_path / "timeline.jsonl").events == ()
+
+
+def test_a_full_disk_is_told_in_the_main_thread_and_at_the_end(tmp_path: Path) -> None:
+    timeline = Timeline(tmp_path / "timeline.jsonl")
+    timeline.append("runner", "note", text="fits")
+    timeline._file.close()
+    timeline._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115
+    observer = threading.Thread(target=timeline.append, args=("docker", "container"))
+    observer.start()
+    observer.join()
+    for attempt in (lambda: timeline.append("runner", "note", text="lost"), timeline.close):
+        with pytest.raises(OSError, match="No space left"):
+            attempt()
+    assert [event["kind"] for event in read(tmp_path / "timeline.jsonl").events] == ["note"]

@@ -1,0 +1,100 @@
+"""What runs leave behind, and its removal: owed before anything is made, begun in the background, waited for by all.
+
+A run's containers are removed while its analysis is already at work. Whoever speaks of the removal, and whoever ends
+the program for whatever reason, waits for it first (`Removals.wait`): an interpreter that ends starts no more threads,
+and a removal caught by that would leave the cluster running behind a message that it is gone.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from evidence.errors import HarnessError, UsageError
+from evidence.rundir import RunDir
+from harness.cluster.docker import owner_lives
+
+
+class Removals:
+    """The removals that are owed, by the name of the run."""
+
+    def __init__(self) -> None:
+        self._owed: dict[str, threading.Thread] = {}
+        self._done: dict[str, threading.Event] = {}
+        self._trouble: list[str] = []
+
+    def owe(self, name: str, action: Callable[[], None]) -> None:
+        """From now on `wait` does not return before `action` has been done."""
+        done = threading.Event()
+
+        def guarded() -> None:
+            try:
+                action()
+            except Exception as error:
+                self._trouble.append(f"{name}: {error}")
+            finally:
+                done.set()
+
+        self._done[name] = done
+        self._owed[name] = threading.Thread(target=guarded, name=f"removal of {name}")
+
+    def begin(self, name: str) -> None:
+        """Begin what is owed for this run, if anything is and it has not begun."""
+        thread = self._owed.get(name)
+        if thread is not None and thread.ident is None:
+            thread.start()
+
+    def wait(self) -> None:
+        """Begin everything that is owed and wait until it is done, Ctrl-C or not.
+
+        Raises HarnessError naming what would not go.
+        """
+        try:
+            self._finish()
+        finally:
+            # Ctrl-C ends a wait; only when the removal has ended too may anybody say that it has.
+            self._finish()
+        if self._trouble:
+            raise HarnessError(f"{self._trouble[0]}; `kafka-chaos clean` tries again")
+
+    def _finish(self) -> None:
+        for name in list(self._owed):
+            self.begin(name)
+        # Not `Thread.join`: interrupted by a signal, Python 3.11's takes the thread for ended from then on.
+        for done in self._done.values():
+            done.wait()
+
+
+def abandoned_data(
+    pattern: str, root: Path, *, owned_too: bool = False, left_alone: Callable[[str], None] = lambda _: None
+) -> Iterator[RunDir]:
+    """The run directories under `root` that still hold live data (`pattern` finds it) and whose owner runs no more.
+
+    `owned_too` takes those of living owners as well; `left_alone` hears of what cannot be read as a run directory.
+    """
+    for path in sorted(root.glob(pattern)):
+        run_dir = RunDir(path.parent)
+        try:
+            facts = run_dir.read_run()
+        except UsageError as error:
+            left_alone(str(error))
+            continue
+        if owned_too or not owner_lives(str(facts.get("owner"))):
+            yield run_dir
+
+
+def remove_data(run_dir: RunDir) -> str | None:
+    """Remove a run's live data; None if it is gone, or why it is not. A symbolic link is not followed and stays."""
+    if run_dir.data.is_symlink():
+        return f"{run_dir.data} is a symbolic link to {run_dir.data.readlink()}, which is not ours to empty"
+    refusals: list[str] = []
+
+    def note(_function: object, path: str, error: BaseException | tuple[object, ...]) -> None:
+        cause = error[1] if isinstance(error, tuple) else error
+        if not isinstance(cause, FileNotFoundError):
+            refusals.append(f"{path}: {cause}")
+
+    shutil.rmtree(run_dir.data, onerror=note)
+    return refusals[0] if refusals else None

@@ -1,0 +1,104 @@
+"""Removals are done before anybody speaks of them; live data of the dead goes, links and the living's stay."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evidence.errors import HarnessError
+from evidence.rundir import RunDir
+from harness.cluster.docker import owner
+from harness.removal import Removals, abandoned_data, remove_data
+from tests.unit.cluster.test_ownership import dead_identity
+
+LIMIT_S = 60.0
+
+
+def test_what_is_owed_is_done_even_if_it_was_never_begun() -> None:
+    done: list[str] = []
+    removals = Removals()
+    removals.owe("a", lambda: done.append("a"))
+    removals.owe("b", lambda: done.append("b"))
+    removals.begin("a")
+    removals.begin("nothing is owed for this one")
+    removals.wait()
+    removals.wait()
+    assert sorted(done) == ["a", "b"]
+
+
+def test_what_would_not_go_is_told() -> None:
+    def refuse() -> None:
+        raise HarnessError("Docker would not remove: n-stuck")
+
+    removals = Removals()
+    removals.owe("a", refuse)
+    with pytest.raises(HarnessError, match=r"a: Docker would not remove: n-stuck; `kafka-chaos clean` tries again"):
+        removals.wait()
+
+
+INTERRUPTED = """
+import sys, threading
+from harness.removal import Removals
+allowed = threading.Event()
+def slow():
+    print("removing", flush=True)
+    sys.stdin.readline()
+    print("removed", flush=True)
+removals = Removals()
+removals.owe("run", slow)
+removals.begin("run")
+try:
+    removals.wait()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_does_not_cut_a_removal_short() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "removing\n"
+        os.kill(process.pid, signal.SIGINT)
+        out, _ = process.communicate("go\n", timeout=LIMIT_S)
+    assert out == "removed\ninterrupted\n"
+
+
+def a_run(root: Path, name: str, identity: str) -> RunDir:
+    run_dir = RunDir(root / name)
+    run_dir.write_run({"scenario": "s", "version": "v", "owner": identity})
+    (run_dir.data / "broker-1").mkdir(parents=True)
+    (run_dir.data / "broker-1" / "0.log").write_text("x")
+    return run_dir
+
+
+def test_only_live_data_of_the_dead_is_abandoned(tmp_path: Path) -> None:
+    dead, living = a_run(tmp_path, "dead", dead_identity()), a_run(tmp_path, "living", owner())
+    broken = a_run(tmp_path, "broken", "")
+    broken.run_json.write_text("{")
+    told: list[str] = []
+    assert list(abandoned_data("*/data", tmp_path, left_alone=told.append)) == [dead]
+    assert len(told) == 1
+    assert list(abandoned_data("*/data", tmp_path, owned_too=True)) == [dead, living]
+    assert remove_data(dead) is None
+    assert not dead.data.exists()
+    assert list(abandoned_data("*/data", tmp_path)) == []
+
+
+def test_a_link_is_neither_followed_nor_said_to_be_removed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "precious"
+    elsewhere.mkdir()
+    (elsewhere / "file").write_text("x")
+    run_dir = RunDir(tmp_path / "run")
+    run_dir.write_run({"scenario": "s", "version": "v", "owner": dead_identity()})
+    run_dir.data.symlink_to(elsewhere)
+    left = remove_data(run_dir)
+    assert left is not None
+    assert "symbolic link" in left
+    assert (elsewhere / "file").exists()
