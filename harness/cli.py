@@ -27,6 +27,7 @@ from typing import Any, Final, NoReturn, TextIO
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
 from evidence.text import forgiving_output, visible
+from harness import completion
 
 RUNS: Final = Path("runs")
 DEFAULT_SCENARIOS: Final = (
@@ -503,7 +504,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     forgiving_output()
     try:
         _on_signals(_interrupt_once)
-        options = _parser().parse_args(arguments)
+        parser = _parser()
+        completion.answer(parser)
+        options = parser.parse_args(arguments)
         if options.command == "run":
             _die_with_the_matrix()
         status: int = options.action(options)
