@@ -4,7 +4,8 @@
     ├── UsageError          the caller asked for something that cannot be: exit status 254
     └── HarnessError        the harness or its surroundings failed: exit status 255
         ├── WaitTimeout     a named condition did not hold within its limit; says what was seen
-        └── FaultUnproved   a fault was injected but nothing outside shows that it took effect
+        ├── FaultUnproved   a fault was injected but nothing outside shows that it took effect
+        └── RecorderDied    a process that records what a client does has ended before it was told to
 
 A `UsageError`'s message is one line: what is wrong, where, and what to do. An OSError that reaches the top of the
 program is the machine's refusal (a full disk, a directory of another user), told by `refusal` in one line: exit status
@@ -50,7 +51,9 @@ class WaitTimeout(HarnessError):
 class FaultUnproved(HarnessError):
     """A fault was injected and no outside evidence shows that it took effect: the run is unknown."""
 
-    exit_status = EXIT_UNKNOWN
+
+class RecorderDied(HarnessError):
+    """A process that records a client's operations has ended before it was told to: the run is unknown."""
 
 
 WAYS_OUT: Final[Mapping[int, str]] = {

@@ -160,6 +160,14 @@ class RunDir:
             )
         return value
 
+    def refuse_special_files(self) -> None:
+        """Raise UsageError if the directory holds anything but files and directories: a FIFO would be read for ever."""
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                path = Path(folder, name)
+                if path.exists() and not path.is_file():
+                    raise UsageError(f"{path}: neither a file nor a directory; the run is not judged with it there")
+
     def write_run(self, facts: dict[str, Any]) -> None:
         """Replace the facts of the run."""
         write_json(self.run_json, {"schema": SCHEMA} | facts)

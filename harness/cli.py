@@ -23,11 +23,14 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
 from evidence.text import forgiving_output, visible
 from harness import completion
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
 
 RUNS: Final = Path("runs")
 DEFAULT_SCENARIOS: Final = (
@@ -231,25 +234,54 @@ def _check(options: argparse.Namespace) -> int:
         return _check_history(options.history, as_json=options.json)
     if not options.run_dirs:
         raise UsageError("check what? Name run directories, or a history of JSON Lines with --history FILE")
-    from evidence.rundir import find_runs
     from judgement.judge import Analyst, judge
     from judgement.report import console
     from judgement.verdict import worst
 
-    runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
-    for run_dir in runs:
-        run_dir.read_run()
+    runs, refusals = _readable(options.run_dirs)
+    failures = [_tell_failure(error) for error in refusals]
+    if not runs:
+        return EXIT_USAGE
     results, verdicts = [], []
     with Analyst(master=options.master) as analyst:
         for run_dir in runs:
-            judged = judge(run_dir, analyst)
+            try:
+                judged = judge(run_dir, analyst)
+            except BrokenPipeError:
+                raise
+            except Exception as error:
+                failures.append(_tell_failure(error))
+                continue
             verdicts.append(judged)
             results.append({"run_dir": str(run_dir.path)} | judged.as_json())
             if not options.json:
                 print(console.run_summary(run_dir), flush=True)
     if options.json:
-        print(json.dumps(results[0] if len(results) == 1 else results))
-    return worst(verdicts).exit_status
+        print(json.dumps(results[0] if len(results) == 1 and not failures else results))
+    return max(failures) if failures else worst(verdicts).exit_status
+
+
+def _readable(paths: Sequence[Path]) -> tuple[list[RunDir], list[UsageError]]:
+    """The runs at these places that can be judged, and why others cannot: one that cannot keeps no other from it."""
+    from evidence.rundir import find_runs
+
+    runs: list[RunDir] = []
+    refusals: list[UsageError] = []
+    for path in paths:
+        try:
+            found = list(find_runs(path))
+        except UsageError as error:
+            refusals.append(error)
+            continue
+        for run_dir in found:
+            try:
+                run_dir.refuse_special_files()
+                run_dir.read_run()
+            except UsageError as error:
+                refusals.append(error)
+            else:
+                runs.append(run_dir)
+    return runs, refusals
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -499,6 +531,21 @@ def _die_with_the_matrix() -> None:
             raise KeyboardInterrupt
 
 
+def _tell_failure(error: Exception) -> int:
+    """Say in one line what failed, behind it where if that is a defect; the exit status, never a verdict's."""
+    if isinstance(error, KafkaChaosError):
+        _say(f"kafka-chaos: {error}")
+        return error.exit_status
+    if isinstance(error, OSError):
+        # A full disk, a directory of another user, Docker's refusals.
+        _say(f"kafka-chaos: {refusal(error)}")
+        return EXIT_ERROR
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    _say(f"kafka-chaos: {said[:500]} (a defect of kafka-chaos, nothing is judged; where it happened:)")
+    _say("".join(traceback.format_exception(error)).rstrip())
+    return EXIT_ERROR
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 1 and 2 are verdicts, and no failure ever ends with them."""
     forgiving_output()
@@ -510,24 +557,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "run":
             _die_with_the_matrix()
         status: int = options.action(options)
-    except KafkaChaosError as error:
-        _say(f"kafka-chaos: {error}")
-        return error.exit_status
     except KeyboardInterrupt:
         _say("kafka-chaos: interrupted; what was started has been removed, what was recorded is kept")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _mute(sys.stdout)
         return EXIT_ERROR
-    except OSError as error:
-        # A full disk, a directory of another user, Docker's refusals: no verdict, so never status 1 or 2.
-        _say(f"kafka-chaos: {refusal(error)}")
-        return EXIT_ERROR
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        _say(f"kafka-chaos: {said[:500]} (a defect of kafka-chaos, nothing is judged; where it happened:)")
-        _say(traceback.format_exc().rstrip())
-        return EXIT_ERROR
+        return _tell_failure(error)
     return status
 
 

@@ -26,7 +26,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docker.errors import DockerException
 
-from evidence.errors import FaultUnproved, HarnessError, KafkaChaosError, WaitTimeout, refusal
+from evidence.errors import (
+    FaultUnproved,
+    HarnessError,
+    KafkaChaosError,
+    RecorderDied,
+    WaitTimeout,
+    refusal,
+)
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -302,8 +309,12 @@ def _final_reader(run: Run) -> FinalReader:
 
 
 def _final_read(run: Run, reader: FinalReader) -> None:
-    with run.step("final read"):
-        result = reader.read()
+    try:
+        with run.step("final read"):
+            result = reader.read()
+    except RecorderDied as error:
+        run.note(f"nobody read to the end: {error}")
+        return
     if not result.complete:
         run.note(f"the final read did not reach the end of every partition: {result}")
 
@@ -486,7 +497,7 @@ def _carry_out(
     with phases.measure("steps"):
         try:
             request.scenario.steps(run)
-        except (FaultUnproved, PreconditionNotHeld) as error:
+        except (FaultUnproved, PreconditionNotHeld, RecorderDied) as error:
             run.note(f"the sequence ended early: {error}")
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")

@@ -61,6 +61,9 @@ def plain(table: pa.Table) -> pa.Table:
 
 def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a stream's whole batches, one for each record; what is wrong is added to `complaints`."""
+    if not path.is_file():
+        complaints.append("not a regular file")  # opening a FIFO waits for a writer, for ever
+        return
     try:
         reader = pa.ipc.open_stream(pa.memory_map(str(path), "r"))
         if not reader.schema.equals(schema.SCHEMA):

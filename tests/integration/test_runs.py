@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness.cluster import docker, versions
 from harness.faults.process import Kill
+from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import get_scenario
+from harness.workloads.handles.client import FinalRead, FinalReader
 from judgement.judge import Analyst, judge
 from judgement.verdict import Verdict
 
@@ -85,6 +88,55 @@ def test_a_sabotaged_fault_makes_the_run_unknown(
     assert judged.verdict == "unknown"
     assert any("kill" in reason for reason in judged.reasons)
     assert [e["phase"] for e in read(run_dir.timeline).of("fault")] == ["inject", "unproved"]
+
+
+@pytest.mark.parametrize("who", ["producer", "final reader"])
+def test_a_recorder_that_died_makes_the_run_unknown(
+    tmp_path: Path, analyst: Analyst, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition(0)
+        run.send(t)
+        run.producer().kill()
+        run.send(t)
+
+    baseline = get_scenario("baseline")
+    if who == "producer":
+        baseline = replace(baseline, steps=steps)
+    else:
+        monkeypatch.setattr(FinalReader, "read", killed_first(FinalReader.read))
+    finished = execute(
+        Request(scenario=baseline, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None
+    )
+    judged = judge(finished.run_dir, analyst)
+    finished.wait_removed()
+    assert judged.verdict == "unknown", judged.reasons
+    assert any("recorder died" in reason for reason in judged.reasons)
+
+
+def killed_first(read: Callable[[FinalReader], FinalRead]) -> Callable[[FinalReader], FinalRead]:
+    def killed(reader: FinalReader) -> FinalRead:
+        reader._child.kill()
+        return read(reader)
+
+    return killed
+
+
+def test_a_node_that_somebody_removes_is_an_error_in_one_line(tmp_path: Path, analyst: Analyst) -> None:
+    def steps(run: Run) -> None:
+        run.cluster.node(2).container.remove(force=True)
+
+    scenario = replace(get_scenario("baseline"), steps=steps)
+    finished = execute(
+        Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None
+    )
+    judged = judge(finished.run_dir, analyst)
+    finished.wait_removed()
+    assert judged.verdict == "error"
+    failure = finished.run_dir.read_run()["failure"]
+    assert "No such container" in failure
+    assert len(failure.splitlines()) == 1
+    assert ours(finished.run_dir.path.name) == 0
 
 
 def ours(run_id: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,7 +12,9 @@ import docker.errors
 import pytest
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE
+from evidence.rundir import RunDir
 from harness.cli import main
+from judgement.verdict import Verdict
 
 
 @pytest.mark.parametrize(
@@ -114,3 +117,47 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--version"])
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("kafka-chaos 0.")
+
+
+def a_run(path: Path) -> RunDir:
+    run_dir = RunDir(path)
+    run_dir.write_run({"scenario": "baseline", "version": "4.3.1", "seed": 1})
+    return run_dir
+
+
+class NoSpark:
+    """The analysis without an application."""
+
+    def __init__(self, *, master: str) -> None:
+        self.closed = False
+
+    def __enter__(self) -> NoSpark:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closed = True
+
+
+def test_one_broken_run_keeps_no_other_from_being_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound, crashing, torn, piped = (a_run(tmp_path / name) for name in ("sound", "crashing", "torn", "piped"))
+    torn.run_json.write_text("{")
+    piped.history.mkdir()
+    os.mkfifo(piped.stream("producer-1"))
+
+    def judge(run_dir: RunDir, _analyst: object) -> Verdict:
+        if run_dir == crashing:
+            raise TypeError("a string for a number")
+        return Verdict(verdict="as-documented")
+
+    monkeypatch.setattr("judgement.judge.Analyst", NoSpark)
+    monkeypatch.setattr("judgement.judge.judge", judge)
+    every = [str(run.path) for run in (torn, piped, crashing, sound)]
+    assert main(["check", "--json", *every, str(tmp_path / "nowhere")]) == EXIT_ERROR
+    out, said = capsys.readouterr()
+    assert [row["run_dir"] for row in json.loads(out)] == every[3:]
+    for line in ("torn/run.json: not readable as JSON", "producer-1.arrows: neither a file", "nowhere: no run", "Type"):
+        assert line in said
+    assert main(["check", "--json", every[0], every[3]]) == EXIT_USAGE
+    assert main(["check", "--json", every[3]]) == 0

@@ -1,32 +1,26 @@
 """The harness's handles on workload processes.
 
-A handle starts its process at once, so that interpreter and libraries load while the cluster does, and talks to it in
-lines of JSON. A child that dies is noticed at the next call and named with the end of what it printed; what it had
-recorded is in its history all the same.
+A handle starts its process at once and talks to it in lines of JSON (evidence/conversation.py). A child that dies is
+noticed at the next call; what it had recorded is in its history all the same.
 """
 
 from __future__ import annotations
 
 import json
-import queue
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.conversation import Conversation
+from evidence.errors import HarnessError, RecorderDied, WaitTimeout
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
     from evidence.timeline import Timeline
 
 START_LIMIT_S: Final = 30.0
-CLOSE_LIMIT_S: Final = 30.0
-KILL_LIMIT_S: Final = 5.0
 STOP_LIMIT_S: Final = 90.0
 """What is in flight gets its outcome before a load ends."""
 
@@ -50,94 +44,13 @@ class Sent:
     completed_ns: int
 
 
-class Child:
-    """A workload process and the lines it sends."""
+class Child(Conversation):
+    """A workload process, by the name of its module in harness.workloads.processes; RecorderDied once it has ended."""
 
     def __init__(self, module: str, name: str, arguments: Mapping[str, Any]) -> None:
-        self.name = name
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", f"harness.workloads.processes.{module}", json.dumps(dict(arguments))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # Ctrl-C at the terminal is for the harness, which then stops its children in order.
-            start_new_session=True,
+        super().__init__(
+            name, f"harness.workloads.processes.{module}", [json.dumps(dict(arguments))], gone=RecorderDied
         )
-        self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._complaints: list[str] = []
-        self._readers = [
-            threading.Thread(target=self._read, daemon=True),
-            threading.Thread(target=self._read_complaints, daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(json.loads(line))
-        self._lines.put(None)
-
-    def _read_complaints(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            self._complaints.append(line.rstrip())
-            del self._complaints[:-50]
-
-    def tell(self, **message: Any) -> None:
-        """Send one line; HarnessError if the process is gone."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message) + "\n")
-            self._process.stdin.flush()
-        except (BrokenPipeError, ValueError):
-            raise self.died() from None
-
-    def hear(self, timeout_s: float, what: str) -> dict[str, Any]:
-        """The next line. WaitTimeout if none comes, HarnessError if the process is gone."""
-        try:
-            line = self._lines.get(timeout=max(timeout_s, 0.001))
-        except queue.Empty:
-            raise WaitTimeout(f"{self.name}: nothing heard within {timeout_s:.0f} s while {what}") from None
-        if line is None:
-            self._lines.put(None)
-            raise self.died()
-        return line
-
-    def died(self) -> HarnessError:
-        """The error that says that, and how, the process ended."""
-        try:
-            code: int | None = self._process.wait(KILL_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            code = None
-        said = " | ".join(self._complaints[-4:]) or "nothing"
-        return HarnessError(f"the process {self.name} has ended (status {code}); it said: {said}")
-
-    def close(self) -> None:
-        """End the process: by the end of its input, then SIGTERM, then SIGKILL."""
-        if self._process.stdin is not None and not self._process.stdin.closed:
-            try:
-                self._process.stdin.close()
-            except BrokenPipeError:
-                self._complaints.append("input closed early")
-        for limit_s, escalate in ((CLOSE_LIMIT_S, self._process.terminate), (KILL_LIMIT_S, self._process.kill)):
-            try:
-                self._process.wait(limit_s)
-                break
-            except subprocess.TimeoutExpired:
-                escalate()
-        self._process.wait()
-        for reader in self._readers:
-            reader.join()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-
-    def kill(self) -> None:
-        """Kill -9: for those who want to see what becomes of its history."""
-        self._process.kill()
-        self.close()
 
 
 def common_arguments(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.errors import HarnessError, RecorderDied, WaitTimeout
 from evidence.history import schema
 from evidence.history.read import open_run, stream_batches
 from evidence.rundir import RunDir
@@ -116,7 +116,7 @@ def test_a_load_that_ends_with_too_few_says_so(run_dir: RunDir, mock_cluster: Pr
 def test_a_process_that_fails_is_named_with_its_last_words(run_dir: RunDir) -> None:
     with Timeline(run_dir.timeline) as timeline:
         producer = ScriptedProducer(run_dir, "p", 1, NOWHERE, {"no.such.setting": "1"}, timeline)
-        with pytest.raises(HarnessError, match=r"the process p has ended \(status 1\).*no\.such\.setting"):
+        with pytest.raises(RecorderDied, match=r"the process p has ended \(status 1\).*no\.such\.setting"):
             producer.send("t", 0, timeout_s=LIMIT_S)
         producer.close()
     assert [problem.what for problem in open_run(run_dir).problems] == ["recorder died"]
@@ -168,7 +168,7 @@ load = LoadGenerator(RunDir(Path(sys.argv[1])), "load", 2, sys.argv[2], {}, topi
                      rate_per_s=1000.0, record_bytes=100, keys=0, records=None)
 load.start()
 load.wait_acked(50, timeout_s=60.0)
-print(load._child._process.pid, flush=True)
+print(load._child.pid, flush=True)
 time.sleep(600)
 """
 
@@ -201,7 +201,7 @@ def test_sigterm_ends_a_process_properly(run_dir: RunDir, mock_cluster: Producer
     load = a_load(run_dir, bootstrap, topic, records=None, rate=1000.0)
     load.start()
     load.wait_acked(10, timeout_s=LIMIT_S)
-    os.kill(load._child._process.pid, signal.SIGTERM)
+    os.kill(load._child.pid, signal.SIGTERM)
     assert load._child._process.wait(LIMIT_S) == 0
     load.kill()
     assert open_run(run_dir).problems == ()

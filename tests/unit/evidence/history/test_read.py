@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,10 @@ def test_sealing_again_does_nothing(tmp_path):
     before = run_dir.sealed_operations("p").stat().st_mtime_ns
     seal_run(run_dir)
     assert run_dir.sealed_operations("p").stat().st_mtime_ns == before
+
+
+def test_a_stream_that_is_no_file_is_not_waited_for(tmp_path):
+    run_dir = a_run(tmp_path, "p")
+    run_dir.history.mkdir()
+    os.mkfifo(run_dir.stream("p"))
+    assert ("torn history", "p") in problems_of(open_run(run_dir))

@@ -1,0 +1,147 @@
+"""A process of ours that is talked to in lines of JSON: one that records, or the analysis.
+
+It starts at once, so that interpreter and libraries load meanwhile. It leads a session of its own: Ctrl-C at the
+terminal is for the harness, which then ends its processes in order, by the end of their input. A process that has
+ended is noticed at the next call and named with the end of what it printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, Final
+
+from evidence.errors import HarnessError, WaitTimeout
+
+CLOSE_LIMIT_S: Final = 30.0
+KILL_LIMIT_S: Final = 5.0
+REMEMBERED: Final = 50
+"""Lines of stderr that are kept to explain an end."""
+
+
+class Conversation:
+    """A Python module run as a process, and the lines that go to and fro."""
+
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        gone: type[HarnessError] = HarnessError,
+    ) -> None:
+        """Start `python -m module arguments`; `gone` is what is raised once it has ended."""
+        self.name = name
+        self._gone = gone
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | dict(environment or {}),
+            start_new_session=True,
+        )
+        self._heard: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._complaints: list[str] = []
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._readers = [
+            threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._read_complaints, args=(self._process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def _read(self, stream: IO[str]) -> None:
+        for line in stream:
+            try:
+                message = json.loads(line)
+            except json.JSONDecodeError:
+                message = None
+            if isinstance(message, dict):
+                self._heard.put(message)
+            else:
+                self._complain(line)
+        self._heard.put(None)
+
+    def _read_complaints(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._complain(line)
+
+    def _complain(self, line: str) -> None:
+        self._complaints.append(line.rstrip())
+        del self._complaints[:-REMEMBERED]
+
+    @property
+    def said(self) -> str:
+        """The end of what it printed that was no message."""
+        return " | ".join(self._complaints[-12:]) or "nothing"
+
+    def tell(self, **message: Any) -> None:
+        """Send one message; raises what `gone` says if the process has ended."""
+        self.tell_line(json.dumps(message))
+
+    def tell_line(self, line: str) -> None:
+        """Send one line as it is; raises what `gone` says if the process has ended."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            raise self._died() from None
+
+    def hear(self, timeout_s: float, what: str) -> dict[str, Any]:
+        """The next message. WaitTimeout if none comes, what `gone` says if the process has ended."""
+        try:
+            message = self._heard.get(timeout=max(timeout_s, 0.001))
+        except queue.Empty:
+            raise WaitTimeout(
+                f"{self.name}: nothing heard within {timeout_s:.0f} s while {what}; it said: {self.said}"
+            ) from None
+        if message is None:
+            self._heard.put(None)
+            raise self._died()
+        return message
+
+    def _died(self) -> HarnessError:
+        try:
+            code: int | None = self._process.wait(KILL_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            code = None
+        return self._gone(f"the process {self.name} has ended (status {code}); it said: {self.said}")
+
+    def close(self, limit_s: float = CLOSE_LIMIT_S) -> None:
+        """End the process: by the end of its input, after `limit_s` SIGTERM, then SIGKILL; twice does no harm."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                self._complain("input closed early")
+        for patience_s, escalate in ((limit_s, self._process.terminate), (KILL_LIMIT_S, self._process.kill)):
+            try:
+                self._process.wait(patience_s)
+                break
+            except subprocess.TimeoutExpired:
+                escalate()
+        self._process.wait()
+        for reader in self._readers:
+            reader.join()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def kill(self) -> None:
+        """Kill -9: for those who want to see what becomes of what it recorded."""
+        self._process.kill()
+        self.close()

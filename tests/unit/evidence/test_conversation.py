@@ -1,0 +1,54 @@
+"""A process that is talked to in lines: what it says, what it says before it dies, and that it goes in the end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evidence.conversation import Conversation
+from evidence.errors import HarnessError, RecorderDied, WaitTimeout
+
+LIMIT_S = 60.0
+ECHO = """
+import json, sys
+print("a warning on stdout", flush=True)
+print(json.dumps({"ready": True}), flush=True)
+for line in sys.stdin:
+    if line == "die\\n":
+        print("last words", file=sys.stderr, flush=True)
+        sys.exit(7)
+    print(json.dumps({"heard": line.strip()}), flush=True)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "echo_module.py").write_text(ECHO)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    return "echo_module"
+
+
+def test_messages_go_to_and_fro(module: str) -> None:
+    conversation = Conversation("echo", module, [])
+    assert conversation.hear(LIMIT_S, "starting") == {"ready": True}
+    conversation.tell(x=1)
+    assert conversation.hear(LIMIT_S, "answering") == {"heard": '{"x": 1}'}
+    with pytest.raises(WaitTimeout, match="echo: nothing heard within 0 s while idle; it said: a warning on stdout"):
+        conversation.hear(0.0, "idle")
+    conversation.close()
+    conversation.close()
+
+
+@pytest.mark.parametrize("gone", [HarnessError, RecorderDied])
+def test_one_that_has_ended_is_named_with_its_last_words(module: str, gone: type[HarnessError]) -> None:
+    conversation = Conversation("echo", module, [], gone=gone)
+    conversation.hear(LIMIT_S, "starting")
+    conversation.tell_line("die")
+    for _ in range(2):
+        with pytest.raises(gone, match=r"the process echo has ended \(status 7\); it said: .*last words"):
+            conversation.hear(LIMIT_S, "answering")
+    conversation.close()
+    with pytest.raises(gone, match="echo has ended"):
+        conversation.tell(too="late")
