@@ -151,7 +151,7 @@ def _run(options: argparse.Namespace) -> int:
                 judged = judge(finished.run_dir, analyst)
                 verdicts.append(judged)
                 result |= judged.as_json()
-                progress.line(f"verdict: {judged.verdict}: {'; '.join(judged.reasons)}")
+                progress.line(f"verdict: {judged.in_words}")
                 if not options.json:
                     print(console.run_summary(finished.run_dir), flush=True)
             removals.wait()
@@ -199,7 +199,7 @@ def _matrix(options: argparse.Namespace) -> int:
     def on_verdict(cell: object, judged: Any) -> None:
         nonlocal done
         done += 1
-        progress.line(f"[{done}] {cell}: {judged.verdict} ({judged.seconds:.0f} s): {'; '.join(judged.reasons)}")
+        progress.line(f"[{done}] {cell} ({judged.seconds:.0f} s): {judged.in_words}")
 
     runs = list(matrix.run(wanted, on_verdict).values())
     verdicts = [read_verdict(run_dir) for run_dir in runs]

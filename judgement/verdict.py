@@ -38,6 +38,7 @@ from typing import Any, Final
 from evidence import errors, timeline
 from evidence.anomalies import consequence, permitted
 from evidence.rundir import SCHEMA, RunDir, write_json
+from judgement.outcome import Outcome, of_findings
 
 Facts = Mapping[str, Any]
 
@@ -99,6 +100,8 @@ class Verdict:
     run: str = ""
     seconds: float = 0.0
     """From the start of the run to its end, and the analysis; 0 if the run has no end."""
+    outcome: Outcome | None = None
+    """What became of the records; None in a verdict.json that was written before there were outcomes."""
 
     @property
     def exit_status(self) -> int:
@@ -107,6 +110,12 @@ class Verdict:
     @property
     def good(self) -> bool:
         return self.verdict == AS_DOCUMENTED
+
+    @property
+    def in_words(self) -> str:
+        """What became of the records, how that stands to what is documented, and why it is not as documented."""
+        parts = [self.outcome.text if self.outcome else "", self.verdict, "; ".join(self.reasons)]
+        return ": ".join(filter(None, parts))
 
     def as_json(self) -> dict[str, Any]:
         """The machine interface, verdict.json."""
@@ -135,6 +144,7 @@ class Verdict:
             seed=value.get("seed", 0),
             run=value.get("run", ""),
             seconds=float(value.get("seconds") or 0.0),
+            outcome=Outcome.from_json(value.get("outcome")),
             **{name: tuple(value.get(name, ())) for name in names},
         )
 
@@ -382,6 +392,7 @@ def judge(
         seed=run.get("seed", 0),
         run=run.get("run", ""),
         seconds=_seconds(run, findings),
+        outcome=of_findings(run, findings, sound=not failed and not reasons),
     )
 
 

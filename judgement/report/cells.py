@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from judgement import outcome
 from judgement.report.facts import RunFacts
+from judgement.report.headline import outcome as outcome_of
 from judgement.verdict import ERROR, SEVERITY, Verdict, worst
 
 
@@ -36,6 +38,20 @@ class Cell:
         return next(run for run in self.runs if run.verdict.verdict == self.verdict)
 
     @property
+    def outcome(self) -> tuple[str, str]:
+        """What became of the records in these runs, the worst first, and the tone of the worst."""
+        every = [outcome_of(run) for run in self.runs]
+        same: dict[str, list[str]] = {}
+        for one in sorted(every, key=lambda one: -outcome.TONES.index(one.tone)):
+            same.setdefault(one.tone, []).append(one.text)
+        total = len(every)
+        parts = []
+        for texts in same.values():
+            notes = [f"{len(texts)} of {total} runs"] * (len(same) > 1) + ["counts differ"] * (len(set(texts)) > 1)
+            parts.append(texts[0] + (f" ({', '.join(notes)})" if notes else ""))
+        return "; ".join(parts), outcome.worst(same)
+
+    @property
     def documented(self) -> str:
         """What must be seen, and in brackets what may be."""
         first = self.runs[0].verdict
@@ -60,10 +76,10 @@ class Cell:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """The columns of every table: scenario, version, documented, seen, verdict, good runs of all, median time."""
+        """The columns of every table: scenario, version, outcome, verdict, documented, seen, good runs, median time."""
         time = "" if self.seconds is None else f"{self.seconds:.1f} s"
         good = f"{self.good} of {len(self.runs)}"
-        return (self.scenario, self.label, self.documented, self.seen, self.verdict, good, time)
+        return (self.scenario, self.label, self.outcome[0], self.verdict, self.documented, self.seen, good, time)
 
     @property
     def seconds(self) -> float | None:

@@ -16,18 +16,29 @@ from typing import Any, Final
 
 from evidence.rundir import RunDir
 from evidence.text import visible
+from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, steps, story
 from judgement.report.facts import RunFacts, faults_of, load, load_all
-from judgement.report.headline import headline
+from judgement.report.headline import headline, outcome
 
-COLOURS: Final = {"as-documented": "32", "unexpected": "31", "not-reproduced": "31", "unknown": "33", "error": "33"}
+COLOURS: Final = {
+    "as-documented": "32",
+    "unexpected": "31",
+    "not-reproduced": "31",
+    "unknown": "33",
+    "error": "33",
+    GOOD: "32",
+    BAD: "31",
+    ODD: "33",
+}
+"""Of verdicts, and of the tones of outcomes."""
 WIDTH: Final = 100
 """Columns of text that does not go to a terminal."""
-HEADINGS: Final = ("scenario", "version", "documented", "seen", "verdict", "runs", "time")
+HEADINGS: Final = ("scenario", "version", "outcome", "verdict", "documented", "seen", "runs", "time")
 
 
 def paint(text: str, verdict: str, colour: bool) -> str:
-    """`text` in the colour of a verdict, without control characters of its own."""
+    """`text` in the colour of a verdict or of an outcome's tone, without control characters of its own."""
     return _coloured(visible(text), COLOURS.get(verdict, "0"), colour)
 
 
@@ -38,24 +49,24 @@ def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: 
     lines: list[str] = []
     if plain:
         for row in rows:
-            scenario, version, documented, seen, verdict, runs, time = row
+            scenario, version, records, verdict, documented, seen, runs, time = row
             took = f", {time}" if time else ""
-            outcome = f"{runs} as documented (documented {documented}; seen {seen}){took}"
-            lines.append(f"{verdict}: {scenario} on {version}: {outcome}")
+            held = f"{runs} as documented (documented {documented}; seen {seen}){took}"
+            lines.append(f"{scenario} on {version}: {records}: {verdict}, {held}")
     elif rows:
         widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS))]
 
-        def line(row: Sequence[str], verdict: str = "") -> str:
+        def line(row: Sequence[str], tone: str = "", verdict: str = "") -> str:
             padded = [
-                value.rjust(w) if i >= 5 else value.ljust(w)
+                value.rjust(w) if i >= 6 else value.ljust(w)
                 for i, (value, w) in enumerate(zip(row, widths, strict=True))
             ]
             if verdict:
-                padded[4] = paint(padded[4], verdict, colour)
+                padded[2:4] = paint(padded[2], tone, colour), paint(padded[3], verdict, colour)
             return "  ".join(padded).rstrip()
 
         lines += [line(HEADINGS), "  ".join("─" * width for width in widths)]
-        lines += [line(row, cell.verdict) for cell, row in zip(grouped, rows, strict=True)]
+        lines += [line(row, cell.outcome[1], cell.verdict) for cell, row in zip(grouped, rows, strict=True)]
     for cell in cells.failures_first(grouped):
         if cell.verdict == "as-documented":
             continue
@@ -146,9 +157,15 @@ def wrapped(text: str, width: int) -> list[str]:
     return [line.replace("\xa0", " ") for line in textwrap.wrap(whole, width, break_on_hyphens=False)] or [""]
 
 
+def first_line(facts: RunFacts, *, colour: bool) -> str:
+    """What became of the records of a run, and beside it how that stands to what is documented."""
+    records, verdict = outcome(facts), facts.verdict.verdict
+    return f"{visible(facts.name)}: {paint(records.text, records.tone, colour)} ({paint(verdict, verdict, colour)})"
+
+
 def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
     """The headline of a run and the stories of its records, as plain text."""
-    lines = [visible(f"{facts.name}: {facts.verdict.verdict}"), *wrapped(headline(facts), width)]
+    lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
     stories, more = story.stories(facts)
     for one in stories:

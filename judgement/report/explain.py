@@ -19,7 +19,7 @@ from evidence.errors import UsageError, unknown_name
 from evidence.rundir import RunDir
 from judgement.report import console
 from judgement.report.facts import RunFacts, TopicPartition, load
-from judgement.report.headline import headline
+from judgement.report.headline import headline, outcome
 from judgement.report.steps import StoryStep, named
 from judgement.report.story import Story, findings_of, identities, stories, stories_of
 from judgement.report.witnesses import RecordId, Witnesses, unheard
@@ -107,7 +107,7 @@ def text_lines(
     facts: RunFacts, told: Sequence[Story], more: int, missing: Sequence[str], note: str, *, width: int, colour: bool
 ) -> Iterator[str]:
     """The stories for people."""
-    yield console.paint(f"{facts.name}: {facts.verdict.verdict}", facts.verdict.verdict, colour)
+    yield console.first_line(facts, colour=colour)
     yield from console.wrapped(headline(facts), width)
     for story in told:
         yield ""
@@ -132,6 +132,7 @@ def json_of(facts: RunFacts, told: Sequence[Story], more: int, missing: Sequence
         "run": facts.run.get("run"),
         "scenario": facts.run.get("scenario"),
         "version": facts.run.get("version"),
+        "outcome": outcome(facts).text,
         "verdict": facts.verdict.verdict,
         "headline": headline(facts),
         "stories": [_story_json(facts, story) for story in told],

@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 
 from evidence.anomalies import consequence
+from judgement.outcome import Outcome, of_findings
 from judgement.report.facts import RunFacts, acks_text
 from judgement.report.steps import brokers_in, join
-from judgement.verdict import named_summary
+from judgement.verdict import ERROR, UNKNOWN, named_summary
+
+
+def outcome(facts: RunFacts) -> Outcome:
+    """What became of the records: as the verdict has it, or from the findings where the verdict is an old one."""
+    given = facts.verdict
+    return given.outcome or of_findings(
+        facts.run,
+        facts.findings,
+        sound=given.verdict not in (UNKNOWN, ERROR) and not (facts.findings or {}).get("problems"),
+    )
 
 
 def _what_was_seen(facts: RunFacts) -> str:

@@ -23,6 +23,7 @@ from markupsafe import Markup
 
 from evidence.rundir import RunDir, write_atomically
 from evidence.text import visible
+from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, headline, steps, story, timeline_svg
 from judgement.report.facts import RunFacts, acks_text, load, load_all
 from judgement.report.witnesses import Witnesses
@@ -178,6 +179,7 @@ def render_run(facts: RunFacts) -> str:
         .render(
             style=_style(),
             facts=facts,
+            outcome=headline.outcome(facts),
             headline=headline.headline(facts),
             figure=timeline_svg.render(facts) if drawable else "",
             closeup=timeline_svg.render(facts, window_s=window, prefix="kc2") if drawable and window else "",
@@ -212,13 +214,21 @@ def write_picture(run_dir: RunDir, path: Path) -> Path:
 
 
 def suite_headline(facts: Sequence[RunFacts]) -> str:
-    """What a suite showed, in one sentence."""
+    """What became of the records in a suite, and in how many runs that is what is documented, in one sentence."""
     good = sum(1 for run in facts if run.verdict.good)
     if not facts:
         return "There is no run to report."
-    if good == len(facts):
-        return f"All {len(facts)} runs ended as documented." if good > 1 else "The run ended as documented."
-    return f"{good} of {len(facts)} runs ended as documented."
+    outcomes = [headline.outcome(run) for run in facts]
+    lost = sum(1 for one in outcomes if one.lost)
+    tones = Counter(one.tone for one in outcomes)
+    said = (
+        (lost, "lost acknowledged records"),
+        (tones[BAD] - lost, "showed another anomaly"),
+        (tones[GOOD], "kept them all"),
+        (tones[ODD], "left it open"),
+    )
+    told = ", ".join(f"{number} {what}" for number, what in said if number)
+    return f"Of {len(facts)} run{'' if len(facts) == 1 else 's'} {told}; {good} of {len(facts)} ended as documented."
 
 
 def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
@@ -249,6 +259,8 @@ def render_suite(
             {
                 "scenario": cell.scenario,
                 "version": cell.label,
+                "outcome": cell.outcome[0],
+                "tone": cell.outcome[1],
                 "documented": cell.documented,
                 "seen": cell.seen,
                 "verdict": cell.verdict,

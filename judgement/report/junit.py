@@ -15,7 +15,7 @@ from evidence.rundir import RunDir, write_atomically
 from evidence.text import visible
 from judgement.report import cells, console, story
 from judgement.report.facts import RunFacts, load, load_all
-from judgement.report.headline import headline
+from judgement.report.headline import headline, outcome
 from judgement.verdict import ERROR, UNKNOWN
 
 
@@ -35,6 +35,7 @@ def _case(facts: RunFacts) -> ET.Element:
     )
     properties = ET.SubElement(case, "properties")
     for name, value in (
+        ("outcome", outcome(facts).text),
         ("verdict", verdict.verdict),
         ("documented", " ".join(verdict.required)),
         ("allowed", " ".join(verdict.allowed)),
@@ -58,6 +59,7 @@ def _case(facts: RunFacts) -> ET.Element:
 
 
 def _told(facts: RunFacts, message: str) -> Iterable[str]:
+    yield f"{outcome(facts).text} ({facts.verdict.verdict})"
     yield message
     yield from facts.verdict.reasons
     told, more = story.stories(facts)

@@ -13,18 +13,27 @@ from typing import Final
 from evidence.rundir import RunDir
 from evidence.text import fenced
 from evidence.text import markdown as escaped
+from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, story
 from judgement.report.facts import RunFacts, load_all
-from judgement.report.headline import headline
+from judgement.report.headline import headline, outcome
 from judgement.report.html import suite_headline
 
 BUDGET_BYTES: Final = 900 * 1024
 MARKS: Final = {"as-documented": "✅", "unexpected": "❌", "not-reproduced": "❌", "unknown": "❔", "error": "⚠️"}
+TONES: Final = {GOOD: "🟢", ODD: "🟡", BAD: "🔴"}
+"""Of outcomes: what became of the records, whether or not that is documented."""
+
+
+def _row(cell: cells.Cell) -> tuple[str, ...]:
+    scenario, version, records, verdict, *rest = cell.row
+    return (TONES[cell.outcome[1]], scenario, version, records, f"{MARKS[cell.verdict]} {verdict}", *rest)
 
 
 def _details(facts: RunFacts) -> str:
-    about = f"{escaped(facts.name)}, seed {facts.run.get('seed')}: {escaped(headline(facts))}"
-    lines = [f"<details><summary>{about}</summary>", ""]
+    records = outcome(facts)
+    about = f"{TONES[records.tone]} {escaped(facts.name)}, seed {facts.run.get('seed')}: {escaped(records.text)}"
+    lines = [f"<details><summary>{about}</summary>", "", escaped(headline(facts)), ""]
     lines += [f"- {escaped(reason)}" for reason in facts.verdict.reasons]
     told, _ = story.stories(facts)
     for one in told[:5]:
@@ -44,10 +53,11 @@ def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_
     parts = [f"## {MARKS[overall]} {escaped(suite_headline(facts))}\n"]
     parts += [f"- not readable: {escaped(line)}\n" for line in unreadable]
     parts.append(
-        "\n| | scenario | version | documented | seen | verdict | runs | time |\n|---|---|---|---|---|---|---|---|\n"
+        "\n| | scenario | version | outcome | verdict | documented | seen | runs | time |"
+        "\n|---|---|---|---|---|---|---|---|---|\n"
     )
     for cell in grouped:
-        parts.append(f"| {' | '.join(escaped(column) for column in (MARKS[cell.verdict], *cell.row))} |\n")
+        parts.append(f"| {' | '.join(escaped(column) for column in _row(cell))} |\n")
     parts.append("\n")
     bad = [run for cell in grouped for run in cell.runs if not run.verdict.good]
     shown = [

@@ -50,14 +50,15 @@ def render(facts: Sequence[RunFacts]) -> str:
         "",
         f"{good} of {total} runs ended as documented.",
         "",
-        "| scenario | version | documented | seen | as documented | median time to verdict | run on | commit |",
-        "|---|---|---|---|---|---|---|---|",
+        "| scenario | version | outcome | documented | seen | as documented | median time | run on | commit |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in grouped:
         time = "" if cell.seconds is None else f"{cell.seconds:.1f} s"
         columns = (
             cell.scenario,
             cell.label,
+            cell.outcome[0],
             cell.documented,
             cell.seen,
             f"{cell.good} of {len(cell.runs)}",

@@ -46,7 +46,7 @@ def test_without_a_name_it_tells_of_what_the_findings_name(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = explained(capsys, lost.path)
-    assert text.startswith("double-failover on 0.10.2.2: as-documented\n")
+    assert text.startswith("double-failover on 0.10.2.2: 1 of 5 acknowledged records LOST (as-documented)\n")
     assert "\nm3, acknowledged with acks=all at offset 3 of t-0, is gone\n  record t-0:1/3; at the same place" in text
     assert "   12.650 s  broker log  broker-3 truncates t-0 to offset 3: m3 is gone from its" in text
     assert max(map(len, text.splitlines())) <= 80

@@ -213,6 +213,47 @@ def test_a_close_up_is_drawn_of_a_short_decisive_time_only(tmp_path: Path) -> No
     assert len(ids) == len(set(ids))
 
 
+# The outcome, first
+
+
+def test_a_lost_record_is_red_wherever_it_is_documented(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    verdict.judge_run(run_dir)
+    page, lost = html.write_run(run_dir).read_text(), "1 of 5 acknowledged records LOST"
+    assert f'<section class="verdict bad">\n<p class="outcome bad">{lost}</p>' in page
+    assert page.index(lost) < page.index("as-documented")
+    assert f'<b class="bad">{lost}</b>' in html.write_suite([run_dir], tmp_path / "s.html").read_text()
+    for shown in (console.told(facts.load(run_dir), colour=True), console.table([run_dir], plain=False, colour=True)):
+        assert shown.index(f"\x1b[31m{lost}") < shown.index("\x1b[32mas-documented")
+    case = ET.fromstring(junit.write_run(run_dir).read_text()).find(".//testcase")
+    assert case is not None
+    assert (case.findtext("system-out") or "").startswith(f"{lost} (as-documented)\n")
+
+
+def test_kept_records_are_green_and_a_contradicted_document_is_red_beside_them(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_kept(tmp_path)
+    verdict.judge_run(run_dir)
+    assert '<section class="verdict good">' in html.write_run(run_dir).read_text()
+    run = json.loads(run_dir.run_json.read_text())
+    run["documented"]["required"] = ["lost-write"]
+    run_dir.run_json.write_text(json.dumps(run))
+    verdict.judge_run(run_dir)
+    page = html.write_run(run_dir).read_text()
+    assert '<section class="verdict not-reproduced">\n<p class="outcome good">all 5 acknowledged records kept' in page
+
+
+def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert console.in_colour()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not console.in_colour()
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
+    assert not console.in_colour()
+
+
 # Suites
 
 
@@ -242,7 +283,10 @@ def test_the_suite_report_links_to_each_run(runs: list[RunDir], tmp_path: Path) 
     page = html.write_suite(runs, tmp_path / "out" / "report.html")
     checker = checked(page.read_text())
     assert {(page.parent / link).resolve() for link in checker.links} == {run_dir.report.resolve() for run_dir in runs}
-    assert "3 of 6 runs ended as documented." in page.read_text()
+    assert (
+        "Of 6 runs 2 lost acknowledged records, 1 showed another anomaly, 1 kept them all, 2 left it open; "
+        "3 of 6 ended as documented." in page.read_text()
+    )
 
 
 def test_a_directory_that_cannot_be_read_is_shown_everywhere(runs: list[RunDir], tmp_path: Path) -> None:
@@ -350,7 +394,7 @@ def test_the_table_has_aligned_columns(runs: list[RunDir]) -> None:
 
 def test_plain_lines_can_be_searched(runs: list[RunDir]) -> None:
     text = console.table(runs, plain=True, colour=False)
-    assert "as-documented: replica-divergence on 0.10.2.2: 1 of 1 as documented" in text
+    assert "replica-divergence on 0.10.2.2: 1 of 5 acknowledged records LOST; replicas disagree at 1 offset: " in text
     assert "(documented lost-write, replica-divergence; seen lost-write, replica-divergence), 28.2 s" in text
     assert "\x1b" not in text
     assert "again: kafka-chaos run isolated-broker --version 2.8.2" in text
@@ -386,14 +430,19 @@ def test_progress_ignores_what_it_does_not_know() -> None:
 
 def test_the_summary_leads_with_the_verdict_and_tells_failures_first(runs: list[RunDir]) -> None:
     text = summary.markdown(runs)
-    assert text.startswith("## ❌ 3 of 6 runs ended as documented.")
+    assert text.startswith("## ❌ Of 6 runs 2 lost acknowledged records")
     rows = [line for line in text.splitlines() if line.startswith("| ") and "scenario" not in line]
-    assert [row.split("|")[6].strip() for row in rows] == [
-        "unexpected",
-        "error",
-        "unknown",
-        "as-documented",
-        "as-documented",
+    assert [[column.strip() for column in row.split("|")[1:6:3]] + [row.split("|")[5].strip()] for row in rows] == [
+        ["🔴", "all 5 acknowledged records kept; phantom × 2", "❌ unexpected"],
+        ["🟡", "not known what became of the records: there are no findings", "⚠️ error"],
+        [
+            "🔴",
+            "1 of 5 acknowledged records LOST (1 of 2 runs); not known: 5 acknowledged records, none seen lost (1 of 2 "
+            "runs)",
+            "❔ unknown",
+        ],
+        ["🟢", "all 5 acknowledged records kept", "✅ as-documented"],
+        ["🔴", "1 of 5 acknowledged records LOST; replicas disagree at 1 offset", "✅ as-documented"],
     ]
     assert text.count("<details>") == text.count("</details>")
     assert "<b>" not in text
@@ -410,7 +459,8 @@ def test_the_summary_keeps_its_budget(runs: list[RunDir], budget: int) -> None:
 def test_the_table_of_reproductions(runs: list[RunDir], tmp_path: Path) -> None:
     again = synthetic.double_failover_kept(tmp_path / "again", seed=2)
     page = table.write([*runs, again], tmp_path / "reproduced.md").read_text()
-    assert "| double-failover | 4.3.1 | none | none | 2 of 2 | 21.6 s | 2025-10-09 | 01234567 |" in page
+    kept = "| double-failover | 4.3.1 | all 5 acknowledged records kept | none | none | 2 of 2 | 21.6 s |"
+    assert f"{kept} 2025-10-09 | 01234567 |" in page
     assert "4 of 7 runs ended as documented." in page
     assert "isolated-broker on 2.8.2, seed 1: **unexpected**" in page
     assert page == table.markdown([again, *reversed(runs)])

@@ -1,0 +1,144 @@
+"""What became of the user's data in a run, apart from whether that is documented.
+
+A run that loses an acknowledged record where a KIP says it must is as documented, and the record is gone all the same.
+So every report says first what happened to the records, and beside it how that stands to the documentation (the
+verdict). An outcome is made of findings alone; that nothing is lost is said only if the check for it ran in a sound
+run, else that it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from evidence.anomalies import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequence, permitted
+
+Facts = Mapping[str, Any]
+
+GOOD: Final = "good"
+ODD: Final = "odd"
+BAD: Final = "bad"
+TONES: Final = (GOOD, ODD, BAD)
+"""From the best to the worst; `odd` is what is not known, or what Kafka permits."""
+DIVERGENCE: Final = "replica-divergence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of the records of one run."""
+
+    text: str
+    """For people, in a few words: "1 of 5 acknowledged records LOST; replicas disagree at 1 offset"."""
+    tone: str
+    """good, odd or bad: the colour it is shown in."""
+    acknowledged: int | None = None
+    """Sends that were acknowledged; None if the analysis did not count them."""
+    lost: int = 0
+    unread: int = 0
+    """Acknowledged, not read back, and no final read says whether they are there."""
+    diverged_offsets: int = 0
+
+    @classmethod
+    def from_json(cls, value: object) -> Self | None:
+        """The outcome in a verdict.json; None if it has none (it was written before there were any)."""
+        if not isinstance(value, Mapping) or value.get("tone") not in TONES:
+            return None
+        counts = {name: int(value.get(name) or 0) for name in ("lost", "unread", "diverged_offsets")}
+        acknowledged = value.get("acknowledged")
+        return cls(
+            text=str(value.get("text")),
+            tone=value["tone"],
+            acknowledged=acknowledged if isinstance(acknowledged, int) else None,
+            **counts,
+        )
+
+
+def of_findings(run: Facts, findings: Facts | None, *, sound: bool) -> Outcome:
+    """The outcome of a run from run.json and findings.json; pure.
+
+    Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost.
+    """
+    if findings is None:
+        return Outcome(text="not known what became of the records: there are no findings", tone=ODD)
+    found = [finding for finding in findings.get("findings") or () if isinstance(finding, Mapping)]
+    counted = (findings.get("statistics") or {}).get("sends_ok")
+    acknowledged = counted if isinstance(counted, int) else None
+    checked = any(c.get("name") == LOST_WRITE and c.get("status") == "ok" for c in findings.get("checks") or ())
+    lost, unread, offsets = _total(found, LOST_WRITE), _total(found, UNSEEN), _diverged(found)
+    parts = [_records(acknowledged, lost, unread, known=sound and checked)]
+    if offsets:
+        parts.append((BAD, f"replicas disagree at {_count(offsets, 'offset')}"))
+    parts += _others(run, found)
+    return Outcome(
+        text="; ".join(text for _, text in parts),
+        tone=worst(tone for tone, _ in parts),
+        acknowledged=acknowledged,
+        lost=lost,
+        unread=unread,
+        diverged_offsets=offsets,
+    )
+
+
+def worst(tones: Iterable[str]) -> str:
+    """The worst of some tones; `odd` if there is none: nothing is known."""
+    return max(tones, key=TONES.index, default=ODD)
+
+
+def _total(found: Iterable[Facts], anomaly: str) -> int:
+    return sum(int(finding.get("count") or 0) for finding in found if finding.get("anomaly") == anomaly)
+
+
+def _diverged(found: Iterable[Facts]) -> int:
+    """Places at which replicas differ; evidence has a row for each moment of copying, and is curtailed."""
+    total = 0
+    for finding in found:
+        if finding.get("anomaly") == DIVERGENCE:
+            rows, count = finding.get("evidence") or (), int(finding.get("count") or 0)
+            places = {row.get("offset") for row in rows}
+            total += len(places) if rows and count <= len(rows) else count
+    return total
+
+
+def _count(number: int, what: str) -> str:
+    """A number with its noun.
+
+    >>> _count(1, "offset"), _count(12000, "record")
+    ('1 offset', '12 000 records')
+    """
+    return f"{number:,}".replace(",", " ") + f" {what}{'' if number == 1 else 's'}"
+
+
+def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -> tuple[str, str]:
+    """What is said of the acknowledged records, and in which tone."""
+    missing = [(lost, "LOST"), (unread, "not read back")]
+    if lost or unread:
+        of_all = f" of {_count(acknowledged, 'acknowledged record')}" if acknowledged else " acknowledged"
+        first, *more = [(f"{number:,}".replace(",", " "), what) for number, what in missing if number]
+        also = "".join(f", {number} {what}" for number, what in more)
+        return BAD if lost else ODD, f"{first[0]}{of_all} {first[1]}{also}"
+    if acknowledged is None:
+        return (GOOD, "every acknowledged record kept") if known else (ODD, "not known what became of the records")
+    records = _count(acknowledged, "acknowledged record")
+    if not acknowledged:
+        return ODD, "no record was acknowledged"
+    if not known:
+        return ODD, f"not known: {records}, none seen lost"
+    return GOOD, f"all {records} kept" if acknowledged > 1 else f"{records} kept"
+
+
+def _others(run: Facts, found: list[Facts]) -> list[tuple[str, str]]:
+    """What else was found, but for what is a loss seen from another side, and for what concerns no record and Kafka
+    permits.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    for finding in found:
+        name = str(finding.get("anomaly"))
+        if name in (LOST_WRITE, UNSEEN, DIVERGENCE) or consequence(finding, found, {LOST_WRITE}):
+            continue
+        excused = permitted(run, finding) is not None
+        of_records = name not in CATALOGUE or CATALOGUE[name].seen_in.startswith(HISTORIES)
+        if of_records or not excused:
+            key = (ODD if excused else BAD, name)
+            counts[key] = counts.get(key, 0) + int(finding.get("count") or 0)
+    return [(tone, f"{name} × {count}" if count > 1 else name) for (tone, name), count in counts.items()]

@@ -1,0 +1,109 @@
+"""What became of the records is told from findings alone, and not better than it is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgement import outcome, verdict
+from judgement.report import facts, headline
+from tests.unit.judgement.report import synthetic
+
+ROW = {"producer": 1, "sequence": 3, "offset": 3}
+
+
+def finding(anomaly: str, count: int = 1, *evidence: dict[str, Any]) -> dict[str, Any]:
+    return {"anomaly": anomaly, "topic": "t", "partition": 0, "count": count, "evidence": list(evidence)}
+
+
+def findings(*found: dict[str, Any], acknowledged: int | None = 5, checked: str = "ok") -> dict[str, Any]:
+    return {
+        "checks": [{"name": "lost-write", "status": checked}],
+        "findings": list(found),
+        "statistics": {} if acknowledged is None else {"sends_ok": acknowledged},
+    }
+
+
+REUSED = finding(
+    "inconsistent-offsets",
+    1,
+    {"offset": 3, "values": [{"producer": 1, "sequence": 3}, {"producer": 1, "sequence": 4}], "readers": []},
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "text", "tone"),
+    [
+        (findings(), "all 5 acknowledged records kept", "good"),
+        (findings(acknowledged=1), "1 acknowledged record kept", "good"),
+        (findings(acknowledged=20000), "all 20 000 acknowledged records kept", "good"),
+        (findings(acknowledged=None), "every acknowledged record kept", "good"),
+        (findings(acknowledged=0), "no record was acknowledged", "odd"),
+        (findings(finding("lost-write", 1, ROW)), "1 of 5 acknowledged records LOST", "bad"),
+        (findings(finding("lost-write", 1200), acknowledged=None), "1 200 acknowledged LOST", "bad"),
+        (findings(finding("lost-write", 1, ROW), REUSED), "1 of 5 acknowledged records LOST", "bad"),
+        (findings(REUSED), "all 5 acknowledged records kept; inconsistent-offsets", "bad"),
+        (findings(finding("unseen", 2)), "2 of 5 acknowledged records not read back", "odd"),
+        (
+            findings(finding("lost-write", 1), finding("unseen", 2)),
+            "1 of 5 acknowledged records LOST, 2 not read back",
+            "bad",
+        ),
+        (
+            findings(finding("replica-divergence", 2, {"offset": 2, "moment": "a"}, {"offset": 2, "moment": "b"})),
+            "all 5 acknowledged records kept; replicas disagree at 1 offset",
+            "bad",
+        ),
+        (findings(finding("phantom", 2)), "all 5 acknowledged records kept; phantom × 2", "bad"),
+        (findings(checked="crashed"), "not known: 5 acknowledged records, none seen lost", "odd"),
+        (None, "not known what became of the records: there are no findings", "odd"),
+    ],
+)
+def test_the_outcome_of_a_sound_run(found: dict[str, Any] | None, text: str, tone: str) -> None:
+    made = outcome.of_findings({}, found, sound=True)
+    assert (made.text, made.tone) == (text, tone)
+    assert outcome.Outcome.from_json(json.loads(json.dumps(synthetic_json(made)))) == made
+
+
+def synthetic_json(made: outcome.Outcome) -> dict[str, Any]:
+    value = verdict.Verdict(verdict="unknown", outcome=made).as_json()["outcome"]
+    assert isinstance(value, dict)
+    return value
+
+
+def test_of_a_run_in_doubt_nothing_good_is_said_and_nothing_bad_is_hidden() -> None:
+    assert outcome.of_findings({}, findings(), sound=False).tone == "odd"
+    lost = outcome.of_findings({}, findings(finding("lost-write", 1, ROW)), sound=False)
+    assert (lost.tone, lost.lost, lost.acknowledged) == ("bad", 1, 5)
+
+
+def test_what_kafka_permits_is_said_where_it_concerns_records_and_only_there() -> None:
+    retrying = {"processes": [{"name": "p", "kind": "producer", "settings": {"retries": "5"}}]}
+    duplicate = outcome.of_findings(retrying, findings(finding("duplicate", 3)), sound=True)
+    assert (duplicate.text, duplicate.tone) == ("all 5 acknowledged records kept; duplicate × 3", "odd")
+    leaderless = finding("empty-isr", 1, {"leader": -1})
+    assert outcome.of_findings({}, findings(leaderless), sound=True).tone == "good"
+    led = finding("empty-isr", 1, {"leader": 1})
+    assert outcome.of_findings({}, findings(led), sound=True).text.endswith("; empty-isr")
+
+
+def test_a_verdict_written_before_there_were_outcomes_is_read_and_shown(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    given = verdict.judge_run(run_dir)
+    assert given.outcome is not None
+    value = json.loads(run_dir.verdict.read_text())
+    assert value["outcome"]["lost"] == 1
+    assert value["outcome"]["acknowledged"] == 5
+    assert verdict.read_verdict(run_dir) == given
+    del value["outcome"]
+    run_dir.verdict.write_text(json.dumps(value))
+    assert verdict.read_verdict(run_dir).outcome is None
+    assert headline.outcome(facts.load(run_dir)) == given.outcome
+
+
+@pytest.mark.parametrize("broken", [None, "lost", {}, {"tone": "green"}, []])
+def test_what_is_no_outcome_is_none(broken: object) -> None:
+    assert outcome.Outcome.from_json(broken) is None
