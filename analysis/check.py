@@ -24,6 +24,7 @@ from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
+from analysis.unknown import NOTHING_SETTLED, Settled, news, settle, unknown_operations
 from analysis.view import (
     EVIDENCE_LIMIT,
     NO_TRANSACTION,
@@ -70,7 +71,8 @@ is not named here is given the whole partition.
 OF_PIPELINES: Final = frozenset({"committed-too-far", "skipped-processing", "repeated-processing"})
 """The checks that find nothing where no pipeline processed or committed anything."""
 METADATA: Final = "metadata"
-WRITERS: Final = ("producer", "processor")
+PROCESSOR: Final = "processor"
+WRITERS: Final = ("producer", PROCESSOR)
 LOST: Final = ("lost-write", "unseen")
 UNCOMMITTED: Final = "read_uncommitted"
 Evidence = Mapping[str, Any]
@@ -84,6 +86,8 @@ class Piece:
     run_dir: str
     topic: str
     partition: int
+    settled: Settled = NOTHING_SETTLED
+    """What other pieces say of operations of unknown outcome (analysis.unknown)."""
 
 
 @dataclass(slots=True)
@@ -101,6 +105,8 @@ class Result:
     """What transactions depend on through this piece; likewise."""
     lags: list[dict[str, Any]] = field(default_factory=list)
     """The longest real-time lag of this piece; the longest of all in `merge`."""
+    unknown: list[dict[str, Any]] = field(default_factory=list)
+    """What this piece tells of operations of unknown outcome; put together over all pieces in `to_check_again`."""
 
     def run(self, name: str, where: Where | None, check: Callable[[], Sequence[Evidence]]) -> None:
         """Run one check: its findings, or its crash."""
@@ -126,6 +132,7 @@ class Result:
             "transactions": self.transactions,
             "dependencies": self.dependencies,
             "lags": self.lags,
+            "unknown": self.unknown,
         }
 
     @classmethod
@@ -184,7 +191,7 @@ def check_piece(piece: Piece) -> Result:
     try:
         facts = run_dir.read_run()
         if piece.topic:
-            _check_partition(run_dir, facts, piece.topic, piece.partition, result)
+            _check_partition(run_dir, facts, piece, result)
         else:
             _check_run(run_dir, facts, result)
     except UsageError as error:
@@ -197,8 +204,8 @@ def check_piece(piece: Piece) -> Result:
     return result
 
 
-def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, partition: int, result: Result) -> None:
-    where = (topic, partition)
+def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, result: Result) -> None:
+    topic, partition = where = (piece.topic, piece.partition)
     copies = Copies()
     try:
         copies, problems = load_copies(
@@ -209,7 +216,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
         result.problems.append(
             {"what": "unreadable replicas", "process": "", "detail": f"{topic}-{partition}: {error!r}"}
         )
-    seen = _see(run_dir, facts, where, copies)
+    seen = _see(run_dir, facts, where, copies, piece.settled)
     view = seen.view
     result.problems += [problem.as_json() for problem in seen.history.problems]
     for name, check in PARTITION_CHECKS.items():
@@ -217,6 +224,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], topic: str, part
         result.run(name, where, lambda check=check, of=of: check(of()))  # type: ignore[misc]
     result.transactions += transactions_of(view)
     result.dependencies += dependencies(view)
+    result.unknown += unknown_operations(view, _of_kind(facts, PROCESSOR))
     if seen.left_out:
         result.statistics["partitions_without_lag"] += 1
     else:
@@ -251,10 +259,11 @@ def _found_in_part(name: str, view: PartitionView) -> bool:
     return name in SCREENED or (name in OF_PIPELINES and not pipelines)
 
 
-def _see(run_dir: RunDir, facts: Mapping[str, Any], where: Where, copies: Copies) -> _Seen:
+def _see(run_dir: RunDir, facts: Mapping[str, Any], where: Where, copies: Copies, settled: Settled) -> _Seen:
     def view(history: History) -> PartitionView:
         rows = history.tables.get(where, history.operations.slice(0, 0))
-        return view_of(*where, rows, **_circumstances(facts, history), endings=endings_of(history.operations))
+        endings = endings_of(history.operations)
+        return view_of(*where, rows, **_circumstances(facts, history), endings=endings, settled=settled)
 
     @cache
     def whole() -> PartitionView:
@@ -299,6 +308,10 @@ def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
         "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in gone),
     }
+
+
+def _of_kind(facts: Mapping[str, Any], kind: str) -> list[str]:
+    return [str(one.get("name")) for one in facts.get("processes") or () if one.get("kind") == kind]
 
 
 def _compacted(facts: Mapping[str, Any], topic: str) -> bool:
@@ -462,8 +475,18 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
     }
 
 
+def to_check_again(work: Sequence[Piece], results: Sequence[Result]) -> dict[int, Piece]:
+    """The pieces of one run that another piece has news for, of operations of unknown outcome, by their place."""
+    settled = settle(row for result in results for row in result.unknown)
+    known = [news(result.unknown, settled) if settled else NOTHING_SETTLED for result in results]
+    return {place: replace(piece, settled=of) for place, (piece, of) in enumerate(zip(work, known, strict=True)) if of}
+
+
 def check_run(run_dir: RunDir) -> dict[str, Any]:
     """The findings of a run, its pieces checked one after the other in this process."""
     begun = time.monotonic()
-    results = [check_piece(piece) for piece in pieces(run_dir)]
+    work = pieces(run_dir)
+    results = [check_piece(piece) for piece in work]
+    for place, piece in to_check_again(work, results).items():
+        results[place] = check_piece(piece)
     return merge(results, time.monotonic() - begun)

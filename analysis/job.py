@@ -23,10 +23,11 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from analysis.check import Piece, Result, check_piece, merge
+from analysis.check import Piece, Result, check_piece, merge, to_check_again
 from analysis.places import Errand, at_hand, errands, put
 from analysis.spark import close_context, default_master, find_java_home, open_context, open_session, prepare_archive
 from evidence.errors import EXIT_ERROR, KafkaChaosError
@@ -43,27 +44,43 @@ NOWHERE = Piece("", "", -1)
 """A piece of no run: what a task does with it is to load everything that checking needs."""
 
 
-def check_pieces(work: Iterable[Errand]) -> Iterator[tuple[str, str]]:
-    """The work of one task: check each of its pieces. Yields run directory and result, as JSON."""
+def check_pieces(work: Iterable[Errand]) -> Iterator[str]:
+    """The work of one task: check each of its pieces. Yields their results as JSON, in order."""
     for task in work:
         with at_hand(task) as piece:
-            yield task.piece.run_dir, json.dumps(check_piece(piece).as_json())
+            yield json.dumps(check_piece(piece).as_json())
 
 
 def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The findings of every run, by its path or URL; all their pieces in one Spark job, a task each.
+    """The findings of every run, by its path or URL; all their pieces in one Spark job, a task each. Pieces that others
+    have news for (of operations of unknown outcome) are checked again in a second one.
 
     Raises UsageError if one of them is not a run directory.
     """
     begun = time.monotonic()
     found = {place: errands(place) for place in places}
-    work = [task for tasks in found.values() for task in tasks]
-    answers = context.parallelize(work, max(1, len(work))).mapPartitions(check_pieces).collect()
-    results: dict[str, list[Result]] = {tasks[0].piece.run_dir: [] for tasks in found.values()}
-    for path, answer in answers:
-        results[path].append(Result.from_json(json.loads(answer)))
+    results = _in_turn(context, found)
+    again = {
+        place: {
+            at: replace(tasks[at], piece=piece)
+            for at, piece in to_check_again([task.piece for task in tasks], results[place]).items()
+        }
+        for place, tasks in found.items()
+    }
+    if any(again.values()):
+        anew = _in_turn(context, {place: list(tasks.values()) for place, tasks in again.items()})
+        for place, tasks in again.items():
+            for at, result in zip(tasks, anew[place], strict=True):
+                results[place][at] = result
     seconds = time.monotonic() - begun
-    return {place: merge(results[tasks[0].piece.run_dir], seconds) for place, tasks in found.items()}
+    return {place: merge(of_place, seconds) for place, of_place in results.items()}
+
+
+def _in_turn(context: SparkContext, found: Mapping[str, Sequence[Errand]]) -> dict[str, list[Result]]:
+    """The results of every place's errands, in their order; one Spark job, a task each."""
+    work = [task for tasks in found.values() for task in tasks]
+    answers = iter(context.parallelize(work, max(1, len(work))).mapPartitions(check_pieces).collect())
+    return {place: [Result.from_json(json.loads(next(answers))) for _ in tasks] for place, tasks in found.items()}
 
 
 def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, dict[str, Any]]:

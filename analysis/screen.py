@@ -15,6 +15,7 @@ offset. All other rows are *odd*, and kept. Of the plain ones, those at these of
     a reader stepped there, or left, other than to offset + 1,
         or stepped over it, in one stay of the partition              skips, returns
     it is the furthest that was read, or a process's first
+    it lies at or beyond the end that a final read came to        lost after it was read
 
 With an offset all its plain rows are kept; plain values and plain offsets are one to one, so nothing that is kept has
 a witness that is not. Between kept rows that were no neighbours all steps are from an offset to the next, so ranks
@@ -221,6 +222,7 @@ def screened(paths: Sequence[Path]) -> Screened | None:
     for file in readers:
         if not _match(file, work):
             return None
+    _keep_beyond(_ends(files), work)
     _close(senders, late, files, work)
     table = pa.concat_tables([part for file in files for part in file.take(work)])
     left_out = [int(_left_out(file.slots, work.keep)) for file in files]
@@ -345,6 +347,25 @@ def _keep_steps(steps: Ints, changes: Ints, work: _Work) -> None:
         work.keep[before + 1 : max(after, before + 1)] = 1
 
 
+def _ends(files: Sequence[_File]) -> Ints:
+    """The offsets that final reads came to."""
+    found = [np.zeros(0, np.int64)]
+    for file in files:
+        for number, rows in file.groups():
+            if schema.FINAL_READ in file.words(number, "kind"):
+                columns = file.read(number, "kind", "offset")
+                count = rows.stop - rows.start
+                found.append(_numbers(columns["offset"], count)[_is(columns["kind"], count, schema.FINAL_READ)])
+    ends = np.concatenate(found)
+    return ends[ends >= 0]
+
+
+def _keep_beyond(ends: Ints, work: _Work) -> None:
+    """Keep what lies at or beyond the end of the log, by the final read that came least far."""
+    if len(ends):
+        work.keep[max(0, int(ends.min()) - work.base) :] = 1
+
+
 def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: Sequence[_File], work: _Work) -> None:
     """Keep whatever belongs to what is kept so far."""
     if work.furthest >= 0:
@@ -443,8 +464,8 @@ def _match_rows(
     odd_values: Any,
     steps: Any,
 ) -> Any:
-    """`state`: offset and operation of the last ok poll, the furthest offset. Returns how many rows and steps are
-    odd; -1 if operations go back.
+    """`state`: offset and operation of the last poll, the furthest offset of ok polls. Returns how many rows and steps
+    are odd; -1 if operations go back.
     """
     odd = stepped = 0
     last_offset, last_op, furthest = state[0], state[1], state[2]
@@ -463,7 +484,7 @@ def _match_rows(
                 keep[at] = 1
             odd_values[odd] = value
             odd += 1
-        if not good[row] or offset[row] < 0:
+        if offset[row] < 0:
             continue
         if op[row] < last_op:
             return -1, 0
@@ -472,7 +493,8 @@ def _match_rows(
             steps[stepped, 2], steps[stepped, 3] = last_op, op[row]
             stepped += 1
         last_offset, last_op = offset[row], op[row]
-        furthest = max(furthest, last_offset)
+        if good[row]:
+            furthest = max(furthest, last_offset)
     state[0], state[1], state[2] = last_offset, last_op, furthest
     return odd, stepped
 

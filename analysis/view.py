@@ -11,8 +11,8 @@ is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.unknown import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
 from evidence.history import schema
 
 Ints = npt.NDArray[np.int64]
@@ -107,6 +108,7 @@ class Steps:
     """The output that an input was made into; NOBODY if that is not said."""
     ok: Bools
     fail: Bools
+    op: Ints
     transaction: Ints
     completed_ns: Ints
     process: Ints
@@ -198,6 +200,17 @@ class PartitionView:
     processed: Steps | None = None
     """Inputs that pipelines processed; None: there are no pipelines."""
     committed_offsets: Steps | None = None
+    settled: Settled = NOTHING_SETTLED
+    """What other partitions prove of operations whose outcome is unknown."""
+
+    def operation(self, rows: Sends | Steps, row: int) -> Operation:
+        """The operation that a row is part of, by the name that it has in every partition."""
+        return _operations(rows, row, self.processes)[0]
+
+    @cached_property
+    def _proven_elsewhere(self) -> Bools:
+        """Which sends belong to operations that other partitions prove."""
+        return _among(self.sends, self.sends.info, self.processes, self.settled.proven)
 
     @cached_property
     def committed(self) -> Bools:
@@ -209,6 +222,8 @@ class PartitionView:
         proven = sends.info & np.isin(sends.value, self.polls.value[self.polls.good])
         if self.uncommitted_readers and np.any(proven & (sends.transaction >= 0)):
             proven &= (sends.transaction < 0) | np.isin(sends.value, self.polls.value[self.polls.good & ~self.dirty])
+        if self.settled.proven:
+            proven |= self._proven_elsewhere
         rows = np.flatnonzero(sends.info)
         if proven.any() and len(rows) > 1:
             # One value that was seen proves its whole operation.
@@ -242,9 +257,9 @@ class PartitionView:
 
     @cached_property
     def reading_order(self) -> tuple[Ints, Ints]:
-        """The rows of ok polls by process and then in the order of its operations, and the index of each."""
+        """The rows of polls by process and then in the order of its operations, and the index of each."""
         polls = self.polls
-        rows = np.flatnonzero(polls.good & (polls.offset >= 0))
+        rows = np.flatnonzero(polls.offset >= 0)
         rows = rows[np.argsort(polls.process[rows], kind="stable")]
         process, op = polls.process[rows], polls.op[rows]
         if np.any((process[1:] == process[:-1]) & (op[1:] < op[:-1])):  # histories are recorded in order: hardly ever
@@ -289,6 +304,23 @@ def _of(table: pa.Table, *kinds: str) -> pa.Table:
     return table.filter(pc.is_in(table["kind"], value_set=pa.array(kinds, pa.string())))
 
 
+def _operations(rows: Sends | Steps, row: int, processes: tuple[str, ...]) -> tuple[Operation, ...]:
+    """The names of the operation that a row is part of: its transaction; or its record and its own number."""
+    process = processes[rows.process[row]]
+    if rows.transaction[row] >= 0:
+        return ((TRANSACTION, process, int(rows.transaction[row])),)
+    value = identity_of(int(rows.value[row]))
+    return (RECORD, value["producer"], value["sequence"]), (OPERATION, process, int(rows.op[row]))
+
+
+def _among(rows: Sends | Steps, which: Bools, processes: tuple[str, ...], operations: Collection[Operation]) -> Bools:
+    """Which of some rows are part of these operations."""
+    found = np.zeros(len(rows), dtype=np.bool_)
+    for row in np.flatnonzero(which).tolist() if operations else ():
+        found[row] = any(name in operations for name in _operations(rows, row, processes))
+    return found
+
+
 def view_of(
     topic: str,
     partition: int,
@@ -298,10 +330,12 @@ def view_of(
     readers_missing: bool = False,
     writers_missing: bool = False,
     endings: Endings | None = None,
+    settled: Settled = NOTHING_SETTLED,
 ) -> PartitionView:
     """The view of one topic-partition's rows (evidence.history.read.PLAIN_SCHEMA), of all processes.
 
     `endings` of transactions, one that is not among them being unknown; None: each row has its transaction's outcome.
+    `settled`: what other partitions say of operations of unknown outcome.
     """
     sends, polls = _of(table, schema.SEND), _of(table, schema.POLL)
     reserves = _of(table, schema.RESERVE).to_pylist()
@@ -352,9 +386,20 @@ def view_of(
         readers_missing=readers_missing,
         writers_missing=writers_missing,
         ends=_ends(table, uncommitted_readers),
-        processed=_steps(_of(table, schema.PROCESSED), processes, endings),
-        committed_offsets=_steps(_of(table, schema.OFFSETS), processes, endings),
+        processed=_settled(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
+        committed_offsets=_settled(_steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions),
+        settled=settled,
     )
+
+
+def _settled(steps: Steps | None, names: Sequence[str], settled: Settled) -> Steps | None:
+    """Steps whose outcomes are those of their operations, where other partitions tell them."""
+    if steps is None or not settled:
+        return steps
+    unknown = ~(steps.ok | steps.fail)
+    proven = _among(steps, unknown, tuple(names), settled.proven)
+    absent = _among(steps, unknown, tuple(names), settled.absent)
+    return replace(steps, ok=steps.ok | proven, fail=steps.fail | absent)
 
 
 def _steps(table: pa.Table, processes: pa.Array, endings: Endings | None) -> Steps | None:
@@ -369,6 +414,7 @@ def _steps(table: pa.Table, processes: pa.Array, endings: Endings | None) -> Ste
         value=value_of(_ints(table, "producer"), _ints(table, "sequence")),
         ok=ok,
         fail=fail,
+        op=_ints(table, "op"),
         transaction=_ints(table, "transaction"),
         completed_ns=completed_ns,
         process=_codes(table, processes),
@@ -421,21 +467,24 @@ def _ends(table: pa.Table, uncommitted_readers: Collection[str]) -> tuple[EndAns
 
 
 def _final_read(table: pa.Table) -> FinalRead | None:
-    """The final read that came furthest, if one was completed."""
-    reads = [
-        row
-        for row in _of(table, schema.FINAL_READ).to_pylist()
-        if row["outcome"] == schema.OK and row["offset"] is not None
-    ]
-    if not reads:
-        return None
-    last = max(reads, key=lambda row: row["offset"])
-    asked = [
-        row["invoked_ns"]
-        for row in _of(table, schema.END_OFFSETS).to_pylist()
-        if row["process"] == last["process"] and row["offset"] == last["offset"] and row["invoked_ns"] is not None
-    ]
-    return FinalRead(offset=last["offset"], asked_ns=min(asked, default=NEVER_NS))
+    """The final read that was asked for last, if one was completed; of those asked for at once the one furthest."""
+    asked: dict[str, dict[int, int]] = {}
+    reads: list[FinalRead] = []
+    for row in sorted(_of(table, schema.END_OFFSETS, schema.FINAL_READ).to_pylist(), key=_by_operation):
+        if row["offset"] is None or row["outcome"] != schema.OK:
+            continue
+        ends = asked.setdefault(row["process"], {})
+        if row["kind"] == schema.FINAL_READ:
+            reads.append(FinalRead(offset=row["offset"], asked_ns=ends.get(row["offset"], NEVER_NS)))
+            ends.clear()
+        elif row["invoked_ns"] is not None:
+            ends.setdefault(row["offset"], row["invoked_ns"])
+    return max(reads, key=lambda read: (read.asked_ns, read.offset), default=None)
+
+
+def _by_operation(row: Mapping[str, Any]) -> tuple[int, bool]:
+    """Operations in order, the answer with an end before the read that came to it."""
+    return row["op"], row["kind"] == schema.FINAL_READ
 
 
 def sender(view: PartitionView, row: int) -> dict[str, Any]:

@@ -6,14 +6,29 @@ value beyond the furthest position is only unseen: it may still be there. So is 
 final read had asked for the end, or one that a reader may have been given whose history is missing.
 
 A send is committed for sure if it is ok, or if the outcome of its operation is unknown and an ok poll returned one of
-the operation's values. What any poll returned, even a failed one, is not lost: a consumer was handed it.
+the operation's values. What any poll returned, even a failed one, was handed to a consumer: it is lost all the same if
+it was acknowledged before the final read asked for the end, and that end is at or below every offset at which it was
+seen. Then the log was cut off after it was read, and `read_before` says who had been given it. A value that a poll
+returned after the end was asked for is not lost.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, Bools, PartitionView, Rows, sender
+from analysis.view import EVIDENCE_LIMIT, NEVER_NS, NO_OFFSET, Bools, PartitionView, Rows, reader, sender
+
+
+def _cut_off(view: PartitionView) -> Bools:
+    """Acknowledged values that were read once, and that lie at or beyond the end of the log."""
+    sends, polls, final = view.sends, view.polls, view.final
+    if final is None or not (np.any(sends.offset >= final.offset) or np.any(polls.offset >= final.offset)):
+        return np.zeros(len(sends), dtype=np.bool_)
+    inside = (polls.offset < final.offset) & (polls.offset != NO_OFFSET)
+    later = (polls.completed_ns > final.asked_ns) | (polls.completed_ns < 0) & (final.asked_ns != NEVER_NS)
+    below = np.isin(sends.value, sends.value[sends.ok & (sends.offset >= 0) & (sends.offset < final.offset)])
+    acknowledged = sends.ok & (sends.completed_ns <= final.asked_ns)
+    return acknowledged & view.read & ~below & ~np.isin(sends.value, polls.value[inside | later])
 
 
 def _never_read(view: PartitionView) -> Bools:
@@ -30,7 +45,7 @@ def _is_lost(view: PartitionView) -> Bools:
     if view.readers_missing:
         # Only the final read, which begins at the beginning, says that nobody was given the value.
         passed &= view.final is not None
-    return _never_read(view) & (nowhere | passed)
+    return (_never_read(view) & (nowhere | passed)) | _cut_off(view)
 
 
 def _rows(view: PartitionView, which: Bools) -> Rows:
@@ -39,11 +54,21 @@ def _rows(view: PartitionView, which: Bools) -> Rows:
         furthest = {"offset": view.furthest_offset, "process": view.processes[view.polls.process[view.furthest]]}
     context = {"furthest_read": furthest, "final_offset": None if view.final is None else view.final.offset}
     rows = np.flatnonzero(which)
-    return Rows((sender(view, int(row)) | context for row in rows[:EVIDENCE_LIMIT]), total=len(rows))
+    shown = rows[:EVIDENCE_LIMIT]
+    given = {}
+    if view.read[shown].any():
+        polls = np.flatnonzero(np.isin(view.polls.value, view.sends.value[shown]))
+        given = {int(view.polls.value[row]): {"read_before": reader(view, int(row))} for row in polls[::-1]}
+    return Rows(
+        (sender(view, row) | context | given.get(int(view.sends.value[row]), {}) for row in shown.tolist()),
+        total=len(rows),
+    )
 
 
 def lost_write(view: PartitionView) -> Rows:
-    """Committed values that readers have passed without seeing them, or that a complete final read did not find."""
+    """Committed values that readers have passed without seeing them, or that a complete final read did not find, or
+    that were read and lie beyond its end.
+    """
     return _rows(view, _is_lost(view))
 
 

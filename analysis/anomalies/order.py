@@ -5,12 +5,15 @@ For one consumer and partition, between one record and the next that it was give
     poll-skip, internal-poll-skip                  index distance above 1: records between the two were left out
     nonmonotonic-poll, internal-nonmonotonic-poll  index distance below 1: it went back, or stood still
 
-"Internal" is inside one poll, else it is from the last record of one ok poll to the first of the next. A partition
-that was given or taken away in between, or that is the subject of a new assignment, begins anew.
+"Internal" is inside one poll, else it is from the last record of one poll to the first of the next. A poll that
+returned records counts whatever became of the operation that it was part of: an abort does not take a consumer back. A
+partition that was given or taken away in between, or that is the subject of a new assignment, begins anew; one that was
+while a poll ran is exempt inside that poll.
 
 For one producer: nonmonotonic-send is a send whose index is not above that of the send before it (internal: the two
 are of one operation). A value's place is where it was read, or, if nobody read it, where it was acknowledged, unless
-something else was seen at that place: then the value is lost and has no place.
+something else was seen at that place: then the value is lost and has no place. A value that was sent again and again
+with no other between counts once; one that was sent again later may lie where either send put it, and is left out.
 """
 
 from __future__ import annotations
@@ -30,6 +33,15 @@ def _eras(view: PartitionView, rows: Ints) -> Ints:
     return era
 
 
+def _rebalanced(view: PartitionView, rows: Ints) -> Bools:
+    """Which polls the partition was given or taken away in."""
+    found = np.zeros(len(rows), dtype=np.bool_)
+    for process, ops in view.assignments.items():
+        own = view.polls.process[rows] == process
+        found[own] = np.isin(view.polls.op[rows][own], ops)
+    return found
+
+
 def neighbours(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints]:
     """Neighbouring reads: row before, row after, index distance; of one poll, or of one and the next."""
     polls = view.polls
@@ -38,6 +50,8 @@ def neighbours(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints
     before, after = rows[:-1], rows[1:]
     same = (polls.process[before] == polls.process[after]) & (era[:-1] == era[1:])
     one_poll = polls.op[before] == polls.op[after]
+    if internal:
+        one_poll &= ~_rebalanced(view, before)
     chosen = np.flatnonzero(same & (one_poll if internal else ~one_poll))
     return before[chosen], after[chosen], (index[1:] - index[:-1])[chosen]
 
@@ -137,11 +151,22 @@ def places(view: PartitionView) -> Ints:
     return np.where(view.committed & (sends.value >= 0), place, NO_OFFSET)
 
 
+def _sent_once(view: PartitionView, rows: Ints) -> Ints:
+    """Of sends in order those of values with one place in it."""
+    value, process = view.sends.value[rows], view.sends.process[rows]
+    again = np.zeros(len(rows), dtype=np.bool_)
+    again[1:] = (value[1:] == value[:-1]) & (process[1:] == process[:-1])
+    rows, value = rows[~again], value[~again]
+    values, count = np.unique(value, return_counts=True)
+    return rows[~np.isin(value, values[count > 1])] if np.any(count > 1) else rows
+
+
 def _backward(view: PartitionView, *, internal: bool) -> Rows:
     sends = view.sends
     place = places(view)
     rows = np.flatnonzero(place >= 0)
     rows = rows[np.lexsort((sends.value[rows], sends.invoked_ns[rows], sends.process[rows]))]
+    rows = _sent_once(view, rows)
     before, after = rows[:-1], rows[1:]
     same: Bools = sends.process[before] == sends.process[after]
     transaction = (sends.transaction[before] >= 0) & (sends.transaction[before] == sends.transaction[after])

@@ -261,7 +261,7 @@ def test_a_killed_worker_changes_no_finding(
     marks.mkdir()
     check, limit_s = job.check_pieces, LIMIT_S
 
-    def gated(work: Iterable[Errand]) -> Iterator[tuple[str, str]]:
+    def gated(work: Iterable[Errand]) -> Iterator[str]:
         """The task, which says where it runs and waits at the gate."""
         (marks / f"{os.getpid()}-{time.monotonic_ns()}").write_text(os.getcwd())
         deadline = time.monotonic() + limit_s

@@ -99,6 +99,44 @@ def test_a_failed_poll_does_not_move_the_furthest_position() -> None:
     assert sequences(unseen(history)) == [0]
 
 
+def test_what_was_read_and_lies_beyond_the_end_is_lost() -> None:
+    rows = [*(sent(n, n) for n in range(3)), *(polled(n, n, completed_ns=40) for n in range(3))]
+    (first, second) = lost_write(view(*rows, asked_end(1, at_ns=50), final_read(1)))
+    assert (first["sequence"], second["sequence"]) == (1, 2)
+    assert first["read_before"] == {
+        **{"producer": 1, "sequence": 1, "offset": 1, "process": "reader-1", "completed_ns": 40}
+    }
+    assert lost_write(view(*rows, asked_end(3, at_ns=50), final_read(3))) == []
+    assert lost_write(view(*rows)) == []
+
+
+def test_what_was_acknowledged_or_read_after_the_end_was_asked_for_is_not_lost() -> None:
+    end = (asked_end(1, at_ns=50), final_read(1))
+    kept = (sent(0, 0), polled(0, 0, completed_ns=40))
+    assert lost_write(view(*kept, sent(9, 1), polled(1, 9, completed_ns=99), *end)) == []
+    assert lost_write(view(*kept, sent(1, 1), polled(1, 1, completed_ns=99), *end)) == []
+    assert lost_write(view(*kept, sent(1, 1, "info"), polled(1, 1, completed_ns=40), *end)) == []
+    assert len(lost_write(view(*kept, sent(1, 1), polled(1, 1, completed_ns=40), *end))) == 1
+
+
+def test_what_lies_below_the_end_as_well_is_not_lost() -> None:
+    end = (asked_end(1, at_ns=50), final_read(1))
+    assert lost_write(view(sent(0, 0), polled(0, 0, completed_ns=1), polled(4, 0, completed_ns=2), *end)) == []
+    assert len(lost_write(view(sent(0, None), polled(4, 0, completed_ns=2), *end))) == 1
+
+
+def test_of_several_final_reads_the_one_that_was_asked_for_last_counts() -> None:
+    first, second = (asked_end(1, at_ns=5), final_read(1)), (asked_end(1, at_ns=30), final_read(1))
+    rows = (sent(0, 0, completed_ns=1), polled(0, 0, completed_ns=2), sent(1, 1, completed_ns=20))
+    assert lost_write(view(*rows, *first)) == []
+    assert sequences(lost_write(view(*rows, *first, *second))) == [1]
+    assert sequences(lost_write(view(*rows, *second, *first))) == [1]
+    further = (asked_end(2, at_ns=5), final_read(2))
+    read = (*rows, polled(1, 1, completed_ns=21))
+    assert lost_write(view(*read, *further)) == []
+    assert sequences(lost_write(view(*read, *further, *second))) == [1]
+
+
 def test_two_producers_with_one_sequence_are_two_records() -> None:
     history = view(sent(0, 0, producer=1), sent(0, 1, producer=2), polled(1, 0, producer=2), final_read(2))
     assert [(row["producer"], row["sequence"]) for row in lost_write(history)] == [(1, 0)]
@@ -328,8 +366,23 @@ def test_a_new_assignment_begins_anew() -> None:
     assert len(nonmonotonic_poll(other)) == 1
 
 
-def test_a_failed_poll_is_no_place_to_go_on_from() -> None:
-    assert nonmonotonic_poll(view(*log(0, 1), polled(1, 1, outcome="fail"), polled(0, 0))) == []
+@pytest.mark.parametrize("outcome", ["fail", "info"])
+def test_a_poll_counts_whatever_became_of_its_operation(outcome: str) -> None:
+    assert len(nonmonotonic_poll(view(*log(0, 1), polled(1, 1, outcome=outcome), polled(0, 0)))) == 1
+    assert len(poll_skip(view(*log(0, 1, 2), polled(0, 0), polled(2, 2, outcome=outcome)))) == 1
+    parts = [polled(offset, offset, outcome=outcome, op=9) for offset in (0, 2, 1)]
+    assert len(internal_poll_skip(view(*log(0, 1, 2), *parts))) == 1
+    assert len(internal_nonmonotonic_poll(view(*log(0, 1, 2), *parts))) == 1
+    assert poll_skip(view(*log(0, 1), polled(0, 0, outcome=outcome), polled(1, 1))) == []
+
+
+def test_a_partition_that_was_rebalanced_inside_a_poll() -> None:
+    reads = [polled(offset, offset, op=9) for offset in (0, 2, 1)]
+    for checked in (internal_poll_skip, internal_nonmonotonic_poll):
+        assert len(checked(view(*log(0, 1, 2), *reads))) == 1
+        assert checked(view(*log(0, 1, 2), assigned() | {"op": 9}, *reads)) == []
+        assert len(checked(view(*log(0, 1, 2), assigned() | {"op": 8}, *reads))) == 1
+        assert len(checked(view(*log(0, 1, 2), assigned(reader="reader-2") | {"op": 9}, *reads))) == 1
 
 
 # order of sends
@@ -363,6 +416,17 @@ def test_a_lost_value_has_no_place() -> None:
 
 def test_failed_and_unknown_sends_have_no_place() -> None:
     assert nonmonotonic_send(view(sent(0, 5, "info"), sent(1, 4), sent(2, 3, "fail"))) == []
+
+
+def test_a_value_sent_again_is_no_step_back_against_itself() -> None:
+    again = sent(0, 0, invoked_ns=3)
+    assert nonmonotonic_send(view(sent(0, 0, "info"), again, polled(0, 0))) == []
+    late = sent(0, None, invoked_ns=30)
+    assert nonmonotonic_send(view(sent(0, 0), sent(1, 1), late, polled(0, 0), polled(1, 1))) == []
+    assert len(nonmonotonic_send(view(sent(0, 2), again | {"offset": 2}, sent(1, 1)))) == 1
+    around = (sent(0, 5), sent(1, 1), sent(1, 1, invoked_ns=15), sent(2, 3))
+    assert [row["offset"] for row in nonmonotonic_send(view(*around))] == [1]
+    assert len(nonmonotonic_send(view(sent(0, 5), sent(1, 7), sent(2, 3), sent(1, 7, invoked_ns=40)))) == 1
 
 
 # torn-transaction

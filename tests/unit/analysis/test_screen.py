@@ -19,7 +19,7 @@ from analysis.view import Evidence, PartitionView
 from evidence.history.read import sealed_files
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
-from tests.unit.analysis.histories import Row, assigned, final_read, polled, reserved, sent
+from tests.unit.analysis.histories import Row, asked_end, assigned, final_read, polled, reserved, sent
 from tests.unit.analysis.runs import make_run
 
 PLAIN = [(number, number) for number in range(12)]
@@ -160,8 +160,9 @@ def _histories(draw: st.DrawFn) -> dict[str, list[Row]]:
                 rows.append(assigned(reader=name) | {"op": op})
             op += draw(st.integers(0, 1))
             offset = draw(some) if odd > 22 else offset + (2 if odd == 7 else 1)
-    if draw(st.booleans()):
-        readers["reader-2"].append(final_read(size))
+    for name, end in draw(st.lists(st.tuples(st.sampled_from(["reader-1", "reader-2"]), some), max_size=2)):
+        asked = asked_end(end, at_ns=draw(st.sampled_from([10 * size, 5000])))
+        readers[name] += [asked, final_read(end)] if draw(st.booleans()) else [final_read(end)]
     return producers | readers
 
 

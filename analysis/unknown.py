@@ -1,0 +1,117 @@
+"""Operations of unknown outcome, over all partitions: what a read in one of them proves in the others.
+
+An operation is committed for sure if it is ok, or if an ok poll returned a value that it sent; and an operation may
+have sent to several partitions, or have processed inputs of one into outputs of another. So each partition's piece
+says what it can tell of the operations whose outcome nobody knows (`unknown_operations`: few, and none in most runs),
+`settle` puts that together, and only the partitions for which something new comes of it are checked again.
+
+    proven   an ok poll returned one of its values, in whatever partition
+    absent   none of its values is in any log: each partition that it sent to was read to the end that the brokers
+             stated after the client had given the operation up, and nobody was given the value
+
+What is absent tells of inputs alone: a pipeline did not process them. Kafka's own rule for a transaction is the same,
+it is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from analysis.view import PartitionView
+
+TRANSACTION: Final = "transaction"
+OPERATION: Final = "operation"
+RECORD: Final = "record"
+Operation = tuple[str, str | int, int]
+"""("transaction" or "operation", process, its number), or ("record", producer, sequence) of an output alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is known of unknown operations once all partitions have been looked at."""
+
+    proven: frozenset[Operation] = frozenset()
+    absent: frozenset[Operation] = frozenset()
+
+    @property
+    def transactions(self) -> Settled:
+        """Of transactions alone, which hold as a whole: offsets that are committed by themselves do not."""
+        return Settled(
+            frozenset(one for one in self.proven if one[0] == TRANSACTION),
+            frozenset(one for one in self.absent if one[0] == TRANSACTION),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.proven or self.absent)
+
+
+NOTHING_SETTLED: Final = Settled()
+
+
+def _sent(view: PartitionView, processors: Collection[str]) -> Iterator[tuple[Operation, int]]:
+    """Unknown operations that may concern other partitions, with the rows of their sends to this one."""
+    sends = view.sends
+    of_pipelines = np.isin(sends.process, [n for n, name in enumerate(view.processes) if name in processors])
+    for row in np.flatnonzero(sends.info & ((sends.transaction >= 0) | of_pipelines)).tolist():
+        yield view.operation(sends, row), row
+
+
+def unknown_operations(view: PartitionView, processors: Collection[str] = ()) -> list[dict[str, Any]]:
+    """What this partition tells of the operations whose outcome nobody knows: a row each.
+
+    `processors`: processes that make inputs into outputs. A send outside a transaction is one record and one
+    operation; only theirs are the outputs of inputs elsewhere.
+    """
+    found: dict[Operation, dict[str, Any]] = {}
+
+    def row_of(operation: Operation) -> dict[str, Any]:
+        empty = {"operation": list(operation), "proven": False, "sent": 0, "absent": 0, "processed": False}
+        return found.setdefault(operation, empty)
+
+    committed, given = view.committed, view.read
+    for operation, row in _sent(view, processors):
+        one = row_of(operation)
+        over = view.final is not None and 0 <= view.sends.completed_ns[row] <= view.final.asked_ns
+        one["proven"] = one["proven"] or bool(committed[row])
+        one["sent"] += 1
+        one["absent"] += bool(over and not given[row])
+    steps = view.processed
+    for row in [] if steps is None else np.flatnonzero(~(steps.ok | steps.fail)).tolist():
+        assert steps is not None
+        row_of(view.operation(steps, row))["processed"] = True
+    return list(found.values())
+
+
+def settle(rows: Iterable[Mapping[str, Any]]) -> Settled:
+    """What the rows of all partitions say together."""
+    proven: set[Operation] = set()
+    there: set[Operation] = set()
+    sent: set[Operation] = set()
+    for row in rows:
+        operation = operation_of(row)
+        if row["proven"]:
+            proven.add(operation)
+        if row["sent"]:
+            sent.add(operation)
+        if row["sent"] > row["absent"]:
+            there.add(operation)
+    return Settled(frozenset(proven), frozenset(sent - there - proven))
+
+
+def operation_of(row: Mapping[str, Any]) -> Operation:
+    """The operation that a row of `unknown_operations` is about."""
+    kind, who, number = row["operation"]
+    return kind, who, number
+
+
+def news(rows: Iterable[Mapping[str, Any]], settled: Settled) -> Settled:
+    """What is settled that these rows, of one partition, did not know: nothing if it need not be checked again."""
+    rows = list(rows)
+    proven = {operation_of(row) for row in rows if not row["proven"] or row["processed"]} & settled.proven
+    absent = {operation_of(row) for row in rows if row["processed"]} & settled.absent
+    return Settled(frozenset(proven), frozenset(absent))
