@@ -546,6 +546,12 @@ def _tell_failure(error: Exception) -> int:
     return EXIT_ERROR
 
 
+def _what_is_left(arguments: Sequence[str] | None) -> str:
+    if "--keep" in (sys.argv if arguments is None else arguments):
+        return "the cluster is still up (--keep) until `kafka-chaos clean` or the next run removes it"
+    return "what was started has been removed"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 1 and 2 are verdicts, and no failure ever ends with them."""
     forgiving_output()
@@ -558,7 +564,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _die_with_the_matrix()
         status: int = options.action(options)
     except KeyboardInterrupt:
-        _say("kafka-chaos: interrupted; what was started has been removed, what was recorded is kept")
+        _say(f"kafka-chaos: interrupted; {_what_is_left(arguments)}, what was recorded is kept")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _mute(sys.stdout)

@@ -6,7 +6,8 @@
 A run directory is opened before anything else and `run.json` says "running" until the very end, so a run that
 was killed is known for what it is. The final part is done whatever became of the steps, as far as it can be:
 a sequence that went astray may still have lost something. Containers are removed in the background while the
-analysis runs; on Ctrl-C, SIGTERM or any error they are removed before the error is passed on.
+analysis runs (harness/removal.py). On Ctrl-C, SIGTERM, SIGHUP or any error they are removed before it is passed on, and
+before `run.json` says so: a full disk may refuse that, and live data takes most of the room.
 """
 
 from __future__ import annotations
