@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,8 @@ from typing import Any, Final
 from evidence.errors import UsageError
 
 SCHEMA: Final = 1
+DEFAULT_CASE: Final = "default"
+"""The case of a scenario that declares none, and of runs that were made before there were cases."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -50,6 +52,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def write_json(path: Path, value: object) -> None:
     """Write `value` as indented JSON, atomically."""
     write_atomically(path, json.dumps(value, indent=1, sort_keys=False) + "\n")
+
+
+def scenario_of(run: Mapping[str, Any]) -> str:
+    """The scenario that a run is of, and its case if it has one: "leader-crash (acks-1)"."""
+    case = str(run.get("case") or DEFAULT_CASE)
+    return str(run.get("scenario")) + (f" ({case})" if case != DEFAULT_CASE else "")
 
 
 @dataclass(frozen=True, slots=True)

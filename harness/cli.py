@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import json
 import os
 import signal
@@ -33,13 +34,6 @@ if TYPE_CHECKING:
     from evidence.rundir import RunDir
 
 RUNS: Final = Path("runs")
-DEFAULT_SCENARIOS: Final = (
-    "baseline",
-    "double-failover",
-    "follower-reboot",
-    "replica-divergence",
-    "leader-epoch-recovery",
-)
 DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
 EXIT_INTERRUPTED: Final = 130
 PR_SET_PDEATHSIG: Final = 1
@@ -102,6 +96,17 @@ def _names(text: Sequence[str]) -> list[str]:
     return [name for part in text for name in part.replace(",", " ").split()]
 
 
+def _expected(text: str | None) -> tuple[str, ...] | None:
+    """The anomalies that --expect names; "none" is none of them."""
+    from evidence import anomalies
+
+    if text is None:
+        return None
+    names = () if text.strip() == "none" else tuple(dict.fromkeys(_names([text])))
+    anomalies.validate(names)
+    return names
+
+
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
@@ -109,6 +114,7 @@ def _positive(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from evidence.rundir import scenario_of
     from harness.cluster import versions
     from harness.removal import Removals
     from harness.runner import Request, execute
@@ -123,19 +129,21 @@ def _run(options: argparse.Namespace) -> int:
         versions.get(options.version),
         _settings(options.setting),
     )
-    chosen.documented_for(version)
+    cases, expect = chosen.cases_for(version, _names(options.case)), _expected(options.expect)
     known_settings.validate(version, overrides)
     progress = Progress(quiet=options.quiet)
     verdicts, results, removals = [], [], Removals()
     analyst = None if options.no_check else Analyst(lazy=True)
     try:
-        for seed in range(options.seed, options.seed + options.repeat):
-            progress.line(f"{chosen.name} on {version.id}, seed {seed}")
+        for seed, case in itertools.product(range(options.seed, options.seed + options.repeat), cases):
+            progress.line(f"{scenario_of({'scenario': chosen.name, 'case': case.name})} on {version.id}, seed {seed}")
             request = Request(
                 scenario=chosen,
                 version=version,
+                case=case.name,
                 seed=seed,
                 settings=overrides,
+                expect=expect,
                 root=options.runs_dir,
                 keep=options.keep,
             )
@@ -164,7 +172,7 @@ def _run(options: argparse.Namespace) -> int:
             if analyst is not None:
                 analyst.close()
     if options.json:
-        print(json.dumps(results[0] if options.repeat == 1 else results))
+        print(json.dumps(results[0] if options.repeat == len(cases) == 1 else results))
     return worst(verdicts).exit_status if verdicts else 0
 
 
@@ -178,14 +186,16 @@ def _matrix(options: argparse.Namespace) -> int:
     from judgement.report import console, html, junit, summary
     from judgement.verdict import read_verdict, worst
 
-    names = _names(options.scenarios)
-    chosen = list(all_scenarios().values()) if names == ["all"] else [get_scenario(name) for name in names]
+    names = _names(options.scenarios or ())
+    chosen = [get_scenario(name) for name in names if name != "all"]
+    if not chosen:
+        chosen = [each for each in all_scenarios().values() if names or each.suite]
     ids = _names(options.versions)
     wanted_versions = list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
-    overrides = _settings(options.setting)
+    overrides, expect = _settings(options.setting), _expected(options.expect)
     for version in wanted_versions:
         known_settings.validate(version, overrides)
-    wanted = cells(chosen, wanted_versions, seed=options.seed, repeat=options.repeat)
+    wanted = cells(chosen, wanted_versions, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
     progress = Progress(quiet=options.quiet)
     client = docker.connect()
     for version in {v.kafka: v for v in wanted_versions if any(c.version == v.id for c in wanted)}.values():
@@ -193,7 +203,7 @@ def _matrix(options: argparse.Namespace) -> int:
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
     client.close()
-    matrix = Matrix(root, overrides, options.jobs, progress.line)
+    matrix = Matrix(root, overrides, options.jobs, progress.line, expect)
     done = 0
 
     def on_verdict(cell: object, judged: Any) -> None:
@@ -319,6 +329,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from evidence import anomalies
+    from evidence.rundir import DEFAULT_CASE
     from harness.cluster import versions
     from harness.scenario import all_scenarios
 
@@ -334,29 +345,40 @@ def _list(options: argparse.Namespace) -> int:
         return 0
     rows: list[dict[str, Any]] = []
     for made in all_scenarios().values():
-        outcomes: dict[str, Any] = {}
-        for version in versions.ALL:
-            if made.applies.holds(version):
-                documented = made.documented_for(version)
-                outcomes[version.id] = {
-                    "required": sorted(documented.required),
-                    "allowed": sorted(documented.allowed),
+        cases = {
+            case.name: case.as_json()
+            | {
+                "documented": {
+                    version.id: made.documented_for(version, case.name).as_json()
+                    for version in versions.ALL
+                    if made.applies_to(version, case)
                 }
-        rows.append({"scenario": made.name, "claim": made.claim, "source": made.source, "documented": outcomes})
+            }
+            for case in made.cases.values()
+        }
+        about = {"scenario": made.name, "claim": made.claim, "source": made.source, "suite": made.suite}
+        plain = {"documented": cases[DEFAULT_CASE]["documented"]} if DEFAULT_CASE in cases else {}
+        rows.append(about | plain | {"cases": cases})
     if options.json:
         known = [{"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java} for v in versions.ALL]
         print(json.dumps({"scenarios": rows, "versions": known}, indent=1))
         return 0
     for row in rows:
         print(f"{row['scenario']}\n  {row['claim']}\n  source: {row['source']}")
-        by_outcome: dict[str, list[str]] = {}
-        for version_id, outcome in row["documented"].items():
-            text = ", ".join(outcome["required"]) or "none"
-            if outcome["allowed"]:
-                text += f" (allowed: {', '.join(outcome['allowed'])})"
-            by_outcome.setdefault(text, []).append(version_id)
-        for text, ids in by_outcome.items():
-            print(f"  {text}: {' '.join(ids)}")
+        for name, case in row["cases"].items():
+            indent = "  "
+            if name != DEFAULT_CASE:
+                changed = " ".join(f"{key}={value}" for key, value in case.items() if key != "documented")
+                print(f"  case {name}: {changed}")
+                indent = "    "
+            by_outcome: dict[tuple[str, str], list[str]] = {}
+            for version_id, outcome in case["documented"].items():
+                text = ", ".join(outcome["required"]) or "none"
+                if outcome["allowed"]:
+                    text += f" (allowed: {', '.join(outcome['allowed'])})"
+                by_outcome.setdefault((text, outcome.get("says", "")), []).append(version_id)
+            for (text, says), ids in by_outcome.items():
+                print(f"{indent}{text}: {' '.join(ids)}" + (f"\n{indent}  {says}" if says else ""))
         print()
     print("versions: " + " ".join(v.id for v in versions.ALL))
     return 0
@@ -425,11 +447,19 @@ def _parser() -> argparse.ArgumentParser:
 
     def common(sub: argparse.ArgumentParser) -> None:
         sub.add_argument(
+            "--case", action="append", default=[], metavar="C", help="only this case of the scenario; again for more"
+        )
+        sub.add_argument(
             "--setting",
             action="append",
             default=[],
             metavar="K=V",
-            help="override a broker setting; again for more",
+            help="override a broker setting (again for more): nothing is documented then, what is seen is `observed`",
+        )
+        sub.add_argument(
+            "--expect",
+            metavar="NAMES",
+            help="anomalies that must be seen, or none, in place of what is documented: any other outcome ends with 1",
         )
         sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
         sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
@@ -448,15 +478,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
     common(run)
 
-    for name, text, scenarios, versions, folder in (
-        ("matrix", "run scenarios × versions; finished cells are not run again", None, None, RUNS / "matrix"),
-        ("suite", "run the default suite", DEFAULT_SCENARIOS, DEFAULT_VERSIONS, None),
+    for name, text, versions, folder in (
+        ("matrix", "run scenarios × cases × versions; finished cells are not run again", None, RUNS / "matrix"),
+        ("suite", "run the default suite", DEFAULT_VERSIONS, None),
     ):
         sub = command(name, _matrix, text)
-        needed = scenarios is None
-        sub.add_argument(
-            "--scenarios", nargs="+", required=needed, default=scenarios, metavar="S", help="names, or all"
-        )
+        needed = versions is None
+        sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
         sub.add_argument("--versions", nargs="+", required=needed, default=versions, metavar="V", help="ids, or all")
         default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
         sub.add_argument("--runs-dir", type=Path, default=default, metavar="DIR", help="where the run directories go")

@@ -1,4 +1,4 @@
-"""Many runs: scenarios × versions × seeds, resumable, several at a time.
+"""Many runs: scenarios × cases × versions × seeds, resumable, several at a time.
 
 A cell is finished when a run directory under the matrix's folder holds its verdict, and that is not "error" (the
 harness or the machine failed, nothing is said about Kafka); a matrix that was killed goes on where it stopped, and a
@@ -19,14 +19,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, UsageError
-from evidence.rundir import RunDir
+from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of
 from judgement.judge import Analyst, judge
 from judgement.verdict import ERROR, read_verdict
 
@@ -50,30 +50,48 @@ class Cell:
     scenario: str
     version: str
     seed: int
+    case: str = DEFAULT_CASE
 
     def __str__(self) -> str:
-        return f"{self.scenario} on {self.version}, seed {self.seed}"
+        return f"{scenario_of({'scenario': self.scenario, 'case': self.case})} on {self.version}, seed {self.seed}"
 
 
-def cells(scenarios: Iterable[Scenario], versions: Sequence[Version], *, seed: int, repeat: int) -> list[Cell]:
-    """Every cell whose scenario applies to its version: all of one seed before the next, so that a cut-short
-    matrix is even.
+def cells(
+    scenarios: Iterable[Scenario],
+    versions: Sequence[Version],
+    *,
+    seed: int,
+    repeat: int,
+    cases: Collection[str] = (),
+) -> list[Cell]:
+    """Every case of every scenario on the versions that it applies to: all of one seed before the next, so that a
+    cut-short matrix is even. `cases` narrows it to the cases of these names.
 
-    Raises UsageError if no scenario applies to any of the versions.
+    Raises UsageError if nothing applies to any of the versions.
     """
-    pairs = [(s.name, v.id) for s in scenarios for v in versions if s.applies.holds(v)]
-    if not pairs:
+    found = [
+        (s.name, c.name, v.id)
+        for s in scenarios
+        for v in versions
+        for c in s.cases.values()
+        if s.applies_to(v, c) and (not cases or c.name in cases)
+    ]
+    if not found:
         raise UsageError("none of these scenarios applies to any of these versions; `kafka-chaos list` shows which do")
-    return [Cell(scenario=s, version=v, seed=seed + i) for i in range(repeat) for s, v in pairs]
+    return [Cell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
 
 
 def cell_of(facts: Mapping[str, Any]) -> Cell:
-    """The cell that a run directory's facts belong to."""
-    return Cell(scenario=facts["scenario"], version=facts["version"], seed=facts["seed"])
+    """The cell that a run directory's facts belong to; one that was made before there were cases has the default."""
+    case = facts.get("case", DEFAULT_CASE)
+    return Cell(scenario=facts["scenario"], case=case, version=facts["version"], seed=facts["seed"])
 
 
-def finished_cells(root: Path, settings: Mapping[str, str]) -> dict[Cell, RunDir]:
-    """The cells under `root` that are finished with these overridden settings, and the newest run of each."""
+def finished_cells(root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None) -> dict[Cell, RunDir]:
+    """The cells under `root` that are finished with these overridden settings and this expectation, and the newest run
+    of each.
+    """
+    asked = {"overridden": dict(settings), "expect": None if expect is None else list(expect)}
     found: dict[Cell, RunDir] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         run_dir = RunDir(path)
@@ -84,7 +102,10 @@ def finished_cells(root: Path, settings: Mapping[str, str]) -> dict[Cell, RunDir
             judged = read_verdict(run_dir)
         except UsageError:
             continue
-        if judged.verdict != ERROR and facts.get("overridden", {}) == dict(settings):
+        if judged.verdict != ERROR and asked == {
+            "overridden": facts.get("overridden", {}),
+            "expect": facts.get("expect"),
+        }:
             found[cell_of(facts)] = run_dir
     return found
 
@@ -97,6 +118,8 @@ class Matrix:
     settings: Mapping[str, str]
     jobs: int
     echo: Callable[[str], None]
+    expect: Sequence[str] | None = None
+    """What the user expects of every run, in place of what is documented."""
     lost: list[str] = field(default_factory=list)
     """Runs that left nothing behind, each with what it said."""
     _children: set[subprocess.Popen[str]] = field(default_factory=set)
@@ -110,7 +133,9 @@ class Matrix:
         KeyboardInterrupt ends the runs under way, each of which removes its containers, and is passed on.
         """
         done = {
-            cell: run_dir for cell, run_dir in finished_cells(self.root, self.settings).items() if cell in set(wanted)
+            cell: run_dir
+            for cell, run_dir in finished_cells(self.root, self.settings, self.expect).items()
+            if cell in set(wanted)
         }
         if done:
             self.echo(f"{len(done)} of {len(wanted)} runs are finished already and not run again")
@@ -146,7 +171,9 @@ class Matrix:
     def _one(self, cell: Cell) -> RunDir:
         command = [sys.executable, "-m", "harness", "run", cell.scenario, "--version", cell.version]
         command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json"]
+        command += ["--case", cell.case]
         command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
+        command += [] if self.expect is None else ["--expect", ",".join(self.expect) or "none"]
         with self._lock:
             if self._stopping:
                 raise HarnessError(f"{cell}: not started, the matrix is being stopped")
@@ -166,7 +193,7 @@ class Matrix:
             assert child.stdout is not None
             for line in child.stderr:
                 said.append(line.rstrip())
-                self.echo(f"{cell.scenario} {cell.version} #{cell.seed}: {line.rstrip()}")
+                self.echo(f"{cell}: {line.rstrip()}")
             answer = child.stdout.read()
             child.wait()
         finally:

@@ -1,9 +1,29 @@
-"""What a scenario asks for: the cluster that is to be there, and the topic on it."""
+"""What a scenario asks for: the cluster that is to be there, and the topic on it.
+
+A scenario names broker ids to say which broker plays which role: "the controller is the follower". Which id that is in
+a run the seed decides (`layout`), so that repeats of a scenario are runs of different layouts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, permutations
+
+Layout = Mapping[int, int]
+"""The broker that stands for each broker which a scenario names."""
+
+
+def layout(brokers: Sequence[int], seed: int) -> dict[int, int]:
+    """Which broker plays the role of which, from the seed: seed 1 is as written, and as many seeds on as there are
+    orders each order has had its turn.
+
+    >>> layout((1, 2, 3), 1), layout((1, 2, 3), 2), layout((1, 2, 3), 7)
+    ({1: 1, 2: 2, 3: 3}, {1: 1, 2: 3, 3: 2}, {1: 1, 2: 2, 3: 3})
+    """
+    number = (seed - 1) % math.factorial(len(brokers))
+    return dict(zip(brokers, next(islice(permutations(brokers), number, None)), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +53,20 @@ class ClusterPlan:
             return (self.controller, *(b for b in self.brokers if b != self.controller))
         return self.brokers
 
+    def laid_out(self, brokers: Layout) -> ClusterPlan:
+        """The same with other brokers in the roles; a setting for one broker ("2:name") goes to who stands for it."""
+
+        def renamed(key: str) -> str:
+            owner, colon, name = key.partition(":")
+            return f"{brokers.get(int(owner), int(owner))}:{name}" if colon and owner.isdigit() else key
+
+        return replace(
+            self,
+            controller=brokers.get(self.controller, self.controller),
+            zookeeper_sessions_ms={brokers.get(b, b): ms for b, ms in self.zookeeper_sessions_ms.items()},
+            settings={renamed(key): value for key, value in self.settings.items()},
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPlan:
@@ -43,3 +77,7 @@ class TopicPlan:
     name: str = "t"
     replicas: tuple[tuple[int, ...], ...] = ((1, 2, 3),)
     settings: Mapping[str, str] = field(default_factory=dict)
+
+    def laid_out(self, brokers: Layout) -> TopicPlan:
+        """The same with other brokers in the roles."""
+        return replace(self, replicas=tuple(tuple(brokers.get(b, b) for b in placed) for placed in self.replicas))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from harness.observers.docker_events import DockerEvents
     from harness.observers.state import ClusterObserver, ClusterState, PartitionState
     from harness.plan import TopicPlan
+    from harness.scenario import Case
 
 POLL_S: Final = 0.02
 START_LIMIT_S: Final = 90.0
@@ -98,6 +99,8 @@ class Run:
 
     topic: TopicPlan
     version: Version
+    case: Case
+    """The case of the scenario that is run: its acks, its client's settings, its variant."""
     run_dir: RunDir
     timeline: Timeline
     cluster: Cluster

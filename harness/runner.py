@@ -36,7 +36,7 @@ from evidence.errors import (
     refusal,
 )
 from evidence.history.seal import seal_run
-from evidence.rundir import RunDir
+from evidence.rundir import DEFAULT_CASE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
@@ -46,6 +46,7 @@ from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.zookeeper import ZooKeeperObserver
+from harness.plan import layout
 from harness.removal import Removals, abandoned_data, remove_data
 from harness.run import START_LIMIT_S, PreconditionNotHeld, Run
 from harness.setup.images import ensure_image
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
     from harness.cluster.versions import Version
     from harness.observers.state import ClusterObserver
+    from harness.plan import ClusterPlan, TopicPlan
     from harness.scenario import Scenario
 
 FINAL_ISR_LIMIT_S: Final = 60.0
@@ -71,8 +73,12 @@ class Request:
 
     scenario: Scenario
     version: Version
+    case: str = DEFAULT_CASE
     seed: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
+    """Broker settings of the user's own, over all others."""
+    expect: tuple[str, ...] | None = None
+    """The anomalies that the user expects, in place of what is documented; None: no expectation of the user's."""
     root: Path = Path("runs")
     keep: bool = False
     """Leave the cluster up and its data in place."""
@@ -80,8 +86,32 @@ class Request:
     @property
     def command(self) -> str:
         """The command that runs this again."""
+        case = f" --case {self.case}" if self.case != DEFAULT_CASE else ""
         options = "".join(f" --setting {key}={value}" for key, value in sorted(self.settings.items()))
-        return f"kafka-chaos run {self.scenario.name} --version {self.version.id} --seed {self.seed}{options}"
+        if self.expect is not None:
+            options += f" --expect {','.join(self.expect) or 'none'}"
+        return f"kafka-chaos run {self.scenario.name}{case} --version {self.version.id} --seed {self.seed}{options}"
+
+    @property
+    def layout(self) -> dict[int, int]:
+        """Which broker plays the role of which of the scenario's replicas, from the seed."""
+        return layout(self.scenario.cluster.brokers, self.seed)
+
+    @property
+    def cluster(self) -> ClusterPlan:
+        """The cluster of this run: the scenario's, the case's settings, the seed's layout."""
+        return self.scenario.cluster_of(self.scenario.case(self.case)).laid_out(self.layout)
+
+    @property
+    def topic(self) -> TopicPlan:
+        """The topic of this run, likewise."""
+        return self.scenario.topic_of(self.scenario.case(self.case)).laid_out(self.layout)
+
+    @property
+    def observed(self) -> bool:
+        """Whether nothing is documented for this run: the user has an expectation, or settings beyond the case's."""
+        declared = clusters.broker_settings(self.version, self.cluster, {})
+        return self.expect is not None or any(declared.get(key) != value for key, value in self.settings.items())
 
 
 class Phases:
@@ -103,7 +133,8 @@ def run_id(request: Request) -> str:
     """A name for a run that is a valid compose project name too, and that no other run has."""
     stamp = datetime.now(UTC).strftime("%Y%m%dt%H%M%S")
     version = request.version.id.replace(".", "-")
-    return f"{stamp}-{request.scenario.name}-{version}-s{request.seed}-{secrets.token_hex(2)}"
+    case = f"-{request.case}" if request.case != DEFAULT_CASE else ""
+    return f"{stamp}-{request.scenario.name}{case}-{version}-s{request.seed}-{secrets.token_hex(2)}"
 
 
 def git_commit() -> str | None:
@@ -173,19 +204,24 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
     run_dir.path.mkdir(parents=True)
     for folder in (run_dir.history, run_dir.config, run_dir.logs, run_dir.replicas, run_dir.data):
         folder.mkdir()
-    documented = request.scenario.documented_for(request.version)
-    topic = request.scenario.topic
+    documented = request.scenario.documented_for(request.version, request.case)
+    topic, observed = request.topic, request.observed
     recording = Recording(
         run_dir,
         {
             "run": name,
             "scenario": request.scenario.name,
+            "case": request.case,
+            "case_changes": request.scenario.case(request.case).as_json(),
             "version": request.version.id,
             "kafka": request.version.kafka,
             "mode": request.version.mode,
             "seed": request.seed,
+            "layout": {str(role): broker for role, broker in request.layout.items()},
             "settings": dict(settings),
             "overridden": dict(request.settings),
+            "observed": observed,
+            "expect": None if request.expect is None else list(request.expect),
             "topics": [
                 {
                     "name": topic.name,
@@ -194,10 +230,10 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 }
             ],
             "documented": {
-                "required": sorted(documented.required),
-                "allowed": sorted(documented.allowed),
+                "required": [] if observed else sorted(documented.required),
+                "allowed": [] if observed else sorted(documented.allowed),
                 "on": documented.on.label,
-                "claim": request.scenario.claim,
+                "claim": documented.as_json().get("says", request.scenario.claim),
                 "source": request.scenario.source,
             },
             "processes": [],
@@ -349,12 +385,12 @@ def execute(
     returned all the same. A full disk (HarnessError), KeyboardInterrupt and defects are passed on after everything of
     the run has been removed. Whoever gives `removals` waits for them, whatever happens.
     """
-    request.scenario.documented_for(request.version)
+    request.scenario.documented_for(request.version, request.case)
     client = client or connect()
     request.root.mkdir(parents=True, exist_ok=True)
     check_disk(request.root)
     reap_abandoned(client, request.root)
-    settings = clusters.broker_settings(request.version, request.scenario.cluster, request.settings)
+    settings = clusters.broker_settings(request.version, request.cluster, request.settings)
     ensure_image(request.version, echo)
     name = run_id(request)
     recording = open_recording(request, name, settings, client)
@@ -454,7 +490,7 @@ def _carry_out(
     on_up: Callable[[], None] | None,
 ) -> None:
     run_dir, timeline, phases = recording.run_dir, recording.timeline, recording.phases
-    plan = request.scenario.cluster
+    plan = request.cluster
     events = DockerEvents(client, name, timeline)
     events.start()
     cleanup.callback(_tidy, recording, events.close)
@@ -474,8 +510,9 @@ def _carry_out(
     observer = _observer(cluster, timeline)
     cleanup.callback(_tidy, recording, observer.close)
     run = Run(
-        request.scenario.topic,
+        request.topic,
         request.version,
+        request.scenario.case(request.case),
         run_dir,
         timeline,
         cluster,

@@ -5,6 +5,9 @@ what must follow on which versions, and one function of steps. It declares; `har
 Judgement is not part of it either: `documented_for` only states what the sources say, and `judgement.verdict`
 holds the findings against it.
 
+A case is a named variant of a scenario (settings, acks, a client's settings) with a documented outcome of its own. The
+steps read it as `run.case`. A scenario that declares none has one case, called "default".
+
 A scenario lives in one file of `scenarios/`, is registered by the decorator `scenario`, and reads like the
 paragraph it implements (docs/writing-a-scenario.md).
 """
@@ -13,12 +16,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from evidence import anomalies
 from evidence.errors import UsageError, unknown_name
+from evidence.rundir import DEFAULT_CASE
 from harness.plan import ClusterPlan, TopicPlan
 
 if TYPE_CHECKING:
@@ -50,6 +55,7 @@ ZOOKEEPER: Final = Line("ZooKeeper", lambda version: version.mode == "zookeeper"
 KRAFT: Final = Line("KRaft", lambda version: version.mode == "kraft")
 
 LOST: Final = frozenset({"lost-write"})
+CASE_NAME: Final = re.compile("[a-z0-9][a-z0-9-]*")
 
 
 def one_of(*ids: str) -> Line:
@@ -62,15 +68,53 @@ class Documented:
     """What is documented to follow on a line of versions.
 
     `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
-    is not in the catalogue (evidence/anomalies.py).
+    is not in the catalogue (evidence/anomalies.py). `says` is what is documented for these versions in a sentence,
+    where it is not what the scenario claims.
     """
 
     on: Line
+    says: str = ""
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         anomalies.validate(sorted(self.required | self.allowed))
+
+    def as_json(self) -> dict[str, Any]:
+        """What must and what may be seen, and the sentence."""
+        names = {"required": sorted(self.required), "allowed": sorted(self.allowed)}
+        return names | ({"says": " ".join(self.says.split())} if self.says else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A named variant of a scenario: what it changes, and what is documented for it."""
+
+    documented: Iterable[Documented]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Broker settings, over the scenario's."""
+    topic: Mapping[str, str] = field(default_factory=dict)
+    """Topic settings, over the scenario's."""
+    acks: str = "all"
+    """For the steps: which acknowledgement the sends wait for that the claim is about."""
+    client: Mapping[str, str] = field(default_factory=dict)
+    """For the steps: settings of the client that the claim is about."""
+    variant: str = ""
+    """For the steps: which way a sequence goes that has several."""
+    applies: Line = EVERY_VERSION
+    name: str = DEFAULT_CASE
+    """Given by the scenario that declares it."""
+
+    def as_json(self) -> dict[str, Any]:
+        """What it changes, for run.json and `kafka-chaos list`."""
+        values = {
+            "settings": dict(self.settings),
+            "topic": dict(self.topic),
+            "acks": self.acks,
+            "client": dict(self.client),
+            "variant": self.variant,
+        }
+        return {key: value for key, value in values.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,24 +126,56 @@ class Scenario:
     source: str
     cluster: ClusterPlan
     topic: TopicPlan
-    documented: tuple[Documented, ...]
+    cases: Mapping[str, Case]
     steps: Callable[[Run], None] = field(repr=False)
     applies: Line = EVERY_VERSION
+    suite: bool = False
+    """Whether the default suite runs it."""
     file: str = ""
 
-    def documented_for(self, version: Version) -> Documented:
-        """What is documented for `version`.
+    def case(self, name: str = DEFAULT_CASE) -> Case:
+        """The case called `name`; UsageError with the nearest names if there is none."""
+        if name not in self.cases:
+            raise unknown_name("case", name, self.cases, hint=f"of scenario {self.name}")
+        return self.cases[name]
+
+    def applies_to(self, version: Version, case: Case) -> bool:
+        """Whether the sequence makes sense on this version, in this case."""
+        return self.applies.holds(version) and case.applies.holds(version)
+
+    def cases_for(self, version: Version, names: Iterable[str] = ()) -> list[Case]:
+        """The cases that apply to a version, or those of them that are named.
+
+        Raises UsageError for a name that is no case, and if none applies.
+        """
+        wanted = [self.case(name) for name in names] or list(self.cases.values())
+        fit = [case for case in wanted if self.applies_to(version, case)]
+        for case in wanted if not fit else ():
+            self.documented_for(version, case.name)
+        return fit
+
+    def documented_for(self, version: Version, case: str = DEFAULT_CASE) -> Documented:
+        """What is documented for a case on `version`.
 
         Raises UsageError if the scenario says nothing about it.
         """
-        if not self.applies.holds(version):
-            raise UsageError(
-                f"scenario {self.name} does not apply to {version.id}; it applies to: {self.applies.label}"
-            )
-        for outcome in self.documented:
+        chosen = self.case(case)
+        what = f"scenario {self.name}" + (f", case {case}," if case != DEFAULT_CASE else "")
+        if not self.applies_to(version, chosen):
+            line = (chosen if self.applies.holds(version) else self).applies
+            raise UsageError(f"{what} does not apply to {version.id}; it applies to: {line.label}")
+        for outcome in chosen.documented:
             if outcome.on.holds(version):
                 return outcome
-        raise UsageError(f"scenario {self.name} documents no outcome for {version.id}")
+        raise UsageError(f"{what} documents no outcome for {version.id}")
+
+    def cluster_of(self, case: Case) -> ClusterPlan:
+        """The cluster with the settings of a case."""
+        return replace(self.cluster, settings=dict(self.cluster.settings) | dict(case.settings))
+
+    def topic_of(self, case: Case) -> TopicPlan:
+        """The topic with the settings of a case."""
+        return replace(self.topic, settings=dict(self.topic.settings) | dict(case.topic))
 
 
 _REGISTRY: dict[str, Scenario] = {}
@@ -110,12 +186,25 @@ def scenario(
     name: str,
     claim: str,
     source: str,
-    documented: Iterable[Documented],
+    documented: Iterable[Documented] = (),
+    cases: Mapping[str, Case] | None = None,
     cluster: ClusterPlan | None = None,
     topic: TopicPlan | None = None,
     applies: Line = EVERY_VERSION,
+    suite: bool = False,
 ) -> Callable[[Callable[[Run], None]], Scenario]:
-    """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`."""
+    """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`.
+
+    What follows is stated either by `documented` or by each of the `cases`. Raises UsageError if it is stated twice or
+    not at all, and for a case whose name cannot be part of a run's name.
+    """
+    stated = tuple(documented)
+    if bool(stated) == bool(cases):
+        raise UsageError(f"scenario {name}: give it `documented` or `cases`, one of the two")
+    for case in cases or ():
+        if not CASE_NAME.fullmatch(case):
+            raise UsageError(f"scenario {name}: case {case!r}: a name has small letters, digits and hyphens only")
+    declared = dict(cases) if cases else {DEFAULT_CASE: Case(documented=stated)}
 
     def register(steps: Callable[[Run], None]) -> Scenario:
         made = Scenario(
@@ -124,9 +213,10 @@ def scenario(
             source=source,
             cluster=cluster or ClusterPlan(),
             topic=topic or TopicPlan(),
-            documented=tuple(documented),
+            cases={key: replace(case, name=key, documented=tuple(case.documented)) for key, case in declared.items()},
             steps=steps,
             applies=applies,
+            suite=suite,
             file=steps.__module__,
         )
         other = _REGISTRY.get(name)

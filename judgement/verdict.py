@@ -19,7 +19,10 @@ Two questions are asked, in this order.
     | a required anomaly not seen      | not-reproduced | unknown     | error          |
     | all required seen, nothing else  | as-documented  | unknown     | error          |
 
-The order of severity (unexpected > not-reproduced > error > unknown > as-documented) ranks verdicts of a
+For settings of the user's own nothing is documented. Such a run is `observed`: it tells what was seen, and nothing of
+that is unexpected. With an expectation (`--expect`) this takes the place of what is documented in the table above.
+
+The order of severity (unexpected > not-reproduced > error > unknown > observed > as-documented) ranks verdicts of a
 suite, where each is already established; it is not the order of the questions.
 
 Some anomalies are what Kafka permits under the client's settings, or a documented loss seen from another side. They
@@ -37,12 +40,13 @@ from typing import Any, Final
 
 from evidence import errors, timeline
 from evidence.anomalies import consequence, permitted
-from evidence.rundir import SCHEMA, RunDir, write_json
+from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, write_json
 from judgement.outcome import Outcome, of_findings
 
 Facts = Mapping[str, Any]
 
 AS_DOCUMENTED: Final = "as-documented"
+OBSERVED: Final = "observed"
 UNKNOWN: Final = "unknown"
 ERROR: Final = "error"
 NOT_REPRODUCED: Final = "not-reproduced"
@@ -53,14 +57,16 @@ class Severity(IntEnum):
     """The order in which a suite's verdicts outrank one another."""
 
     AS_DOCUMENTED = 0
-    UNKNOWN = 1
-    ERROR = 2
-    NOT_REPRODUCED = 3
-    UNEXPECTED = 4
+    OBSERVED = 1
+    UNKNOWN = 2
+    ERROR = 3
+    NOT_REPRODUCED = 4
+    UNEXPECTED = 5
 
 
 SEVERITY: Final[Mapping[str, Severity]] = {
     AS_DOCUMENTED: Severity.AS_DOCUMENTED,
+    OBSERVED: Severity.OBSERVED,
     UNKNOWN: Severity.UNKNOWN,
     ERROR: Severity.ERROR,
     NOT_REPRODUCED: Severity.NOT_REPRODUCED,
@@ -68,6 +74,7 @@ SEVERITY: Final[Mapping[str, Severity]] = {
 }
 EXIT_STATUS: Final[Mapping[str, int]] = {
     AS_DOCUMENTED: errors.EXIT_AS_DOCUMENTED,
+    OBSERVED: errors.EXIT_AS_DOCUMENTED,
     UNKNOWN: errors.EXIT_UNKNOWN,
     ERROR: errors.EXIT_ERROR,
     NOT_REPRODUCED: errors.EXIT_CONTRADICTED,
@@ -93,8 +100,9 @@ class Verdict:
     """Anomalies seen that nothing documents but the clients' settings permit, each with why: "duplicate: …".
     """
     reasons: tuple[str, ...] = ()
-    """Why the verdict is not as-documented: contradictions first, then doubts. Empty for as-documented."""
+    """Why the verdict is not as-documented: contradictions first, then doubts. Empty for as-documented and observed."""
     scenario: str = ""
+    case: str = DEFAULT_CASE
     version: str = ""
     seed: int = 0
     run: str = ""
@@ -109,7 +117,8 @@ class Verdict:
 
     @property
     def good(self) -> bool:
-        return self.verdict == AS_DOCUMENTED
+        """Whether nothing is wrong: as documented, or observed where nothing is documented."""
+        return self.verdict in (AS_DOCUMENTED, OBSERVED)
 
     @property
     def in_words(self) -> str:
@@ -140,6 +149,7 @@ class Verdict:
             required=tuple(documented.get("required", ())),
             allowed=tuple(documented.get("allowed", ())),
             scenario=value.get("scenario", ""),
+            case=value.get("case", DEFAULT_CASE),
             version=value.get("version", ""),
             seed=value.get("seed", 0),
             run=value.get("run", ""),
@@ -316,9 +326,9 @@ def doubts(
     findings: Facts | None,
     damaged: Sequence[str],
     failure: str | None = None,
+    required: Iterable[str] = (),
 ) -> list[str]:
     """Every reason for which the run proves nothing, the most telling first."""
-    required = (run.get("documented") or {}).get("required") or ()
     reasons = [
         *unproved_faults(events),
         *failed_preconditions(events),
@@ -348,23 +358,24 @@ def judge(
     `damaged` one line for each thing that could not be read, `analysis_failure` what the analysis said when
     it failed.
     """
-    documented = run.get("documented") or {}
+    documented, observed, expected = run.get("documented") or {}, bool(run.get("observed")), run.get("expect")
     required, allowed = tuple(documented.get("required") or ()), tuple(documented.get("allowed") or ())
+    if observed:
+        required, allowed = tuple(expected or ()), ()
     found = list((findings or {}).get("findings") or ())
     seen = tuple(sorted({str(finding.get("anomaly")) for finding in found}))
-    open_questions = [f for f in found if f.get("anomaly") not in required and f.get("anomaly") not in allowed]
-    documented_names = {*required, *allowed}
-    excuses = [(f, permitted(run, f) or consequence(f, found, documented_names)) for f in open_questions]
+    anything = observed and expected is None
+    named = seen if anything else (*required, *allowed)
+    open_questions = [f for f in found if f.get("anomaly") not in named]
+    excuses = [(f, permitted(run, f) or consequence(f, found, named)) for f in open_questions]
     unexpected = tuple(sorted({str(finding.get("anomaly")) for finding, excuse in excuses if excuse is None}))
     missing = tuple(name for name in required if name not in seen)
 
     version = run.get("version", "")
-    contradictions = [
-        f"{named_summary(finding)}; nothing documents this for {version}"
-        for finding, excuse in excuses
-        if excuse is None
-    ]
-    reasons = doubts(run, events, findings, damaged, analysis_failure)
+    option = f"--expect {','.join(required) or 'none'}"
+    unfounded = f"this is not expected ({option})" if observed else f"nothing documents this for {version}"
+    contradictions = [f"{named_summary(finding)}; {unfounded}" for finding, excuse in excuses if excuse is None]
+    reasons = doubts(run, events, findings, damaged, analysis_failure, required)
     failed = run.get("state") == "failed"
     failure = [f"the harness failed: {run.get('failure') or 'no reason recorded'}"] if failed else []
     if unexpected:
@@ -375,9 +386,10 @@ def judge(
         name = UNKNOWN
     elif missing:
         name = NOT_REPRODUCED
-        contradictions = [f"{anomaly} is documented for {version} and was not seen" for anomaly in missing]
+        stated = f"expected ({option})" if observed else f"documented for {version}"
+        contradictions = [f"{anomaly} is {stated} and was not seen" for anomaly in missing]
     else:
-        name = AS_DOCUMENTED
+        name = OBSERVED if observed else AS_DOCUMENTED
     return Verdict(
         verdict=name,
         required=required,
@@ -388,6 +400,7 @@ def judge(
         permitted=tuple(sorted({f"{finding.get('anomaly')}: {excuse}" for finding, excuse in excuses if excuse})),
         reasons=(*contradictions, *failure, *reasons),
         scenario=run.get("scenario", ""),
+        case=run.get("case", DEFAULT_CASE),
         version=version,
         seed=run.get("seed", 0),
         run=run.get("run", ""),

@@ -15,6 +15,7 @@ from harness.scenario import EVERY_VERSION, Documented, scenario
     source="Kafka documentation, Replication: the guarantee that a committed message is not lost",
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     documented=[Documented(on=EVERY_VERSION)],
+    suite=True,
 )
 def baseline(run: Run) -> None:
     """Single records, then a load, acknowledged by all in-sync replicas on three partitions."""

@@ -1,4 +1,4 @@
-"""Runs of one scenario on one version, taken together: what every table of runs has as its rows."""
+"""Runs of one scenario and case on one version, taken together: what every table of runs has as its rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from evidence.rundir import scenario_of
 from judgement import outcome
 from judgement.report.facts import RunFacts
 from judgement.report.headline import outcome as outcome_of
@@ -15,9 +16,12 @@ from judgement.verdict import ERROR, SEVERITY, Verdict, worst
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """The runs of one scenario on one version with the same overridden settings, in the order of their names."""
+    """The runs of one scenario and case on one version with the same overridden settings and expectation, in the order
+    of their names.
+    """
 
     scenario: str
+    """With the case, if it has one."""
     version: str
     overridden: tuple[tuple[str, str], ...]
     runs: tuple[RunFacts, ...]
@@ -54,7 +58,9 @@ class Cell:
     @property
     def documented(self) -> str:
         """What must be seen, and in brackets what may be."""
-        first = self.runs[0].verdict
+        first, run = self.runs[0].verdict, self.runs[0].run
+        if run.get("observed"):
+            return "nothing" if run.get("expect") is None else f"expected: {', '.join(first.required) or 'none'}"
         allowed = f" (allowed: {', '.join(first.allowed)})" if first.allowed else ""
         return (", ".join(first.required) or "none") + allowed
 
@@ -102,8 +108,11 @@ def group(facts: Iterable[RunFacts]) -> list[Cell]:
     """The runs by cell, scenario by scenario in the order of their names, versions from old to new."""
     cells: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[RunFacts]] = {}
     for run in facts:
+        scenario = scenario_of(run.run)
         overridden = tuple(sorted((str(k), str(v)) for k, v in (run.run.get("overridden") or {}).items()))
-        cells.setdefault((str(run.run["scenario"]), str(run.run["version"]), overridden), []).append(run)
+        if run.run.get("expect") is not None:
+            overridden += (("--expect", ",".join(run.run["expect"]) or "none"),)
+        cells.setdefault((scenario, str(run.run["version"]), overridden), []).append(run)
     ordered = sorted(
         cells.items(), key=lambda item: (item[0][0] != "baseline", item[0][0], version_key(item[0][1]), item[0][2])
     )

@@ -23,6 +23,7 @@ from judgement.report.headline import headline, outcome
 
 COLOURS: Final = {
     "as-documented": "32",
+    "observed": "32",
     "unexpected": "31",
     "not-reproduced": "31",
     "unknown": "33",
@@ -68,7 +69,7 @@ def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: 
         lines += [line(HEADINGS), "  ".join("─" * width for width in widths)]
         lines += [line(row, cell.outcome[1], cell.verdict) for cell, row in zip(grouped, rows, strict=True)]
     for cell in cells.failures_first(grouped):
-        if cell.verdict == "as-documented":
+        if cell.worst_run.verdict.good:
             continue
         bad = cell.worst_run
         lines += [

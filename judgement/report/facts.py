@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from evidence import timeline
 from evidence.errors import UsageError
-from evidence.rundir import RunDir
+from evidence.rundir import RunDir, scenario_of
 from judgement.verdict import Verdict, blind_intervals, fault_windows, judge, read_findings, read_verdict
 
 Event = Mapping[str, Any]
@@ -178,7 +178,7 @@ class RunFacts:
 
     @property
     def name(self) -> str:
-        return f"{self.run.get('scenario')} on {self.run.get('version')}"
+        return f"{scenario_of(self.run)} on {self.run.get('version')}"
 
     @property
     def brokers(self) -> tuple[str, ...]:

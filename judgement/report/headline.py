@@ -60,6 +60,8 @@ def headline(facts: RunFacts) -> str:
     seen = _what_was_seen(facts)
     if verdict.verdict == "as-documented":
         return f"{_capital(seen)}, {_as_documented(facts)}." if seen else _all_is_well(facts)
+    if facts.run.get("observed") and verdict.verdict in ("observed", "unexpected", "not-reproduced"):
+        return _of_own_settings(facts, seen)
     if verdict.verdict == "unexpected":
         return f"{_capital(seen)}. Nothing documents {join(verdict.unexpected)} for {version}."
     if verdict.verdict == "not-reproduced":
@@ -72,6 +74,16 @@ def headline(facts: RunFacts) -> str:
     seen_anyway = f" What was seen: {seen}." if seen else ""
     reason = verdict.reasons[0] if verdict.reasons else "no reason recorded"
     return f"Nothing is shown: {reason.rstrip('.')}.{seen_anyway}"
+
+
+def _of_own_settings(facts: RunFacts, seen: str) -> str:
+    """What was seen under settings for which nothing is documented, and what the user had expected."""
+    verdict = facts.verdict
+    settings = join([f"{key}={value}" for key, value in sorted((facts.run.get("overridden") or {}).items())])
+    under = f"on {facts.run.get('version')}" + (f" with {settings}" if settings else "")
+    told = f"{_capital(seen)} ({under})." if seen else f"No anomaly was seen {under}."
+    other = f" {_capital(join(verdict.unexpected))}: not expected." if verdict.unexpected else ""
+    return told + other + (f" {_capital(join(verdict.missing))}: expected and not seen." if verdict.missing else "")
 
 
 def _as_documented(facts: RunFacts) -> str:

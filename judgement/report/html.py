@@ -21,7 +21,7 @@ from typing import Final
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_context, select_autoescape
 from markupsafe import Markup
 
-from evidence.rundir import RunDir, write_atomically
+from evidence.rundir import RunDir, scenario_of, write_atomically
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, headline, steps, story, timeline_svg
@@ -48,6 +48,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
         "proof": steps.proof_text,
+        "scenario_of": scenario_of,
         "state": pass_context(lambda context, step, told: _state(context["facts"], step, told)),
         "pairs": lambda value: (
             ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, Mapping) else value
@@ -107,7 +108,9 @@ def _about(facts: RunFacts) -> list[tuple[str, str]]:
     pairs = [
         ("run", run.get("run")),
         ("Kafka", f"{run.get('kafka')} ({run.get('mode')})"),
+        ("case", " ".join(f"{key}={value}" for key, value in (run.get("case_changes") or {}).items())),
         ("seed", run.get("seed")),
+        ("roles", " ".join(f"{role}→{broker}" for role, broker in (run.get("layout") or {}).items())),
         ("state", run.get("state")),
         ("failure", run.get("failure")),
         ("overridden", ", ".join(f"{k}={v}" for k, v in sorted((run.get("overridden") or {}).items()))),

@@ -1,8 +1,8 @@
 """JUnit XML, for CI systems that show test results.
 
-A run is a test case (class: the scenario, name: version and seed). JUnit has no word for "unknown": such a run is
-`skipped` with its reasons and the property `verdict`, so that it is never shown as passed; the exit status is the
-gate. The anomaly a scenario documents is what the test expects, so seeing it passes.
+A run is a test case (class: the scenario; name: its case, version and seed). JUnit has no word for "unknown": such a
+run is `skipped` with its reasons and the property `verdict`, so that it is never shown as passed; the exit status is
+the gate. The anomaly a scenario documents is what the test expects, so seeing it passes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from evidence.rundir import RunDir, write_atomically
+from evidence.rundir import DEFAULT_CASE, RunDir, write_atomically
 from evidence.text import visible
 from judgement.report import cells, console, story
 from judgement.report.facts import RunFacts, load, load_all
@@ -27,16 +27,19 @@ def _safe(value: object) -> str:
 def _case(facts: RunFacts) -> ET.Element:
     verdict, run = facts.verdict, facts.run
     overridden = "".join(f" {key}={value}" for key, value in sorted((run.get("overridden") or {}).items()))
+    named = str(run.get("case") or DEFAULT_CASE)
+    prefix = f"{named} " if named != DEFAULT_CASE else ""
     case = ET.Element(
         "testcase",
         classname=_safe(f"kafka-chaos.{run.get('scenario')}"),
-        name=_safe(f"{run.get('version')} seed {run.get('seed')}{overridden}"),
+        name=_safe(f"{prefix}{run.get('version')} seed {run.get('seed')}{overridden}"),
         time=f"{verdict.seconds:.3f}",
     )
     properties = ET.SubElement(case, "properties")
     for name, value in (
         ("outcome", outcome(facts).text),
         ("verdict", verdict.verdict),
+        ("case", named),
         ("documented", " ".join(verdict.required)),
         ("allowed", " ".join(verdict.allowed)),
         ("seen", " ".join(verdict.seen)),
@@ -91,7 +94,7 @@ def render(facts: Sequence[RunFacts], unreadable: Iterable[str] = ()) -> str:
     root = ET.Element("testsuites", name="kafka-chaos")
     by_scenario: dict[str, list[RunFacts]] = {}
     for cell in cells.group(facts):
-        by_scenario.setdefault(cell.scenario, []).extend(cell.runs)
+        by_scenario.setdefault(str(cell.runs[0].run["scenario"]), []).extend(cell.runs)
     suites = [_suite(name, runs) for name, runs in by_scenario.items()]
     broken = []
     for line in unreadable:

@@ -20,7 +20,14 @@ from judgement.report.headline import headline, outcome
 from judgement.report.html import suite_headline
 
 BUDGET_BYTES: Final = 900 * 1024
-MARKS: Final = {"as-documented": "✅", "unexpected": "❌", "not-reproduced": "❌", "unknown": "❔", "error": "⚠️"}
+MARKS: Final = {
+    "as-documented": "✅",
+    "observed": "👁",
+    "unexpected": "❌",
+    "not-reproduced": "❌",
+    "unknown": "❔",
+    "error": "⚠️",
+}
 TONES: Final = {GOOD: "🟢", ODD: "🟡", BAD: "🔴"}
 """Of outcomes: what became of the records, whether or not that is documented."""
 

@@ -39,8 +39,13 @@ from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Doc
     ),
     documented=[
         Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=frozenset({"replica-divergence"})),
-        Documented(on=LEADER_EPOCHS),
+        Documented(
+            on=LEADER_EPOCHS,
+            says="""A record acknowledged with acks=all survives two clean elections: the last in-sync replica cannot
+                ask a dead leader where its epoch ended, truncates nothing, and leads with the record.""",
+        ),
     ],
+    suite=True,
 )
 def double_failover(run: Run) -> None:
     t = run.partition()

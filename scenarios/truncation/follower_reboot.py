@@ -61,8 +61,18 @@ def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Targ
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
         Documented(on=TRAP, required=LOST, allowed=frozenset({"replica-divergence"})),
-        Documented(on=EVERY_VERSION),
+        Documented(
+            on=DEAD_CONTROLLER_STAYS,
+            says="""A follower that holds an acknowledged record but not the high watermark that covers it restarts,
+                truncates nothing without asking for the end of its epoch, and is elected with the record.""",
+        ),
+        Documented(
+            on=EVERY_VERSION,
+            says="""A follower that holds an acknowledged record but not the high watermark that covers it dies and
+                leaves the ISR: it cannot be elected when the leader dies, and the record returns with the leader.""",
+        ),
     ],
+    suite=True,
 )
 def follower_reboot(run: Run) -> None:
     t = run.partition()

@@ -34,6 +34,7 @@ from harness.scenario import LEADER_EPOCHS, Documented, scenario
     topic=TopicPlan(replicas=((1, 2, 3),)),
     documented=[Documented(on=LEADER_EPOCHS)],
     applies=LEADER_EPOCHS,
+    suite=True,
 )
 def leader_epoch_recovery(run: Run) -> None:
     t = run.partition()

@@ -33,8 +33,14 @@ from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Doc
     topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
     documented=[
         Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST | {"replica-divergence"}),
-        Documented(on=LEADER_EPOCHS, required=LOST),
+        Documented(
+            on=LEADER_EPOCHS,
+            required=LOST,
+            says="""After an unclean election the old leader returns, asks where its epoch ended, and truncates what the
+                new leader does not have: the replicas are identical, and lost is what an unclean election loses.""",
+        ),
     ],
+    suite=True,
 )
 def replica_divergence(run: Run) -> None:
     t = run.partition()

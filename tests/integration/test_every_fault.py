@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.faults.cut import CHAIN
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
-from harness.scenario import EVERY_VERSION, Documented, Scenario
+from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
 
 pytestmark = pytest.mark.docker
 
@@ -52,7 +53,7 @@ EVERY_FAULT = Scenario(
     source="this test",
     cluster=ClusterPlan(settings={"replica.fetch.wait.max.ms": "500", "replica.lag.time.max.ms": "10000"}),
     topic=TopicPlan(),
-    documented=(Documented(on=EVERY_VERSION),),
+    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
     steps=steps,
 )
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,18 @@ def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: l
     runs = Matrix(tmp_path, {}, 1, lambda line: None).run([ONE, TWO], lambda cell, judged: None)
     assert ran == [TWO]
     assert runs[ONE].path.name == "here"
+
+
+def test_a_run_from_before_there_were_cases_is_the_default_case(tmp_path: Path) -> None:
+    finished(tmp_path / "old", ONE)
+    finished(tmp_path / "new", TWO, case="acks-1")
+    assert set(finished_cells(tmp_path, {})) == {ONE, replace(TWO, case="acks-1")}
+
+
+def test_a_cell_of_another_expectation_is_run_again(tmp_path: Path) -> None:
+    finished(tmp_path / "expected", ONE, overridden={"a": "b"}, expect=["lost-write"])
+    assert finished_cells(tmp_path, {"a": "b"}) == {}
+    assert list(finished_cells(tmp_path, {"a": "b"}, ["lost-write"])) == [ONE]
 
 
 def test_a_run_that_was_cut_short_is_not_finished(tmp_path: Path) -> None:

@@ -4,12 +4,22 @@ it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 
 from evidence.errors import UsageError
 from harness.cluster import versions
 from harness.matrix import cells
-from harness.scenario import all_scenarios, get_scenario
+from harness.plan import ClusterPlan, TopicPlan
+from harness.runner import Request, run_id
+from harness.scenario import _REGISTRY, EVERY_VERSION, Case, Documented, Scenario, all_scenarios, get_scenario, scenario
+from harness.scenario import KRAFT as KRAFT_LINE
+
+if TYPE_CHECKING:
+    from harness.run import Run
 
 OLD = ("0.8.2.2", "0.9.0.1", "0.10.2.2")
 PINNED = ("2.2.2-pinned", "2.8.2-pinned", "3.9.2-pinned")
@@ -61,8 +71,9 @@ def test_epoch_scenarios_do_not_apply_to_old_truncation(name: str) -> None:
 def test_every_scenario_documents_every_version_it_applies_to() -> None:
     for made in all_scenarios().values():
         for version in versions.ALL:
-            if made.applies.holds(version):
-                made.documented_for(version)
+            for case in made.cases.values():
+                if made.applies_to(version, case):
+                    made.documented_for(version, case.name)
 
 
 def test_a_misspelt_name_gets_near_ones() -> None:
@@ -78,6 +89,83 @@ def test_cells_leave_out_what_does_not_apply_and_go_seed_by_seed() -> None:
     found = [(cell.scenario, cell.version, cell.seed) for cell in cells(made, chosen, seed=7, repeat=2)]
     one = [("double-failover", "0.10.2.2"), ("double-failover", "4.3.1"), ("leader-epoch-recovery", "4.3.1")]
     assert found == [(*pair, 7) for pair in one] + [(*pair, 8) for pair in one]
+
+
+@pytest.fixture
+def with_cases() -> Iterator[Scenario]:
+    """A scenario of two cases, of which one is for KRaft alone."""
+    one, kraft = (
+        Case(documented=[Documented(on=EVERY_VERSION, required=LOST)], acks="1", settings={"min.insync.replicas": "1"}),
+        Case(documented=[Documented(on=KRAFT_LINE)], topic={"retention.ms": "-1"}, applies=KRAFT_LINE),
+    )
+
+    @scenario(name="of-cases", claim="", source="this test", cases={"acks-1": one, "only-kraft": kraft})
+    def made(run: Run) -> None: ...
+
+    yield made
+    _REGISTRY.pop("of-cases")
+
+
+def test_each_case_is_a_cell_where_it_applies(with_cases: Scenario) -> None:
+    chosen = [versions.get("0.10.2.2"), versions.get("4.3.1")]
+    found = [(cell.case, cell.version) for cell in cells([with_cases], chosen, seed=1, repeat=1)]
+    assert found == [("acks-1", "0.10.2.2"), ("acks-1", "4.3.1"), ("only-kraft", "4.3.1")]
+    assert str(cells([with_cases], chosen, seed=1, repeat=1)[0]) == "of-cases (acks-1) on 0.10.2.2, seed 1"
+    assert len(cells([with_cases], chosen, seed=1, repeat=1, cases=["only-kraft"])) == 1
+
+
+def test_a_case_has_a_documented_outcome_and_settings_of_its_own(with_cases: Scenario) -> None:
+    old, new = versions.get("0.10.2.2"), versions.get("4.3.1")
+    assert with_cases.documented_for(new, "acks-1").required == LOST
+    assert with_cases.documented_for(new, "only-kraft").required == frozenset()
+    assert with_cases.cluster_of(with_cases.case("acks-1")).settings == {"min.insync.replicas": "1"}
+    assert with_cases.topic_of(with_cases.case("only-kraft")).settings == {"retention.ms": "-1"}
+    assert [case.name for case in with_cases.cases_for(old)] == ["acks-1"]
+    with pytest.raises(UsageError, match=r"case only-kraft, does not apply to 0\.10\.2\.2; it applies to: KRaft"):
+        with_cases.cases_for(old, ["only-kraft"])
+    with pytest.raises(UsageError, match="there is no case 'acks-2'; did you mean acks-1"):
+        with_cases.case("acks-2")
+
+
+@pytest.mark.parametrize("cases", [None, {"Acks 1": Case(documented=[])}], ids=["nothing is stated", "a bad name"])
+def test_a_scenario_states_what_follows(cases: dict[str, Case] | None) -> None:
+    with pytest.raises(UsageError, match="scenario x: "):
+        scenario(name="x", claim="", source="", cases=cases)
+
+
+def test_the_seed_decides_which_broker_plays_which_role(with_cases: Scenario) -> None:
+    cluster = ClusterPlan(controller=2, zookeeper_sessions_ms={2: 7000}, settings={"2:a": "b", "c": "d"})
+    made = replace(with_cases, cluster=cluster, topic=TopicPlan(replicas=((1, 2), (3, 1))))
+    seeds = [Request(scenario=made, version=versions.get("4.3.1"), case="acks-1", seed=seed) for seed in range(1, 8)]
+    assert seeds[0].layout == {1: 1, 2: 2, 3: 3}
+    assert len({tuple(request.layout.values()) for request in seeds}) == 6
+    assert seeds[6].layout == seeds[0].layout
+    third = seeds[2]
+    assert third.layout == {1: 2, 2: 1, 3: 3}
+    assert third.topic.replicas == ((2, 1), (3, 2))
+    assert (third.cluster.controller, third.cluster.zookeeper_sessions_ms) == (1, {1: 7000})
+    assert third.cluster.settings == {"1:a": "b", "c": "d", "min.insync.replicas": "1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expect", "observed"),
+    [
+        ({}, None, False),
+        ({"min.insync.replicas": "1"}, None, False),
+        ({"min.insync.replicas": "2"}, None, True),
+        ({}, (), True),
+    ],
+    ids=["none", "what the case has", "another", "an expectation"],
+)
+def test_nothing_is_documented_for_settings_of_the_users_own(
+    with_cases: Scenario, settings: dict[str, str], expect: tuple[str, ...] | None, observed: bool
+) -> None:
+    version = versions.get("4.3.1")
+    request = Request(scenario=with_cases, version=version, case="acks-1", settings=settings, expect=expect)
+    assert request.observed is observed
+    assert "--case acks-1" in request.command
+    assert ("--expect none" in request.command) == (expect is not None)
+    assert "of-cases-acks-1-4-3-1-s1" in run_id(request)
 
 
 def test_no_cell_at_all_is_bad_input() -> None:

@@ -487,6 +487,36 @@ def test_truncating_to_the_high_watermark_is_what_old_protocols_do(
     assert judge(facts, PROVED, findings).unexpected == unexpected
 
 
+@pytest.mark.parametrize(
+    ("expect", "seen", "expected", "why"),
+    [
+        (None, (), "observed", ""),
+        (None, ("lost-write", "replica-divergence"), "observed", ""),
+        ([], (), "observed", ""),
+        ([], ("lost-write",), "unexpected", "lost-write: one; this is not expected (--expect none)"),
+        (["lost-write"], ("lost-write",), "observed", ""),
+        (["lost-write"], (), "not-reproduced", "lost-write is expected (--expect lost-write) and was not seen"),
+        (["lost-write"], ("phantom", "lost-write"), "unexpected", "phantom: one; this is not expected"),
+    ],
+)
+def test_what_was_seen_under_settings_of_the_users_own(
+    expect: list[str] | None, seen: tuple[str, ...], expected: str, why: str
+) -> None:
+    judged = judge(run(observed=True, expect=expect), PROVED, found(*seen))
+    assert judged.verdict == expected
+    assert judged.exit_status == (0 if expected == "observed" else 1)
+    assert why in " ".join(judged.reasons)
+    assert judged.seen == tuple(sorted(seen))
+
+
+@pytest.mark.parametrize("expect", [None, [], ["lost-write"]])
+def test_an_unsound_run_shows_nothing_under_any_settings(expect: list[str] | None) -> None:
+    unproved = [fault(10, "inject"), fault(11, "unproved")]
+    findings = found(*(expect or ()))
+    assert judge(run(observed=True, expect=expect), unproved, findings).verdict == "unknown"
+    assert judge(run(observed=True, expect=expect, state="failed"), PROVED, findings).verdict == "error"
+
+
 @pytest.mark.parametrize(("settings", "unexpected"), [({}, ()), ({"transactional.id": "x"}, ("repeated-processing",))])
 def test_processing_twice_is_permitted_without_transactions(
     settings: dict[str, str], unexpected: tuple[str, ...]
