@@ -312,6 +312,10 @@ def _report(options: argparse.Namespace) -> int:
     if options.out:
         html.write_suite(judged, options.out)
         print(f"report: {options.out}")
+    if options.picture:
+        if len(judged) != 1:
+            raise UsageError(f"--picture draws one run, and these are {len(judged)}: name one run directory")
+        print(f"picture: {html.write_picture(judged[0], options.picture)}")
     if options.table:
         write_atomically(options.table, table.markdown(judged))
         print(f"table: {options.table}")
@@ -502,6 +506,7 @@ def _parser() -> argparse.ArgumentParser:
     report = command("report", _report, "write the reports of judged runs again")
     report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
     report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
+    report.add_argument("--picture", type=Path, metavar="FILE", help="the picture of one run, as an SVG file")
     report.add_argument("--table", type=Path, metavar="FILE", help="the table of what was reproduced, in Markdown")
 
     explain = command("explain", _explain, "the life of a record, as every witness tells it, in the order of time")

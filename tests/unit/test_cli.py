@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from pathlib import Path
+from xml.etree import ElementTree as ET
 from typing import NoReturn
 
 import docker.errors
@@ -14,6 +15,8 @@ import pytest
 from evidence.errors import EXIT_ERROR, EXIT_USAGE
 from evidence.rundir import RunDir
 from harness.cli import main
+from judgement.verdict import judge_run
+from tests.unit.judgement.report import synthetic
 from judgement.verdict import Verdict
 
 
@@ -86,6 +89,20 @@ def test_a_history_of_json_lines_is_judged(tmp_path: Path, capfd: pytest.Capture
     findings = json.loads(capfd.readouterr().out)
     assert [finding["anomaly"] for finding in findings["findings"]] == ["lost-write"]
     assert main(["check", "--history", str(tmp_path / "nowhere.jsonl")]) == EXIT_USAGE
+
+
+def test_the_picture_of_one_run_is_a_file_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_dir, other = synthetic.double_failover_lost(tmp_path / "a"), synthetic.double_failover_kept(tmp_path / "b")
+    for made in (run_dir, other):
+        judge_run(made)
+    picture = tmp_path / "docs" / "figure.svg"
+    assert main(["report", str(run_dir.path), "--picture", str(picture)]) == 0
+    assert ET.parse(picture).getroot().tag.endswith("svg")
+    assert f"picture: {picture}" in capsys.readouterr().out
+    picture.unlink()
+    assert main(["report", str(run_dir.path), str(other.path), "--picture", str(picture)]) == EXIT_USAGE
+    assert "one run" in capsys.readouterr().err
+    assert not picture.exists()
 
 
 def test_what_a_history_names_does_not_reach_the_terminal_raw(
