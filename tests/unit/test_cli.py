@@ -6,8 +6,8 @@ import errno
 import json
 import os
 from pathlib import Path
-from xml.etree import ElementTree as ET
 from typing import NoReturn
+from xml.etree import ElementTree as ET
 
 import docker.errors
 import pytest
@@ -15,9 +15,8 @@ import pytest
 from evidence.errors import EXIT_ERROR, EXIT_USAGE
 from evidence.rundir import RunDir
 from harness.cli import main
-from judgement.verdict import judge_run
+from judgement.verdict import Verdict, judge_run
 from tests.unit.judgement.report import synthetic
-from judgement.verdict import Verdict
 
 
 @pytest.mark.parametrize(
