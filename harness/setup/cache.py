@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evidence.errors import UsageError
+from harness.setup.waiting import Echo, saying
 
 
 def cache_dir() -> Path:
@@ -34,10 +35,10 @@ def _unusable(path: Path, what: str, error: OSError) -> UsageError:
 
 
 @contextmanager
-def exclusive(name: str) -> Iterator[None]:
-    """Hold the cache's lock called `name`; waits for whoever holds it. The kernel drops it if the holder dies.
+def exclusive(name: str, echo: Echo = lambda line: None) -> Iterator[None]:
+    """Hold the cache's lock called `name`; waits for whoever holds it and tells `echo` so.
 
-    Raises UsageError if the cache cannot be written.
+    The kernel drops the lock if its holder dies. Raises UsageError if the cache cannot be written.
     """
     locks = cache_dir() / "locks"
     try:
@@ -46,5 +47,6 @@ def exclusive(name: str) -> Iterator[None]:
     except OSError as error:
         raise _unusable(locks.parent, "written", error) from None
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        with saying(echo, f"waiting for another kafka-chaos that holds {file.name}"):
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield

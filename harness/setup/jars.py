@@ -138,7 +138,7 @@ def resolve(kafka: str, echo: Echo) -> Path:
     """
     jars = read_lock(kafka)
     directory = cache_dir() / "jars" / kafka
-    with exclusive("jars"):
+    with exclusive("jars", echo):
         if not differences(directory, jars):
             return directory
         echo(f"fetching the {len(jars)} jars of Kafka {kafka}")

@@ -13,7 +13,7 @@ from docker.errors import ImageNotFound
 
 from harness.cluster import docker, versions
 from harness.cluster.namespace import VARIABLE, namespace
-from harness.setup import images
+from harness.setup import base
 from tests.integration.engine import needs_image
 
 pytestmark = pytest.mark.docker
@@ -141,10 +141,13 @@ def test_an_engine_imports_a_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "hostname").write_text("small")
     client = docker.connect()
-    tag = f"{images.base_repository()}:tiny"
+    tag = f"{base.base_repository()}:tiny"
     try:
-        images._import(client, tmp_path, "tiny")
-        assert client.images.get(tag).attrs["Size"] == len("small")
+        base.import_directory(client, tmp_path, "tiny", "by a test", lambda line: None)
+        image = client.images.get(tag)
+        assert (image.attrs["Size"], image.labels) == (len("small"), {base.MADE_LABEL: "by a test"})
+        base.label(client, tag, tag, "by another")
+        assert client.images.get(tag).labels == {base.MADE_LABEL: "by another"}
     finally:
         with contextlib.suppress(ImageNotFound):
             client.images.remove(tag)

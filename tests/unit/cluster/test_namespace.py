@@ -9,7 +9,7 @@ import pytest
 from evidence.errors import UsageError
 from harness.cluster import versions
 from harness.cluster.namespace import VARIABLE, namespace
-from harness.setup import images
+from harness.setup import base
 
 COMPOSE = Path(__file__).resolve().parents[3] / "compose"
 
@@ -20,13 +20,13 @@ def test_unset_or_empty_is_the_default(value: str | None, monkeypatch: pytest.Mo
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
     assert versions.get("4.3.1").image == "kafka-chaos/kafka:4.3.1"
-    assert images.base_repository() == "kafka-chaos/debian"
+    assert base.base_repository() == "kafka-chaos/debian"
 
 
 def test_it_begins_the_name_of_every_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "ci-7.a")
     assert {version.image.partition("/")[0] for version in versions.ALL} == {"ci-7.a"}
-    assert images.base_repository() == "ci-7.a/debian"
+    assert base.base_repository() == "ci-7.a/debian"
 
 
 @pytest.mark.parametrize("name", ["Upper", "a/b", "-a", "a-", "a b", "a:b", "a..b"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from evidence.errors import HarnessError, UsageError
 from harness.setup import bootstrap, java, packages
+from harness.setup.sources import Mirror
 
 
 @pytest.fixture
@@ -30,6 +31,7 @@ def no_apt(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(packages, "run", record)
     monkeypatch.setattr(bootstrap, "run", record)
+    monkeypatch.setattr(bootstrap, "apt", record)
     return commands
 
 
@@ -128,32 +130,52 @@ def test_compose_comes_from_the_package_of_the_distribution(
     assert no_apt[-1][-1] == package
 
 
-def test_a_source_for_another_release_keeps_mirror_and_keys() -> None:
-    own = "Types: deb\nURIs: http://m.example/debian\nSuites: bookworm\nComponents: main\nSigned-By: /k.gpg\n"
-    assert bootstrap.source_for("trixie", ["deb http://other.example x y\n", own]).splitlines() == [
-        "Types: deb",
-        "URIs: http://m.example/debian",
-        "Suites: trixie",
-        "Components: main",
-        "Signed-By: /k.gpg",
-    ]
+MIRRORS = [Mirror(uri="https://first.example"), Mirror(uri="http://second.example")]
 
 
-def test_a_machine_without_debian_source_says_so() -> None:
-    with pytest.raises(UsageError, match="no apt source"):
-        bootstrap.source_for("trixie", ["deb http://m.example/ubuntu noble main"])
+def _next_release(
+    monkeypatch: pytest.MonkeyPatch, answers: Callable[[str, list[str]], None]
+) -> tuple[list[str], list[str]]:
+    """Let apt be answered; returns the sources that it was told to read, and what was installed."""
+    read: list[str] = []
+    installed: list[str] = []
+
+    def answer(arguments: list[str], *, what: str, echo: object, directory: Path | None = None) -> str:
+        parts = [Path(word.partition("SourceParts=")[2]) for word in arguments if "SourceParts=" in word]
+        if "update" in arguments:
+            read.append((parts[0] / "next.sources").read_text())
+            answers(read[-1], arguments)
+        elif "download" in arguments and directory:
+            (directory / "docker-compose_2_amd64.deb").touch()
+        elif "install" in arguments:
+            installed.append(Path(arguments[-1]).name)
+        return ""
+
+    monkeypatch.setattr(bootstrap, "mirrors", lambda: MIRRORS)
+    monkeypatch.setattr(bootstrap, "apt", answer)
+    return read, installed
 
 
-def test_a_failed_command_shows_its_errors() -> None:
-    with pytest.raises(HarnessError, match=r"trying: sh ended with 7: E: no such package") as caught:
-        packages.run(["sh", "-c", "echo fine; echo 'E: no such package'; exit 7"], what="trying")
-    assert "fine" not in str(caught.value)
+def test_compose_of_the_next_release_comes_from_the_first_mirror_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_the_first(source: str, arguments: list[str]) -> None:
+        # Without it apt says nothing of a list that it could not read.
+        assert "--error-on=any" in arguments
+        if "first" in source:
+            raise HarnessError("E: no Release file")
+
+    read, installed = _next_release(monkeypatch, refuse_the_first)
+    bootstrap._install_from_next("trixie", "docker-compose", lambda line: None)
+    assert ["URIs: https://first.example" in read[0], "URIs: http://second.example" in read[1]] == [True, True]
+    assert installed == ["docker-compose_2_amd64.deb"]
 
 
-def test_os_release() -> None:
-    text = 'PRETTY_NAME="Debian GNU/Linux 12"\nID=debian\nVERSION_CODENAME=bookworm\n'
-    assert packages.os_release(text)["VERSION_CODENAME"] == "bookworm"
-    assert packages.os_release(text)["PRETTY_NAME"] == "Debian GNU/Linux 12"
+def test_where_no_mirror_has_compose_it_is_said_what_the_machines_own_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: str, arguments: list[str]) -> None:
+        raise HarnessError("no network")
+
+    _next_release(monkeypatch, refuse)
+    with pytest.raises(UsageError, match=r"install Docker Compose v2 by hand: https://first\.example: no network"):
+        bootstrap._install_from_next("trixie", "docker-compose", lambda line: None)
 
 
 def _fake_java(directory: Path, version: str) -> Path:
