@@ -424,6 +424,8 @@ def _clean(options: argparse.Namespace) -> int:
     removed = docker.remove(leftovers)
     counts = {"containers": leftovers.containers, "networks": leftovers.networks, "volumes": leftovers.volumes}
     print("removed " + ", ".join(f"{len(things)} {kind}" for kind, things in counts.items()))
+    for why in leftovers.left_alone:
+        left_alone(f"{why}; `kafka-chaos clean --all` removes it")
     found = abandoned_data("**/data", options.runs_dir, owned_too=options.all, left_alone=left_alone)
     for run_dir in list(found):
         left = remove_data(run_dir)

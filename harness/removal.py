@@ -14,7 +14,7 @@ from pathlib import Path
 
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import RunDir
-from harness.cluster.docker import owner_lives
+from harness.cluster.ownership import fate
 
 
 class Removals:
@@ -72,7 +72,8 @@ def abandoned_data(
 ) -> Iterator[RunDir]:
     """The run directories under `root` that still hold live data (`pattern` finds it) and whose owner runs no more.
 
-    `owned_too` takes those of living owners as well; `left_alone` hears of what cannot be read as a run directory.
+    `owned_too` takes those of living owners as well; `left_alone` hears of what cannot be read as a run directory, and
+    of owners that cannot be judged from here.
     """
     for path in sorted(root.glob(pattern)):
         run_dir = RunDir(path.parent)
@@ -81,8 +82,11 @@ def abandoned_data(
         except UsageError as error:
             left_alone(str(error))
             continue
-        if owned_too or not owner_lives(str(facts.get("owner"))):
+        became = fate(str(facts.get("owner")))
+        if owned_too or became.state == "dead":
             yield run_dir
+        elif became.state == "unknown":
+            left_alone(f"{run_dir.data}: {became.why}")
 
 
 def remove_data(run_dir: RunDir) -> str | None:

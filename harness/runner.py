@@ -40,7 +40,8 @@ from evidence.rundir import DEFAULT_CASE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
-from harness.cluster.docker import connect, find_ours, process_identity, remove
+from harness.cluster.docker import connect, find_ours, remove
+from harness.cluster.ownership import owner
 from harness.faults.base import Faults
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
@@ -240,7 +241,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
             "moments": [],
             "state": "running",
             "failure": None,
-            "owner": process_identity(os.getpid()),
+            "owner": owner(),
             "started_wall_ns": time.time_ns(),
             "started_monotonic_ns": time.monotonic_ns(),
             "ended_wall_ns": None,

@@ -2,18 +2,16 @@
 else.
 
 Everything the project creates carries its namespace (`kafka-chaos`), the run it belongs to (`kafka-chaos.run`) and the
-process that owns it (`kafka-chaos.owner`: boot, process id and that process's start time). So what a killed
-harness left behind can be told from what another harness on the same machine is using at this moment: an
-owner that no longer runs owns nothing.
+process that owns it (`kafka-chaos.process`; harness.cluster.ownership). So what a killed harness left behind can be
+told from what another harness is using at this moment: an owner that no longer runs owns nothing.
 """
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import docker
@@ -21,6 +19,8 @@ from docker.errors import APIError, DockerException, NotFound
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster.namespace import namespace
+from harness.cluster.ownership import fate
+from harness.cluster.ownership import owner as owner
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 LABEL: Final = "kafka-chaos"
 RUN_LABEL: Final = "kafka-chaos.run"
 NODE_LABEL: Final = "kafka-chaos.node"
-OWNER_LABEL: Final = "kafka-chaos.owner"
+OWNER_LABEL: Final = "kafka-chaos.process"
+"""Not "kafka-chaos.owner": versions that wrote that one would take a label in the new form for a dead owner's."""
 API_TIMEOUT_S: Final = 60
 
 
@@ -53,30 +54,6 @@ def connect() -> DockerClient:
             f"(`kafka-chaos doctor` shows what is missing; the engine said: {text.splitlines()[0][:160]})"
         ) from None
     return client
-
-
-def process_identity(pid: int) -> str | None:
-    """A name for a live process that no later process can take: boot id, process id, start time in ticks."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return None
-    return f"{boot[:8]}:{pid}:{fields[19]}"
-
-
-def owner() -> str:
-    """The identity of this process, for the owner label."""
-    identity = process_identity(os.getpid())
-    if identity is None:
-        raise HarnessError("/proc is not readable, so ownership of containers cannot be recorded")
-    return identity
-
-
-def owner_lives(identity: str) -> bool:
-    """Whether the process that wrote this owner label still runs."""
-    parts = identity.split(":")
-    return len(parts) == 3 and parts[1].isdigit() and process_identity(int(parts[1])) == identity
 
 
 @dataclass(slots=True)
@@ -121,6 +98,8 @@ class Leftovers:
     containers: tuple[Any, ...]
     networks: tuple[Any, ...]
     volumes: tuple[Any, ...]
+    left_alone: tuple[str, ...] = ()
+    """A line for each reason why something was left alone because nobody can tell here whether it is abandoned."""
 
     def __len__(self) -> int:
         return len(self.containers) + len(self.networks) + len(self.volumes)
@@ -134,22 +113,28 @@ def _labels(thing: Any) -> dict[str, str]:
 def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: bool = False) -> Leftovers:
     """Containers, networks and volumes of this namespace: of one run, or only those whose owner no longer runs.
 
-    Things without an owner label were started by hand from compose/ and are never "abandoned".
+    Things without an owner label were started by hand from compose/ and are never "abandoned", nor are those whose
+    owner cannot be judged from here, which `left_alone` tells.
     """
     labels = [f"{LABEL}={namespace()}", *([f"{RUN_LABEL}={run}"] if run else [])]
+    unjudged: Counter[str] = Counter()
 
     def chosen(things: list[Any]) -> Iterator[Any]:
         for thing in things:
             identity = _labels(thing).get(OWNER_LABEL, "")
-            if not only_abandoned or (identity and not owner_lives(identity)):
+            became = fate(identity) if only_abandoned and identity else None
+            if became is not None and became.state == "unknown":
+                unjudged[became.why] += 1
+            if not only_abandoned or (became is not None and became.state == "dead"):
                 yield thing
 
     filters: dict[str, str | list[str] | bool] = {"label": labels}
-    return Leftovers(
+    found = Leftovers(
         containers=tuple(chosen(client.containers.list(all=True, filters=filters, ignore_removed=True))),
         networks=tuple(chosen(client.networks.list(filters=filters))),
         volumes=tuple(chosen(client.volumes.list(filters=filters))),
     )
+    return replace(found, left_alone=tuple(f"{count} of ours: {why}" for why, count in sorted(unjudged.items())))
 
 
 def remove(leftovers: Leftovers) -> int:

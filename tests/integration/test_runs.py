@@ -105,9 +105,7 @@ def test_a_recorder_that_died_makes_the_run_unknown(
         baseline = replace(baseline, steps=steps)
     else:
         monkeypatch.setattr(FinalReader, "read", killed_first(FinalReader.read))
-    finished = execute(
-        Request(scenario=baseline, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None
-    )
+    finished = execute(Request(scenario=baseline, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
     judged = judge(finished.run_dir, analyst)
     finished.wait_removed()
     assert judged.verdict == "unknown", judged.reasons
@@ -127,9 +125,7 @@ def test_a_node_that_somebody_removes_is_an_error_in_one_line(tmp_path: Path, an
         run.cluster.node(2).container.remove(force=True)
 
     scenario = replace(get_scenario("baseline"), steps=steps)
-    finished = execute(
-        Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None
-    )
+    finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
     judged = judge(finished.run_dir, analyst)
     finished.wait_removed()
     assert judged.verdict == "error"

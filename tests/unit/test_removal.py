@@ -80,12 +80,13 @@ def a_run(root: Path, name: str, identity: str) -> RunDir:
 
 def test_only_live_data_of_the_dead_is_abandoned(tmp_path: Path) -> None:
     dead, living = a_run(tmp_path, "dead", dead_identity()), a_run(tmp_path, "living", owner())
-    broken = a_run(tmp_path, "broken", "")
+    broken, elsewhere = a_run(tmp_path, "broken", ""), a_run(tmp_path, "elsewhere", "of:another:1:2:version")
     broken.run_json.write_text("{")
     told: list[str] = []
     assert list(abandoned_data("*/data", tmp_path, left_alone=told.append)) == [dead]
-    assert len(told) == 1
-    assert list(abandoned_data("*/data", tmp_path, owned_too=True)) == [dead, living]
+    assert len(told) == 2
+    assert "another machine" in told[1]
+    assert list(abandoned_data("*/data", tmp_path, owned_too=True)) == [dead, elsewhere, living]
     assert remove_data(dead) is None
     assert not dead.data.exists()
     assert list(abandoned_data("*/data", tmp_path)) == []
