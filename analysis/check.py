@@ -38,6 +38,7 @@ from analysis.view import (
 from analysis.watermarks import WATERMARK_CHECKS
 from evidence import timeline
 from evidence.errors import UsageError
+from evidence.events import Partition, of
 from evidence.history import schema
 from evidence.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
 from evidence.rundir import SCHEMA, RunDir
@@ -426,7 +427,7 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
         result.run(name, None, lambda check=check: check(reading.trusted))  # type: ignore[misc]
-    if not any(event["kind"] == "partition" for event in reading.trusted):
+    if not of(reading.trusted, Partition):
         result.problems.append(
             {"what": "no metadata", "process": "", "detail": "the timeline states nothing about any partition"}
         )

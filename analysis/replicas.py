@@ -36,9 +36,9 @@ from typing import Any, Final
 import numpy as np
 
 from analysis import metadata
-from analysis.metadata import Event
 from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView, Rows, sender, value_of
 from evidence.anomalies import registered
+from evidence.events import Event, Moment, Partition, of
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
@@ -107,7 +107,7 @@ class Copies:
     """All copies of one partition, and what the timeline says of the partition."""
 
     copies: tuple[Copy, ...] = ()
-    states: tuple[Event, ...] = ()
+    states: tuple[Partition, ...] = ()
     events: tuple[Event, ...] = ()
     """The timeline: what became of containers, and what brokers logged."""
     differences: Mapping[str, Sequence[Difference[int]]] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Copies:
 
     def quiet(self, at_ns: int) -> bool:
         """Whether leader and ISR had been stated and had not changed for a while."""
-        times = [state["monotonic_ns"] for state in self.states if state["monotonic_ns"] <= at_ns]
+        times = [state.monotonic_ns for state in self.states if state.monotonic_ns <= at_ns]
         return bool(times) and times[-1] <= at_ns - QUIET_NS
 
     def compared(self) -> Iterator[tuple[int, list[Copy], Difference[int]]]:
@@ -144,21 +144,19 @@ def load_copies(
 ) -> tuple[Copies, list[Problem]]:
     """The copies of one partition at all moments, and what is wrong with them."""
     states = tuple(metadata.states_of(events).get((topic, partition), ()))
-    moments = {event.get("name"): event for event in events if event["kind"] == "moment"}
+    moments = {moment.name: moment for moment in of(events, Moment)}
     found: list[Copy] = []
     found_to_differ: dict[str, Sequence[Difference[int]]] = {}
     problems: list[Problem] = []
-    for moment in sorted(
-        {*run_dir.moments(), *(name for name, event in moments.items() if name and event.get("nodes"))}
-    ):
+    for moment in sorted({*run_dir.moments(), *(name for name, event in moments.items() if event.nodes)}):
         directories = sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}"))
         if moment not in moments:
             if directories:
                 detail = f"{moment}: the timeline does not say when these copies were taken"
                 problems.append({"what": "unknown moment", "process": "", "detail": detail})
             continue
-        at_ns = moments[moment]["monotonic_ns"]
-        held = {node for node, held in (moments[moment].get("nodes") or {}).items() if f"{topic}-{partition}" in held}
+        at_ns = moments[moment].monotonic_ns
+        held = {node for node, held in moments[moment].nodes.items() if f"{topic}-{partition}" in held}
         if gone := sorted(held - {path.parent.name for path in directories}):
             detail = f"{moment}: {', '.join(gone)} had {topic}-{partition}, and there is no copy of it"
             problems.append({"what": "missing copies", "process": "", "detail": detail})
@@ -168,15 +166,15 @@ def load_copies(
         for replica in examined.replicas.values():
             directory = replica.path
             node = directory.parent.name
-            stated = ((moments[moment].get("nodes") or {}).get(node) or {}).get(directory.name) or {}
+            stated = moments[moment].nodes.get(node, {}).get(directory.name)
             copy = Copy(
                 moment=moment,
                 at_ns=at_ns,
                 node=node,
                 replica=replica,
-                high_watermark=stated.get("hw"),
+                high_watermark=None if stated is None else stated.hw,
                 condition=metadata.condition_at(events, node, at_ns),
-                asked_ns=moments[moment].get("begun_ns"),
+                asked_ns=moments[moment].begun_ns,
             )
             found.append(copy)
             problems += [
@@ -325,7 +323,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
         if not len(due):
             continue
         # From one change of the ISR to the next, the brokers that stay are the same for all sends.
-        changes = sorted({state["monotonic_ns"] for state in copies.states if state["monotonic_ns"] <= at_ns})
+        changes = sorted({state.monotonic_ns for state in copies.states if state.monotonic_ns <= at_ns})
         stay = np.searchsorted(changes, sends.invoked_ns[due], side="right")
         lacking: dict[int, list[Copy]] = {}
         expected: dict[int, list[int]] = {}

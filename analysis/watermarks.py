@@ -33,13 +33,13 @@ from typing import Any, Final
 import numpy as np
 
 from analysis import metadata
-from analysis.metadata import Event
 from analysis.replicas import ACKS_ALL, QUIET_NS, Copies, Copy
 from analysis.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
 from evidence.anomalies import registered
+from evidence.events import Container, Event, Log, Partition, of
 
 ITSELF, LEADER = "itself", "leader"
-_REPLACES_PROCESS: Final = ("start", "restart", "die", "kill", "stop", "oom")
+_REPLACES_PROCESS: Final = ("start", "die", "kill", "stop", "oom")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +88,11 @@ def _read(view: PartitionView) -> _Reached:
     )
 
 
-def _times(states: Sequence[Event]) -> list[int]:
-    return sorted({state["monotonic_ns"] for state in states})
+def _times(states: Sequence[Partition]) -> list[int]:
+    return sorted({state.monotonic_ns for state in states})
 
 
-def _by_era(states: Sequence[Event], begin_ns: Ints, end_ns: Ints) -> Iterator[tuple[int, int, Ints]]:
+def _by_era(states: Sequence[Partition], begin_ns: Ints, end_ns: Ints) -> Iterator[tuple[int, int, Ints]]:
     """Intervals in which the same states held, together: (begin, end, which). Those that begin before anything was
     stated are left out.
     """
@@ -124,12 +124,11 @@ def _log_ends(view: PartitionView, copies: Copies) -> list[_LogEnd]:
         for copy in copies.copies
         if copy.replica.segments and not copy.damaged
     ]
-    for event in copies.events:
-        here = event.get("topic") == view.topic and event.get("partition") == view.partition
-        if event["kind"] == "log" and event.get("event") == "truncate" and here and event.get("offset") is not None:
-            witness = {"log_line": event.get("line")}
-            end = _LogEnd(node=event["node"], at_ns=event["monotonic_ns"], end=max(0, event["offset"]), witness=witness)
-            found.append(end)
+    for line in of(copies.events, Log):
+        here = (line.topic, line.partition) == (view.topic, view.partition)
+        if line.event == "truncate" and here and line.offset is not None:
+            witness = {"log_line": line.line}
+            found.append(_LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), witness=witness))
     return sorted(found, key=lambda end: end.at_ns)
 
 
@@ -197,20 +196,20 @@ def log_truncated_below_high_watermark(view: PartitionView, copies: Copies) -> R
 # read-above-high-watermark
 
 
-def _one_leader(states: Sequence[Event], begin_ns: int, end_ns: int) -> Event | None:
+def _one_leader(states: Sequence[Partition], begin_ns: int, end_ns: int) -> Partition | None:
     """The state of the leader that led from `begin_ns` to `end_ns`; None if that changed, or there was none."""
-    held = [state for state in states if state["monotonic_ns"] <= begin_ns][-1:]
-    held += [state for state in states if begin_ns < state["monotonic_ns"] <= end_ns]
-    terms = {(metadata.leader_of(state), state.get("leader_epoch")) for state in held}
+    held = [state for state in states if state.monotonic_ns <= begin_ns][-1:]
+    held += [state for state in states if begin_ns < state.monotonic_ns <= end_ns]
+    terms = {(metadata.leader_of(state), state.leader_epoch) for state in held}
     return held[0] if len(terms) == 1 and metadata.leader_of(held[0]) is not None else None
 
 
 def _undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
     """The time from which on a node's process ran until `end_ns`, or lay still, without being replaced; 0: always."""
     replaced = [
-        event["monotonic_ns"]
-        for event in events
-        if event["kind"] == "container" and event.get("node") == node and event.get("action") in _REPLACES_PROCESS
+        event.monotonic_ns
+        for event in of(events, Container)
+        if event.node == node and event.action in _REPLACES_PROCESS
     ]
     return max((at_ns for at_ns in replaced if at_ns <= end_ns), default=0)
 
@@ -243,9 +242,9 @@ def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
                         | {
                             "log_end": copy.replica.leo,
                             "sent": sender(view, int(read.row[one])),
-                            "leader": leader.get("leader"),
-                            "leader_epoch": leader.get("leader_epoch"),
-                            "isr": leader.get("isr"),
+                            "leader": leader.leader,
+                            "leader_epoch": leader.leader_epoch,
+                            "isr": list(leader.isr),
                         }
                     )
     return rows
@@ -254,8 +253,8 @@ def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
 # high-watermark-regression
 
 
-def _stated(copy: Copy, leader: Event) -> dict[str, Any]:
-    return copy.place() | {"high_watermark": copy.high_watermark, "leader_epoch": leader.get("leader_epoch")}
+def _stated(copy: Copy, leader: Partition) -> dict[str, Any]:
+    return copy.place() | {"high_watermark": copy.high_watermark, "leader_epoch": leader.leader_epoch}
 
 
 def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
@@ -263,7 +262,7 @@ def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
         own = [copy for copy in copies.copies if copy.node == node and copy.high_watermark is not None]
         for before, after in pairwise(own):
             leader = _one_leader(copies.states, before.begun_ns - QUIET_NS, after.at_ns + QUIET_NS)
-            if leader is None or leader.get("leader") != before.broker:
+            if leader is None or leader.leader != before.broker:
                 continue
             if (after.high_watermark or 0) < (before.high_watermark or 0):
                 yield {
@@ -273,16 +272,16 @@ def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
                 }
 
 
-def _answering(copies: Copies, answer: EndAnswer) -> Event | None:
+def _answering(copies: Copies, answer: EndAnswer) -> Partition | None:
     """The leader that gave an answer; None if it may have been another broker."""
     leader = _one_leader(copies.states, answer.asked_ns - QUIET_NS, answer.answered_ns + QUIET_NS)
     if leader is None:
         return None
-    epoch = leader.get("leader_epoch")
-    led_since = min(state["monotonic_ns"] for state in copies.states if state.get("leader_epoch") == epoch)
+    epoch = leader.leader_epoch
+    led_since = min(state.monotonic_ns for state in copies.states if state.leader_epoch == epoch)
     for state in copies.states:
         other = metadata.leader_of(state)
-        if other in (None, leader["leader"]) or state["monotonic_ns"] > answer.asked_ns:
+        if other in (None, leader.leader) or state.monotonic_ns > answer.asked_ns:
             continue
         node = f"broker-{other}"
         dead = metadata.condition_at(copies.events, node, answer.asked_ns) == metadata.DEAD
@@ -291,14 +290,14 @@ def _answering(copies: Copies, answer: EndAnswer) -> Event | None:
     return leader
 
 
-def _told(answer: EndAnswer, leader: Event) -> dict[str, Any]:
+def _told(answer: EndAnswer, leader: Partition) -> dict[str, Any]:
     return {
         "high_watermark": answer.offset,
         "process": answer.process,
         "asked_ns": answer.asked_ns,
         "answered_ns": answer.answered_ns,
-        "leader": leader.get("leader"),
-        "leader_epoch": leader.get("leader_epoch"),
+        "leader": leader.leader,
+        "leader_epoch": leader.leader_epoch,
     }
 
 
@@ -315,9 +314,7 @@ def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
     given = np.flatnonzero(polls.good & (polls.offset >= 0) & (polls.completed_ns >= 0))
     for answer, leader in told:
         earlier = [
-            one
-            for one in told
-            if one[0].answered_ns <= answer.asked_ns and one[1].get("leader_epoch") == leader.get("leader_epoch")
+            one for one in told if one[0].answered_ns <= answer.asked_ns and one[1].leader_epoch == leader.leader_epoch
         ]
         before = max(earlier, key=lambda one: one[0].offset, default=None)
         if before is not None and answer.offset < before[0].offset:
