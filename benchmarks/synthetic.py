@@ -2,8 +2,8 @@
 
 Written by the recorder's own writer and sealed by the sealer, so that the files are those of a run; the rows are what a
 load leaves behind: four producers that send blocks of 1000 records to 16 partitions in turn, four consumers that are
-handed 500 records a poll. A process's rows are computed from their offsets, a batch at a time, so memory stays flat
-whatever the size.
+handed 500 records a poll, and a client that asks where the logs end while they grow. A process's rows are computed from
+their offsets, a batch at a time, so memory stays flat whatever the size.
 
 In every partition LOST acknowledged records are not there (the reader passes their offsets) and REPEATED records lie
 at a second offset, at the end of the log.
@@ -32,12 +32,20 @@ CONSUMERS: Final = 4
 BLOCK: Final = 1_000
 POLL: Final = 500
 RESERVED: Final = 100_000
+PACE_NS: Final = 50_000
+"""From a record of a partition to the next: 20 000 a second."""
+ACKNOWLEDGED_NS: Final = 3_000_000
+ANSWERS: Final = 100
+WATCHER: Final = "watcher"
+POLLED_NS: Final = 5_000_000
 LOST: Final = 3
 REPEATED: Final = 2
 FINAL_READ_NS: Final = 1 << 60
 SMALLEST: Final = 64_000
 """Records of a history at least: below that a partition has no room for what is planted."""
 EXPECTED: Final = {"lost-write": LOST * PARTITIONS, "duplicate": REPEATED * PARTITIONS}
+UNREPLICATED: Final = LOST + 1
+"""A partition of a whole run: what is lost is missing from the last copies, the first of it from those before too."""
 SKIPS: Final = ("poll-skip", "internal-poll-skip")
 """A reader skips what is lost: within a poll, or from one to the next."""
 
@@ -48,6 +56,15 @@ class Partition:
 
     number: int
     records: int
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """Topic and partition, as rows and events have them."""
+        return {"topic": TOPIC, "partition": self.number}
+
+    @property
+    def name(self) -> str:
+        return f"{TOPIC}-{self.number}"
 
     @property
     def lost(self) -> Ints:
@@ -80,21 +97,23 @@ def partitions(records: int, *, skewed: bool) -> list[Partition]:
     return [Partition(number, share + (large + over if number == 0 else 0)) for number in range(PARTITIONS)]
 
 
-def _sent_at(offsets: Ints) -> Ints:
-    return 1_000_000 + offsets // BLOCK * 1_000_000
+def sent_at(offsets: Ints) -> Ints:
+    """When the records at these offsets were sent, a block at a time."""
+    return offsets // BLOCK * BLOCK * PACE_NS
 
 
-def _steps(records: int, step: int) -> Iterator[Ints]:
+def steps(records: int, step: int) -> Iterator[Ints]:
+    """The offsets below `records`, so many at a time."""
     for first in range(0, records, step):
         yield np.arange(first, min(first + step, records), dtype=np.int64)
 
 
 def _produce(writer: HistoryWriter, producer: int, parts: Sequence[Partition]) -> None:
     for part in parts:
-        where: dict[str, Any] = {"topic": TOPIC, "partition": part.number}
+        where = part.where
         reserved = 0
         # The blocks of one producer in a batch's worth of rows, out of the blocks of all.
-        for offsets in _steps(part.records, BATCH_ROWS // BLOCK * BLOCK * PRODUCERS):
+        for offsets in steps(part.records, BATCH_ROWS // BLOCK * BLOCK * PRODUCERS):
             own = offsets[offsets // BLOCK % PRODUCERS == producer - 1]
             if not len(own):
                 continue
@@ -103,7 +122,7 @@ def _produce(writer: HistoryWriter, producer: int, parts: Sequence[Partition]) -
                 what: dict[str, Any] = {"producer": producer, "sequence": reserved, "count": RESERVED, "invoked_ns": 0}
                 writer.extend(1, kind=schema.RESERVE, outcome=schema.INFO, **where, **what)
                 reserved += RESERVED
-            invoked = _sent_at(own)
+            invoked = sent_at(own)
             writer.extend(
                 len(own),
                 kind=schema.SEND,
@@ -113,7 +132,7 @@ def _produce(writer: HistoryWriter, producer: int, parts: Sequence[Partition]) -
                 producer=producer,
                 sequence=sequence,
                 invoked_ns=invoked,
-                completed_ns=invoked + 3_000_000 + own % BLOCK // 250 * 100_000,
+                completed_ns=invoked + ACKNOWLEDGED_NS + own % BLOCK // 250 * 100_000,
                 acks=-1,
             )
 
@@ -121,11 +140,11 @@ def _produce(writer: HistoryWriter, producer: int, parts: Sequence[Partition]) -
 def _consume(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
     polls = 0
     for part in parts:
-        where: dict[str, Any] = {"topic": TOPIC, "partition": part.number}
-        for offsets in _steps(part.end, BATCH_ROWS // POLL * POLL):
+        where = part.where
+        for offsets in steps(part.end, BATCH_ROWS // POLL * POLL):
             there = offsets[~np.isin(offsets, part.lost)]
             producer, sequence = part.identities(there)
-            came = there // POLL * POLL * 1_000 + 5_000_000
+            came = there // POLL * POLL * PACE_NS + POLLED_NS
             writer.extend(
                 len(there),
                 operation=polls + there // POLL,
@@ -138,7 +157,7 @@ def _consume(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
                 invoked_ns=came - 1_000_000,
                 completed_ns=came,
                 valid=True,
-                timestamp_ms=_sent_at(there) // 1_000_000,
+                timestamp_ms=sent_at(there) // 1_000_000,
                 leader_epoch=0,
             )
         polls += part.end // POLL + 1
@@ -152,8 +171,27 @@ def _consume(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
             writer.extend(1, kind=kind, **where, **final)
 
 
-def write_run(run_dir: RunDir, records: int, *, skewed: bool = False) -> None:
-    """Write and seal a run of `records` acknowledged records (SMALLEST at least), each of them read once."""
+def _watch(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
+    """A client that asks the leaders where their logs end, ANSWERS times, while a block is being acknowledged."""
+    for part in parts:
+        asked = np.arange(ANSWERS, dtype=np.int64) * (part.records // ANSWERS)
+        at = sent_at(asked) + ACKNOWLEDGED_NS + 1_000_000
+        writer.extend(
+            ANSWERS,
+            operation=np.arange(ANSWERS, dtype=np.int64) + ANSWERS * part.number,
+            kind=schema.END_OFFSETS,
+            outcome=schema.OK,
+            **part.where,
+            offset=np.minimum(part.records, (asked // BLOCK + 1) * BLOCK),
+            invoked_ns=at,
+            completed_ns=at + 100_000,
+        )
+
+
+def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: bool = False) -> None:
+    """Write and seal a run of `records` acknowledged records (SMALLEST at least), each of them read once; of a `whole`
+    run also the timeline, and copies of replicas.
+    """
     parts = partitions(records, skewed=skewed)
     processes: list[Mapping[str, Any]] = []
     for number in range(1, PRODUCERS + 1):
@@ -164,9 +202,17 @@ def write_run(run_dir: RunDir, records: int, *, skewed: bool = False) -> None:
         processes.append({"name": f"consumer-{number}", "kind": "consumer"})
         with HistoryWriter(run_dir.stream(f"consumer-{number}"), f"consumer-{number}") as writer:
             _consume(writer, parts[number::CONSUMERS])
+    processes.append({"name": WATCHER, "kind": "consumer"})
+    with HistoryWriter(run_dir.stream(WATCHER), WATCHER) as writer:
+        _watch(writer, parts)
     for process in processes:
         if not seal_process(run_dir, process["name"]):
             raise RuntimeError(f"{process['name']} was not sealed")
         run_dir.stream(process["name"]).unlink()
     topics = [{"name": TOPIC, "partitions": [part.number for part in parts]}]
-    run_dir.write_run({"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes})
+    facts = {"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes}
+    if whole:
+        from benchmarks.brokers import write_brokers  # compiles
+
+        facts["moments"] = write_brokers(run_dir, parts)
+    run_dir.write_run(facts)
