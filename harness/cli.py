@@ -439,6 +439,15 @@ def _clean(options: argparse.Namespace) -> int:
     return 0
 
 
+def _replicas(options: argparse.Namespace) -> int:
+    from kafkafiles import errors, side_by_side
+
+    try:
+        return side_by_side.run(options)
+    except errors.FilesError as error:
+        raise UsageError(str(error)) from None
+
+
 def _parser() -> argparse.ArgumentParser:
     from kafkafiles import side_by_side
 
@@ -523,7 +532,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--anomaly", metavar="NAME", help="only the records that findings of this anomaly name")
     explain.add_argument("--json", action="store_true", help="all stories, as JSON")
 
-    replicas = command("replicas", side_by_side.run, "compare replicas' data directories, copied from any cluster")
+    replicas = command("replicas", _replicas, "compare replicas' data directories, copied from any cluster")
     side_by_side.add_arguments(replicas)
 
     listing = command("list", _list, "scenarios, versions, and what is documented for each")

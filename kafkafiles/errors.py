@@ -1,22 +1,28 @@
-"""What goes wrong while bytes are read.
+"""What goes wrong while files are read.
 
-Two ways, kept apart because callers treat them apart:
+    FilesError (a ValueError)   the message is one line: what, where, and what was expected
+    ├── ParseError              a small file that is either right or useless: a checkpoint, `meta.properties`
+    └── RequestError            what was asked for does not exist: a path, an option, a kind of file
 
-- `ParseError`: a small file that is either right or useless (a checkpoint, `meta.properties`). Raised.
-- `Corrupt` (in `kafkafiles.batches`): a place in a log where the bytes are not what Kafka would have written. It
-is
-  a *finding*, so it is returned beside the records that could be read, never raised.
+Where the bytes of a log are not what Kafka would have written (`kafkafiles.batches.Corrupt`), that is a finding: it is
+returned beside the records that could be read, never raised.
 
 `Malformed` is how the decoders in this package say it to each other; it never leaves the package.
 """
 
 from __future__ import annotations
 
-from evidence.errors import UsageError
+
+class FilesError(ValueError):
+    """What this package raises on purpose."""
 
 
-class ParseError(UsageError):
+class ParseError(FilesError):
     """A file is not what its name says. The message names the file, the place and what was expected."""
+
+
+class RequestError(FilesError):
+    """There is nothing of that name: a path, an option, a kind of file. The message says what there is."""
 
 
 class Malformed(Exception):

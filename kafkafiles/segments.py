@@ -40,11 +40,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from evidence.errors import UsageError
 from kafkafiles import codecs
 from kafkafiles.batches import Corrupt
 from kafkafiles.columns import DEFAULT_ROWS, SCHEMA, read_arrow_batches
-from kafkafiles.errors import ParseError
+from kafkafiles.errors import ParseError, RequestError
 from kafkafiles.files import KINDS, Kind
 from kafkafiles.replica import segment_paths, topic_partition_of
 
@@ -110,18 +109,18 @@ class SegmentPartition(InputPartition):
 
 
 class SegmentReader(DataSourceReader):
-    """Lists segments in the driver, reads one in each task. UsageError on an option it cannot follow."""
+    """Lists segments in the driver, reads one in each task. RequestError on an option it cannot follow."""
 
     def __init__(self, options: Mapping[str, str], columns: tuple[str, ...]) -> None:
         given = {name.lower(): value for name, value in options.items()}
         unknown = sorted(set(given) - set(OPTIONS))
         if unknown:
-            raise UsageError(f"{FORMAT}: unknown option {unknown[0]!r}; known: {', '.join(OPTIONS)}")
+            raise RequestError(f"{FORMAT}: unknown option {unknown[0]!r}; known: {', '.join(OPTIONS)}")
         kind = _kind(given)
         self.row = ROW if kind is None else kind.schema
         missing = [name for name in columns if name not in self.row.names]
         if missing:
-            raise UsageError(f"{FORMAT}: there is no column {missing[0]!r}; known: {', '.join(self.row.names)}")
+            raise RequestError(f"{FORMAT}: there is no column {missing[0]!r}; known: {', '.join(self.row.names)}")
         self.columns = columns
         self.paths = [each.strip() for each in given.get("path", "").split(",") if each.strip()]
         self.topics = {each.strip() for each in given.get("topics", "").split(",") if each.strip()}
@@ -129,7 +128,7 @@ class SegmentReader(DataSourceReader):
         self.limit_bytes = _number(given, "maxdecompressedbytes", codecs.DEFAULT_LIMIT_BYTES)
         self.rows = _number(given, "rows", DEFAULT_ROWS)
         if not self.paths:
-            raise UsageError(f"{FORMAT}: no path; load a partition directory, as in .load('/data/kafka/orders-0')")
+            raise RequestError(f"{FORMAT}: no path; load a partition directory, as in .load('/data/kafka/orders-0')")
 
     def partitions(self) -> list[InputPartition]:
         found = {each.path: each for pattern in self.paths for each in _segments(pattern)}
@@ -178,7 +177,7 @@ class FileReader(SegmentReader):
         super().__init__(options, columns)
         self.kind_name = {name.lower(): value for name, value in options.items()}["files"]
         if self.topics and not KINDS[self.kind_name].of_partition:
-            raise UsageError(f"{FORMAT}: topics is for files of partitions; filter {self.kind_name} by its columns")
+            raise RequestError(f"{FORMAT}: topics is for files of partitions; filter {self.kind_name} by its columns")
 
     def partitions(self) -> list[InputPartition]:
         found = {each.path: each for pattern in self.paths for each in _files(pattern, KINDS[self.kind_name])}
@@ -198,22 +197,22 @@ class FileReader(SegmentReader):
 
 
 def _kind(options: Mapping[str, str]) -> Kind | None:
-    """What the option `files` names; None for records. UsageError if there is no such kind."""
+    """What the option `files` names; None for records. RequestError if there is no such kind."""
     name = {key.lower(): value for key, value in options.items()}.get("files", RECORDS)
     if name != RECORDS and name not in KINDS:
-        raise UsageError(f"{FORMAT}: files is {name!r}; known: {', '.join([RECORDS, *KINDS])}")
+        raise RequestError(f"{FORMAT}: files is {name!r}; known: {', '.join([RECORDS, *KINDS])}")
     return KINDS.get(name)
 
 
 def _files(pattern: str, kind: Kind) -> Iterator[FilePartition]:
-    """The files of one kind that a path or pattern stands for. UsageError if there is nothing of that name."""
+    """The files of one kind that a path or pattern stands for. RequestError if there is nothing of that name."""
     paths = sorted(Path(each).resolve() for each in glob.glob(pattern))
     if not paths:
-        raise UsageError(f"{FORMAT}: there is no {pattern}")
+        raise RequestError(f"{FORMAT}: there is no {pattern}")
     for path in paths:
         if path.is_file():
             if not any(path.match(each) for each in kind.patterns):
-                raise UsageError(f"{FORMAT}: {path} is no such file; expected {' or '.join(kind.patterns)}")
+                raise RequestError(f"{FORMAT}: {path} is no such file; expected {' or '.join(kind.patterns)}")
             yield _file(path, kind)
             continue
         for directory in _partitions_under(path) if kind.of_partition else [path]:
@@ -244,14 +243,14 @@ def _problem(found: Corrupt) -> dict[str, pa.Array]:
 
 
 def _segments(pattern: str) -> Iterator[SegmentPartition]:
-    """The segments that one path or pattern stands for. UsageError if there are none."""
+    """The segments that one path or pattern stands for. RequestError if there are none."""
     count = 0
     for path in sorted(Path(each) for each in glob.glob(pattern)):
         for segment in _segments_under(path):
             count += 1
             yield segment
     if not count and not glob.glob(pattern):
-        raise UsageError(f"{FORMAT}: there is no {pattern}")
+        raise RequestError(f"{FORMAT}: there is no {pattern}")
 
 
 def _segments_under(path: Path) -> Iterator[SegmentPartition]:
@@ -278,7 +277,7 @@ def _is_partition(path: Path) -> bool:
 
 def _segment(path: Path) -> SegmentPartition:
     if path.suffix != ".log" or not path.stem.isdigit() or len(path.stem) != 20:
-        raise UsageError(f"{FORMAT}: {path} is not a segment; expected 20 digits and '.log'")
+        raise RequestError(f"{FORMAT}: {path} is not a segment; expected 20 digits and '.log'")
     directory = path.resolve().parent
     topic, partition = topic_partition_of(directory)
     return SegmentPartition(str(path.resolve()), directory.parent.name, topic, partition)
@@ -286,12 +285,12 @@ def _segment(path: Path) -> SegmentPartition:
 
 def _choice(value: str, choices: tuple[str, ...], name: str) -> str:
     if value not in choices:
-        raise UsageError(f"{FORMAT}: {name} is {value!r}; it may be {' or '.join(choices)}")
+        raise RequestError(f"{FORMAT}: {name} is {value!r}; it may be {' or '.join(choices)}")
     return value
 
 
 def _number(given: Mapping[str, str], name: str, default: int) -> int:
     value = given.get(name, str(default))
     if not value.isdigit() or int(value) < 1:
-        raise UsageError(f"{FORMAT}: {name} is {value!r}; it must be a number above 0")
+        raise RequestError(f"{FORMAT}: {name} is {value!r}; it must be a number above 0")
     return int(value)

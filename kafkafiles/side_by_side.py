@@ -20,14 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, KafkaChaosError, UsageError
 from kafkafiles import codecs
 from kafkafiles.batches import Record
 from kafkafiles.crc import crc32c
-from kafkafiles.errors import ParseError
+from kafkafiles.errors import FilesError, ParseError, RequestError
 from kafkafiles.replica import Difference, Replica, examine, topic_partition_of
 
 DEFAULT_LIMIT: Final = 10
+ALIKE: Final = 0
+DIFFERENT: Final = 1
+UNREADABLE: Final = 254
+"""Exit statuses: all replicas agree; they differ or are damaged; there is no such directory, or it cannot be read."""
 _TEXT_MAX: Final = 48
 
 
@@ -52,14 +55,13 @@ def compare_directories(
 ) -> list[Comparison]:
     """Compare every partition that is in at least two of the directories.
 
-    Raises UsageError if there is no such partition, ParseError (a UsageError) if a directory is none or a file cannot
-    be read.
+    Raises RequestError if there is no such partition, ParseError if a directory is none or a file cannot be read.
     """
     found = _found(directories)
     shared = {at: paths for at, paths in found.items() if len(paths) > 1}
     if not shared:
         held = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(found)) or "no partition"
-        raise UsageError(f"no partition is in two of the directories given; they hold {held}")
+        raise RequestError(f"no partition is in two of the directories given; they hold {held}")
     return [_compare(at, paths, compacted, limit) for at, paths in sorted(shared.items())]
 
 
@@ -228,15 +230,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare and print; the exit status. Raises UsageError."""
+    """Compare and print; the exit status. Raises FilesError."""
     if options.limit < 1:
-        raise UsageError(f"--limit {options.limit}: it must be at least 1")
+        raise RequestError(f"--limit {options.limit}: it must be at least 1")
     comparisons = compare_directories(options.directories, compacted=options.compacted, limit=options.limit)
     if options.json:
         sys.stdout.write(json.dumps(as_json(comparisons)) + "\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in (*lines(comparisons), *alone(options.directories)))
-    return EXIT_AS_DOCUMENTED if all(one.sound for one in comparisons) else EXIT_CONTRADICTED
+    return ALIKE if all(one.sound for one in comparisons) else DIFFERENT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -245,9 +247,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_arguments(parser)
     try:
         return run(parser.parse_args(arguments))
-    except KafkaChaosError as error:
+    except FilesError as error:
         sys.stderr.write(f"{parser.prog}: {error}\n")
-        return error.exit_status
+        return UNREADABLE
 
 
 if __name__ == "__main__":

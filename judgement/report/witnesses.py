@@ -32,6 +32,7 @@ from judgement.report.facts import Moment, RunFacts, Send, TopicPartition, acks_
 from kafkafiles import checkpoints
 from kafkafiles.batches import Corrupt, Record, records
 from kafkafiles.columns import HeaderArray, read_headers
+from kafkafiles.errors import ParseError
 from kafkafiles.replica import Replica, SegmentProblem, read_replica
 
 KINDS: Final = (schema.SEND, schema.POLL, schema.FINAL_READ)
@@ -460,7 +461,7 @@ class Witnesses:
                 continue
             try:
                 copies[node] = ReplicaCopy(node, folder / node / name)
-            except (UsageError, OSError) as error:
+            except (ParseError, OSError) as error:
                 self._miss(f"the copy of {node} at “{moment.label}” cannot be read: {error}")
                 continue
             for damage in copies[node].damage:
@@ -474,7 +475,7 @@ class Witnesses:
         except FileNotFoundError:
             stated = (moment.nodes.get(node) or {}).get(f"{where[0]}-{where[1]}") or {}
             return stated.get("hw")
-        except (UsageError, OSError) as error:
+        except (ParseError, OSError) as error:
             self._miss(f"the high watermarks of {node} at “{moment.label}” cannot be read: {error}")
             return None
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, _parse_datatype_string
 
 from analysis.job import open_session
-from evidence.errors import UsageError
 from kafkafiles import columns
+from kafkafiles.errors import RequestError
 from kafkafiles.files import KINDS
 from kafkafiles.segments import DDL, KafkaSegments, SegmentReader
 from tests.unit.kafkafiles.encode import R, batch
@@ -125,15 +125,15 @@ def test_the_schema_in_words_is_the_schema_in_arrow():
     ],
 )
 def test_wrong_options(options, columns, message):
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(RequestError, match=message):
         SegmentReader(options, columns)
 
 
 def test_paths_that_are_not_there_and_files_that_are_no_segments(tmp_path):
-    with pytest.raises(UsageError, match="there is no /nowhere"):
+    with pytest.raises(RequestError, match="there is no /nowhere"):
         SegmentReader({"path": "/nowhere"}, ()).partitions()
     other = tmp_path / "t-0" / "some.log"
     put(tmp_path / "t-0", {}).joinpath("some.log").write_bytes(b"")
-    with pytest.raises(UsageError, match="not a segment"):
+    with pytest.raises(RequestError, match="not a segment"):
         SegmentReader({"path": str(other)}, ()).partitions()
     assert SegmentReader({"path": str(tmp_path / "t-0")}, ()).partitions() == []

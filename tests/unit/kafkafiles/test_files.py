@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql.types import StructType
 
-from evidence.errors import UsageError
-from kafkafiles.errors import ParseError
+from kafkafiles.errors import ParseError, RequestError
 from kafkafiles.files import KINDS
 from kafkafiles.segments import FileReader, KafkaSegments, SegmentPartition, SegmentReader
 from tests.unit.kafkafiles.test_indexes import index
@@ -122,15 +121,15 @@ def test_what_is_wrong_is_a_row_or_fails(log_directory: Path) -> None:
 
 
 def test_wrong_options_and_paths(log_directory: Path) -> None:
-    with pytest.raises(UsageError, match="files is 'indexes'; known: records, offset-index"):
+    with pytest.raises(RequestError, match="files is 'indexes'; known: records, offset-index"):
         KafkaSegments({"files": "indexes"}).schema()
-    with pytest.raises(UsageError, match="topics is for files of partitions"):
+    with pytest.raises(RequestError, match="topics is for files of partitions"):
         read("offsets", log_directory, topics="t")
-    with pytest.raises(UsageError, match="there is no /nowhere"):
+    with pytest.raises(RequestError, match="there is no /nowhere"):
         read("epochs", "/nowhere")
-    with pytest.raises(UsageError, match=r"is no such file; expected leader-epoch-checkpoint"):
+    with pytest.raises(RequestError, match=r"is no such file; expected leader-epoch-checkpoint"):
         read("epochs", log_directory / "meta.properties")
-    with pytest.raises(UsageError, match="no column 'key'"):
+    with pytest.raises(RequestError, match="no column 'key'"):
         FileReader({"files": "epochs", "path": "x"}, ("key",))
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evidence.errors import UsageError
 from kafkafiles import side_by_side
+from kafkafiles.errors import RequestError
 from tests.unit.kafkafiles.encode import R, batch
 from tests.unit.kafkafiles.test_replica import values
 
@@ -60,13 +60,13 @@ def test_corruption_is_not_alike(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     one, two = put(tmp_path / "a" / "t-0", ABC), put(tmp_path / "b" / "u-0", ABC)
-    with pytest.raises(UsageError, match="they hold t-0, u-0"):
+    with pytest.raises(RequestError, match="they hold t-0, u-0"):
         side_by_side.compare_directories([one, two])
     assert side_by_side.main([str(tmp_path / "none")]) == 254
     assert "not a directory" in capsys.readouterr().err
     assert side_by_side.main([str(one), str(two), "--limit", "0"]) == 254
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="no partition"):
+    with pytest.raises(RequestError, match="no partition"):
         side_by_side.compare_directories([tmp_path / "empty"])
 
 
