@@ -123,11 +123,14 @@ def test_what_a_history_names_does_not_reach_the_terminal_raw(
 def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
     listing = json.loads(capsys.readouterr().out)
-    documented = {row["scenario"]: row["documented"] for row in listing["scenarios"]}
+    documented = {row["scenario"]: row.get("documented") for row in listing["scenarios"]}
+    cases = {row["scenario"]: row["cases"] for row in listing["scenarios"]}
     assert documented["double-failover"]["0.10.2.2"] == {"required": ["lost-write"], "allowed": ["replica-divergence"]}
     assert documented["double-failover"]["4.3.1"].items() >= {"required": [], "allowed": []}.items()
     assert "survives two clean elections" in documented["double-failover"]["4.3.1"]["says"]
     assert "0.10.2.2" not in documented["leader-epoch-recovery"]
+    assert cases["leader-crash"]["acks-1"]["acks"] == "1"
+    assert cases["leader-crash"]["acks-1"]["documented"]["4.3.1"]["required"] == ["lost-write"]
     assert len(listing["versions"]) == 15
 
 

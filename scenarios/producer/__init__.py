@@ -1,0 +1,1 @@
+"""Section E of the catalogue: what each setting of acks costs."""

@@ -1,0 +1,39 @@
+"""What the leader alone has acknowledged dies with it (Kafka documentation, producer configuration: acks).
+
+The leader takes a record while its followers hear nothing from it, and dies before they do. They are still in sync, so
+one of them is elected, cleanly. With acks=1 the leader had acknowledged the record by itself; with acks=all it had not.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
+
+
+@scenario(
+    name="leader-crash",
+    claim="A record that the leader acknowledged before its followers had it is lost when the leader dies.",
+    source="Kafka documentation, producer configuration: acks",
+    cluster=ClusterPlan(
+        settings={"unclean.leader.election.enable": "false", "replica.lag.time.max.ms": "30000"},
+    ),
+    cases={
+        "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, required=LOST)]),
+        "acks-all": Case(documented=[Documented(on=EVERY_VERSION, says="With acks=all nothing acknowledged is lost.")]),
+    },
+)
+def leader_crash(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.cut([leader], followers)
+    sent = run.send_async(t, acks=run.case.acks)
+    run.wait_log_end(t, 4, [leader])
+    run.kill(leader)
+    run.require("acknowledged by the leader alone only with acks=1", sent.acknowledged == (run.case.acks == "1"))
+    run.heal_network()
+    run.wait_leader(t, *followers)
+    run.send(t)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
