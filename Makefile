@@ -15,6 +15,8 @@ SEED ?=
 REPEAT ?=
 # What `make test` is narrowed to: files, directories or tests, as pytest takes them.
 TESTS ?=
+# Which machines `make test-bare` makes: releases of Debian.
+DEBIAN ?= 12 13
 # What `make bench-analysis` measures, in millions of records.
 SIZES ?=
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
@@ -66,6 +68,10 @@ setup-tests: venv ## What tests need: Docker, Java, and the images of the versio
 .PHONY: test
 test: setup-tests lint ## Everything: lint, types, unit, analysis (Spark) and integration tests (TESTS= narrows it)
 	$(BIN)/pytest $(TESTS)
+
+.PHONY: test-bare
+test-bare: ## The two commands on bare Debian machines with an engine of their own inside (DEBIAN= narrows it to 12 or 13)
+	bash tests/bare/run $(DEBIAN)
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark

@@ -26,19 +26,19 @@ than reading them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from analysis import metadata
-from analysis.metadata import Event
 from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView, Rows, sender, value_of
 from evidence.anomalies import registered
+from evidence.events import Event, Moment, Partition, of
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
@@ -47,9 +47,6 @@ from kafkafiles.checkpoints import EpochStart
 from kafkafiles.columns import read_headers
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import Difference, Examination, Replica, SegmentProblem, examine, read_replica
-
-if TYPE_CHECKING:
-    from analysis.witnesses import Witnesses
 
 Problem = dict[str, str]
 
@@ -72,8 +69,6 @@ class Copy:
     condition: str = metadata.LIVE
     asked_ns: int | None = None
     """When its copying began; `at_ns` is when all copies of the moment were there."""
-    part: tuple[Ints, Ints] | None = None
-    """Of a screened partition, what of its contents checks need."""
 
     @property
     def broker(self) -> int:
@@ -91,9 +86,7 @@ class Copy:
 
     @cached_property
     def contents(self) -> tuple[Ints, Ints]:
-        """Values and offsets of all data records, in log order; or of those that checks need."""
-        if self.part is not None:
-            return self.part
+        """Values and offsets of all data records, in log order."""
         values, offsets = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for batch in self.replica.record_batches():
             if isinstance(batch, SegmentProblem):
@@ -114,7 +107,7 @@ class Copies:
     """All copies of one partition, and what the timeline says of the partition."""
 
     copies: tuple[Copy, ...] = ()
-    states: tuple[Event, ...] = ()
+    states: tuple[Partition, ...] = ()
     events: tuple[Event, ...] = ()
     """The timeline: what became of containers, and what brokers logged."""
     differences: Mapping[str, Sequence[Difference[int]]] = field(default_factory=dict)
@@ -131,7 +124,7 @@ class Copies:
 
     def quiet(self, at_ns: int) -> bool:
         """Whether leader and ISR had been stated and had not changed for a while."""
-        times = [state["monotonic_ns"] for state in self.states if state["monotonic_ns"] <= at_ns]
+        times = [state.monotonic_ns for state in self.states if state.monotonic_ns <= at_ns]
         return bool(times) and times[-1] <= at_ns - QUIET_NS
 
     def compared(self) -> Iterator[tuple[int, list[Copy], Difference[int]]]:
@@ -148,50 +141,42 @@ def load_copies(
     partition: int,
     *,
     compacted: bool = False,
-    witnesses: Callable[[str], Witnesses] | None = None,
 ) -> tuple[Copies, list[Problem]]:
-    """The copies of one partition at all moments, and what is wrong with them. Of a partition that is screened,
-    `witnesses` of a moment are told which records its copies hold.
-    """
+    """The copies of one partition at all moments, and what is wrong with them."""
     states = tuple(metadata.states_of(events).get((topic, partition), ()))
-    moments = {event.get("name"): event for event in events if event["kind"] == "moment"}
+    moments = {moment.name: moment for moment in of(events, Moment)}
     found: list[Copy] = []
     found_to_differ: dict[str, Sequence[Difference[int]]] = {}
     problems: list[Problem] = []
-    for moment in sorted(
-        {*run_dir.moments(), *(name for name, event in moments.items() if name and event.get("nodes"))}
-    ):
+    for moment in sorted({*run_dir.moments(), *(name for name, event in moments.items() if event.nodes)}):
         directories = sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}"))
         if moment not in moments:
             if directories:
                 detail = f"{moment}: the timeline does not say when these copies were taken"
                 problems.append({"what": "unknown moment", "process": "", "detail": detail})
             continue
-        at_ns = moments[moment]["monotonic_ns"]
-        held = {node for node, held in (moments[moment].get("nodes") or {}).items() if f"{topic}-{partition}" in held}
+        at_ns = moments[moment].monotonic_ns
+        held = {node for node, held in moments[moment].nodes.items() if f"{topic}-{partition}" in held}
         if gone := sorted(held - {path.parent.name for path in directories}):
             detail = f"{moment}: {', '.join(gone)} had {topic}-{partition}, and there is no copy of it"
             problems.append({"what": "missing copies", "process": "", "detail": detail})
-        told = None if witnesses is None else witnesses(moment)
-        examined, unreadable = _examine(directories, compacted, told)
+        examined, unreadable = _examine(directories, compacted)
         problems += [_problem(moment, path.parent.name, path, reason) for path, reason in unreadable.items()]
         found_to_differ[moment] = examined.differences
         for replica in examined.replicas.values():
             directory = replica.path
             node = directory.parent.name
-            stated = ((moments[moment].get("nodes") or {}).get(node) or {}).get(directory.name) or {}
+            stated = moments[moment].nodes.get(node, {}).get(directory.name)
             copy = Copy(
                 moment=moment,
                 at_ns=at_ns,
                 node=node,
                 replica=replica,
-                high_watermark=stated.get("hw"),
+                high_watermark=None if stated is None else stated.hw,
                 condition=metadata.condition_at(events, node, at_ns),
-                asked_ns=moments[moment].get("begun_ns"),
+                asked_ns=moments[moment].begun_ns,
             )
             found.append(copy)
-            if told is not None and (copy.broker in told.refused or replica.problems or replica.notes):
-                told.take(copy.broker, *replace(copy).contents)
             problems += [
                 _problem(moment, node, directory, f"segment {p.segment}: {p.corrupt.kind}: {p.corrupt.reason}")
                 for p in _damage(copy)
@@ -203,17 +188,13 @@ def load_copies(
     return Copies(copies=tuple(found), states=states, events=tuple(events), differences=found_to_differ), problems
 
 
-def _examine(
-    directories: Sequence[Path], compacted: bool, witnesses: Witnesses | None
-) -> tuple[Examination[int], dict[Path, str]]:
+def _examine(directories: Sequence[Path], compacted: bool) -> tuple[Examination[int], dict[Path, str]]:
     """The copies of one moment, by broker, read together; those that cannot be read, with the reason, left out."""
     readable = {metadata.broker_of(directory.parent.name): directory for directory in directories}
     unreadable: dict[Path, str] = {}
     while True:
-        if witnesses is not None:
-            witnesses.begin()
         try:
-            return examine(readable, compacted=compacted, passed=witnesses), unreadable
+            return examine(readable, compacted=compacted), unreadable
         except (ParseError, OSError, ValueError):
             before = len(readable)
             for broker, directory in list(readable.items()):
@@ -342,7 +323,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
         if not len(due):
             continue
         # From one change of the ISR to the next, the brokers that stay are the same for all sends.
-        changes = sorted({state["monotonic_ns"] for state in copies.states if state["monotonic_ns"] <= at_ns})
+        changes = sorted({state.monotonic_ns for state in copies.states if state.monotonic_ns <= at_ns})
         stay = np.searchsorted(changes, sends.invoked_ns[due], side="right")
         lacking: dict[int, list[Copy]] = {}
         expected: dict[int, list[int]] = {}

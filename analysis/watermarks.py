@@ -33,13 +33,13 @@ from typing import Any, Final
 import numpy as np
 
 from analysis import metadata
-from analysis.metadata import Event
 from analysis.replicas import ACKS_ALL, QUIET_NS, Copies, Copy
 from analysis.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
 from evidence.anomalies import registered
+from evidence.events import Container, Event, Log, Partition, of
 
 ITSELF, LEADER = "itself", "leader"
-_REPLACES_PROCESS: Final = ("start", "restart", "die", "kill", "stop", "oom")
+_REPLACES_PROCESS: Final = ("start", "die", "kill", "stop", "oom")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +49,6 @@ class _Reached:
     what: str
     row: Ints
     """Rows of sends."""
-    poll: Ints | None = None
-    """Rows of the polls that were given them, of what was read."""
     offset: Ints
     begun_ns: Ints
     known_ns: Ints
@@ -84,35 +82,33 @@ def _read(view: PartitionView) -> _Reached:
     return _Reached(
         what="read",
         row=row,
-        poll=poll,
         offset=polls.offset[poll],
         begun_ns=sends.invoked_ns[row],
         known_ns=polls.completed_ns[poll],
     )
 
 
-def _times(states: Sequence[Event]) -> list[int]:
-    return sorted({state["monotonic_ns"] for state in states})
+def _times(states: Sequence[Partition]) -> list[int]:
+    return sorted({state.monotonic_ns for state in states})
 
 
-def _by_era(states: Sequence[Event], begin_ns: Ints, end_ns: Ints) -> Iterator[tuple[int, int, Ints]]:
+def _by_era(states: Sequence[Partition], begin_ns: Ints, end_ns: Ints) -> Iterator[tuple[int, int, Ints]]:
     """Intervals in which the same states held, together: (begin, end, which). Those that begin before anything was
     stated are left out.
     """
     times = _times(states)
-    eras = len(times) + 1
-    era = np.searchsorted(times, begin_ns, side="right") * eras + np.searchsorted(times, end_ns, side="right")
-    for one in np.unique(era).tolist():
-        low, high = divmod(one, eras)
+    first = np.searchsorted(times, begin_ns, side="right")
+    last = np.searchsorted(times, end_ns, side="right")
+    for low, high in np.unique(np.stack([first, last], axis=1), axis=0).tolist() if len(begin_ns) else ():
         if low > 0:
-            yield times[low - 1], times[high - 1], np.flatnonzero(era == one)
+            yield times[low - 1], times[high - 1], np.flatnonzero((first == low) & (last == high))
 
 
 # log-truncated-below-high-watermark
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogEnd:
+class _LogEnd:
     """Where a replica's log was seen to end, at the latest, at some time after `at_ns`."""
 
     node: str
@@ -121,23 +117,22 @@ class LogEnd:
     witness: Mapping[str, Any]
 
 
-def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
+def _log_ends(view: PartitionView, copies: Copies) -> list[_LogEnd]:
     """By copies, and by what brokers logged of truncations, in order of time."""
     found = [
-        LogEnd(node=copy.node, at_ns=copy.begun_ns, end=copy.replica.leo, witness={"moment": copy.moment})
+        _LogEnd(node=copy.node, at_ns=copy.begun_ns, end=copy.replica.leo, witness={"moment": copy.moment})
         for copy in copies.copies
         if copy.replica.segments and not copy.damaged
     ]
-    for event in copies.events:
-        here = event.get("topic") == topic and event.get("partition") == partition
-        if event["kind"] == "log" and event.get("event") == "truncate" and here and event.get("offset") is not None:
-            witness = {"log_line": event.get("line")}
-            end = LogEnd(node=event["node"], at_ns=event["monotonic_ns"], end=max(0, event["offset"]), witness=witness)
-            found.append(end)
+    for line in of(copies.events, Log):
+        here = (line.topic, line.partition) == (view.topic, view.partition)
+        if line.event == "truncate" and here and line.offset is not None:
+            witness = {"log_line": line.line}
+            found.append(_LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), witness=witness))
     return sorted(found, key=lambda end: end.at_ns)
 
 
-def _below_own(ends: Sequence[LogEnd], copies: Copies) -> Iterator[Evidence]:
+def _below_own(ends: Sequence[_LogEnd], copies: Copies) -> Iterator[Evidence]:
     """Log ends below what the same broker had checkpointed."""
     stated = [copy for copy in copies.copies if copy.high_watermark is not None]
     for end in ends:
@@ -159,12 +154,12 @@ def _below_own(ends: Sequence[LogEnd], copies: Copies) -> Iterator[Evidence]:
             }
 
 
-def _truncated(end: LogEnd, high_watermark: int) -> dict[str, Any]:
+def _truncated(end: _LogEnd, high_watermark: int) -> dict[str, Any]:
     return {"node": end.node, "log_end": end.end, **end.witness, "high_watermark": high_watermark, "at_ns": end.at_ns}
 
 
 def _below_leaders(
-    view: PartitionView, ends: Sequence[LogEnd], copies: Copies, reached: _Reached
+    view: PartitionView, ends: Sequence[_LogEnd], copies: Copies, reached: _Reached
 ) -> Iterator[Evidence]:
     """Log ends below what the leader had reached while the replica was in sync."""
     in_sync: list[tuple[set[int], Ints]] = [
@@ -190,7 +185,7 @@ def log_truncated_below_high_watermark(view: PartitionView, copies: Copies) -> R
     """Replicas whose log ended below a high watermark that they, or their leader while they were in sync, had reached;
     each end once for each witness.
     """
-    ends = log_ends(view.topic, view.partition, copies)
+    ends = _log_ends(view, copies)
     rows: list[Evidence] = list(_below_own(ends, copies))
     for reached in (_acknowledged(view), _read(view)):
         rows += _below_leaders(view, ends, copies, reached)
@@ -201,20 +196,20 @@ def log_truncated_below_high_watermark(view: PartitionView, copies: Copies) -> R
 # read-above-high-watermark
 
 
-def _one_leader(states: Sequence[Event], begin_ns: int, end_ns: int) -> Event | None:
+def _one_leader(states: Sequence[Partition], begin_ns: int, end_ns: int) -> Partition | None:
     """The state of the leader that led from `begin_ns` to `end_ns`; None if that changed, or there was none."""
-    held = [state for state in states if state["monotonic_ns"] <= begin_ns][-1:]
-    held += [state for state in states if begin_ns < state["monotonic_ns"] <= end_ns]
-    terms = {(metadata.leader_of(state), state.get("leader_epoch")) for state in held}
+    held = [state for state in states if state.monotonic_ns <= begin_ns][-1:]
+    held += [state for state in states if begin_ns < state.monotonic_ns <= end_ns]
+    terms = {(metadata.leader_of(state), state.leader_epoch) for state in held}
     return held[0] if len(terms) == 1 and metadata.leader_of(held[0]) is not None else None
 
 
-def undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
+def _undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
     """The time from which on a node's process ran until `end_ns`, or lay still, without being replaced; 0: always."""
     replaced = [
-        event["monotonic_ns"]
-        for event in events
-        if event["kind"] == "container" and event.get("node") == node and event.get("action") in _REPLACES_PROCESS
+        event.monotonic_ns
+        for event in of(events, Container)
+        if event.node == node and event.action in _REPLACES_PROCESS
     ]
     return max((at_ns for at_ns in replaced if at_ns <= end_ns), default=0)
 
@@ -222,12 +217,11 @@ def undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
 def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
     """Records read before the copying, and missing from a copy whose broker was in the ISR throughout."""
     read, rows = _read(view), Rows()
-    assert read.poll is not None, "what was read was read by a poll"
     for copy in copies.copies:
         if not copy.replica.segments or copy.damaged:
             continue
         until_ns = copy.at_ns + QUIET_NS
-        since_ns = undisturbed(copies.events, copy.node, until_ns)
+        since_ns = _undisturbed(copies.events, copy.node, until_ns)
         due = np.flatnonzero(
             (read.known_ns <= copy.begun_ns) & (read.begun_ns >= since_ns) & (read.offset >= copy.replica.leo)
         )
@@ -238,15 +232,19 @@ def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
             for one in due[which].tolist():
                 rows.total += 1
                 if len(rows) < EVIDENCE_LIMIT:
+                    first = np.flatnonzero(
+                        (view.polls.value == view.sends.value[read.row[one]])
+                        & (view.polls.completed_ns == read.known_ns[one])
+                    )
                     rows.append(
-                        reader(view, int(read.poll[one]))
+                        reader(view, int(first[0]))
                         | copy.place()
                         | {
                             "log_end": copy.replica.leo,
                             "sent": sender(view, int(read.row[one])),
-                            "leader": leader.get("leader"),
-                            "leader_epoch": leader.get("leader_epoch"),
-                            "isr": leader.get("isr"),
+                            "leader": leader.leader,
+                            "leader_epoch": leader.leader_epoch,
+                            "isr": list(leader.isr),
                         }
                     )
     return rows
@@ -255,8 +253,8 @@ def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
 # high-watermark-regression
 
 
-def _stated(copy: Copy, leader: Event) -> dict[str, Any]:
-    return copy.place() | {"high_watermark": copy.high_watermark, "leader_epoch": leader.get("leader_epoch")}
+def _stated(copy: Copy, leader: Partition) -> dict[str, Any]:
+    return copy.place() | {"high_watermark": copy.high_watermark, "leader_epoch": leader.leader_epoch}
 
 
 def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
@@ -264,7 +262,7 @@ def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
         own = [copy for copy in copies.copies if copy.node == node and copy.high_watermark is not None]
         for before, after in pairwise(own):
             leader = _one_leader(copies.states, before.begun_ns - QUIET_NS, after.at_ns + QUIET_NS)
-            if leader is None or leader.get("leader") != before.broker:
+            if leader is None or leader.leader != before.broker:
                 continue
             if (after.high_watermark or 0) < (before.high_watermark or 0):
                 yield {
@@ -274,32 +272,32 @@ def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
                 }
 
 
-def answering(copies: Copies, answer: EndAnswer) -> Event | None:
+def _answering(copies: Copies, answer: EndAnswer) -> Partition | None:
     """The leader that gave an answer; None if it may have been another broker."""
     leader = _one_leader(copies.states, answer.asked_ns - QUIET_NS, answer.answered_ns + QUIET_NS)
     if leader is None:
         return None
-    epoch = leader.get("leader_epoch")
-    led_since = min(state["monotonic_ns"] for state in copies.states if state.get("leader_epoch") == epoch)
+    epoch = leader.leader_epoch
+    led_since = min(state.monotonic_ns for state in copies.states if state.leader_epoch == epoch)
     for state in copies.states:
         other = metadata.leader_of(state)
-        if other in (None, leader["leader"]) or state["monotonic_ns"] > answer.asked_ns:
+        if other in (None, leader.leader) or state.monotonic_ns > answer.asked_ns:
             continue
         node = f"broker-{other}"
         dead = metadata.condition_at(copies.events, node, answer.asked_ns) == metadata.DEAD
-        if not dead and undisturbed(copies.events, node, answer.asked_ns) < led_since:
+        if not dead and _undisturbed(copies.events, node, answer.asked_ns) < led_since:
             return None
     return leader
 
 
-def _told(answer: EndAnswer, leader: Event) -> dict[str, Any]:
+def _told(answer: EndAnswer, leader: Partition) -> dict[str, Any]:
     return {
         "high_watermark": answer.offset,
         "process": answer.process,
         "asked_ns": answer.asked_ns,
         "answered_ns": answer.answered_ns,
-        "leader": leader.get("leader"),
-        "leader_epoch": leader.get("leader_epoch"),
+        "leader": leader.leader,
+        "leader_epoch": leader.leader_epoch,
     }
 
 
@@ -309,16 +307,14 @@ def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
         (answer, leader)
         for answer in view.ends
         if not transactions or answer.uncommitted
-        for leader in [answering(copies, answer)]
+        for leader in [_answering(copies, answer)]
         if leader is not None
     ]
     polls = view.polls
     given = np.flatnonzero(polls.good & (polls.offset >= 0) & (polls.completed_ns >= 0))
     for answer, leader in told:
         earlier = [
-            one
-            for one in told
-            if one[0].answered_ns <= answer.asked_ns and one[1].get("leader_epoch") == leader.get("leader_epoch")
+            one for one in told if one[0].answered_ns <= answer.asked_ns and one[1].leader_epoch == leader.leader_epoch
         ]
         before = max(earlier, key=lambda one: one[0].offset, default=None)
         if before is not None and answer.offset < before[0].offset:

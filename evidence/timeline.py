@@ -10,16 +10,17 @@ brokers' logs are off, and nothing may be concluded from the order of events (`R
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
-Event = dict[str, Any]
+import msgspec
+
+from evidence.events import UNSTAMPED, AnyEvent, E, Event, of
 
 JUMP_NS: Final = 1_000_000_000
 """How far wall and monotonic clock may come apart at once."""
@@ -44,27 +45,17 @@ class Timeline:
         """Call `listener` with every event appended from now on, in the appending thread."""
         self._listeners.append(listener)
 
-    def append(
-        self,
-        source: str,
-        kind: str,
-        *,
-        monotonic_ns: int | None = None,
-        wall_ns: int | None = None,
-        **fields: Any,
-    ) -> Event:
-        """Write one event and return it; times default to now.
+    def append(self, event: E) -> E:
+        """Write one event and return it, with the times it was given or, for those it lacks, now.
 
         Raises OSError in the main thread if the disk took this event, or an earlier one, only in part or not at all.
         """
-        event: Event = {
-            "monotonic_ns": time.monotonic_ns() if monotonic_ns is None else monotonic_ns,
-            "wall_ns": time.time_ns() if wall_ns is None else wall_ns,
-            "source": source,
-            "kind": kind,
-            **fields,
-        }
-        line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
+        event = msgspec.structs.replace(
+            event,
+            monotonic_ns=time.monotonic_ns() if event.monotonic_ns == UNSTAMPED else event.monotonic_ns,
+            wall_ns=time.time_ns() if event.wall_ns == UNSTAMPED else event.wall_ns,
+        )
+        line = msgspec.json.encode(event) + b"\n"
         with self._lock:
             if not self._file.closed and self._lost is None:
                 try:
@@ -110,9 +101,12 @@ class Reading:
         """The events, if their times can be relied upon; otherwise none."""
         return self.events if self.jump is None else ()
 
-    def of(self, kind: str, *, source: str | None = None) -> list[Event]:
-        """The events of one kind, from one source or from all."""
-        return [e for e in self.events if e["kind"] == kind and (source is None or e["source"] == source)]
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one type."""
+        return of(self.events, kind)
+
+
+_DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(AnyEvent)
 
 
 def read(path: Path) -> Reading:
@@ -127,27 +121,25 @@ def read(path: Path) -> Reading:
         if not line:
             continue
         try:
-            event = json.loads(line)
-            if not isinstance(event["monotonic_ns"], int) or not isinstance(event["wall_ns"], int):
-                raise TypeError("no monotonic_ns or wall_ns")
-            if not isinstance(event["kind"], str) or not isinstance(event["source"], str):
-                raise TypeError("no kind or source")
-        except (ValueError, KeyError, TypeError) as error:
+            event = _DECODER.decode(line)
+            if UNSTAMPED in (event.monotonic_ns, event.wall_ns):
+                raise msgspec.ValidationError("no monotonic_ns or wall_ns")
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             damaged.append(f"{path.name} line {number}: {error}")
         else:
             events.append(event)
     jump = _jump(events)
     if jump is not None:
         damaged.append(f"{path.name}: {jump}")
-    events.sort(key=lambda event: event["monotonic_ns"])
+    events.sort(key=lambda event: event.monotonic_ns)
     return Reading(events=tuple(events), damaged=tuple(damaged), jump=jump)
 
 
 def _jump(events: Sequence[Event]) -> str | None:
     """Whether the clocks come apart between the first event in the file and another."""
     for event in events:
-        passed_ns = event["monotonic_ns"] - events[0]["monotonic_ns"]
-        apart_ns = event["wall_ns"] - events[0]["wall_ns"] - passed_ns
+        passed_ns = event.monotonic_ns - events[0].monotonic_ns
+        apart_ns = event.wall_ns - events[0].wall_ns - passed_ns
         if abs(apart_ns) > JUMP_NS + DRIFT * abs(passed_ns):
-            return f"the clocks jump: at “{event['kind']}” wall and monotonic clock are {apart_ns / 1e9:+.1f} s apart"
+            return f"the clocks jump: at “{event.kind}” wall and monotonic clock are {apart_ns / 1e9:+.1f} s apart"
     return None

@@ -33,6 +33,9 @@ from harness import completion
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
 
+if TYPE_CHECKING:
+    from evidence.events import Event
+
 RUNS: Final = Path("runs")
 DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
 EXIT_INTERRUPTED: Final = 130
@@ -73,7 +76,7 @@ class Progress:
             with self._lock:
                 _say(f"{time.monotonic() - self._start:7.1f} s  {visible(text)}")
 
-    def event(self, event: dict[str, Any]) -> None:
+    def event(self, event: Event) -> None:
         """Print what a person wants to see of the timeline: steps, faults and their proof, elections."""
         from judgement.report import console
 

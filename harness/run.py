@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evidence.errors import HarnessError, WaitTimeout
+from evidence.events import Moment, Note, Precondition, Step
 from harness.cluster.cluster import KAFKA_PORT, Cluster
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
@@ -33,6 +34,7 @@ from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedPro
 from kafkafiles.checkpoints import read_leader_epoch_checkpoint
 
 if TYPE_CHECKING:
+    from evidence.events import Ends
     from evidence.rundir import RunDir
     from evidence.timeline import Timeline
     from harness.cluster.admin import Admin
@@ -167,20 +169,20 @@ class Run:
     @contextmanager
     def step(self, name: str, **detail: Any) -> Iterator[None]:
         """Record the begin and the end of a step."""
-        self.timeline.append("runner", "step", name=name, phase="begin", detail=detail)
+        self.timeline.append(Step(name=name, phase="begin", detail=detail))
         yield
-        self.timeline.append("runner", "step", name=name, phase="end", detail=detail)
+        self.timeline.append(Step(name=name, phase="end", detail=detail))
 
     def note(self, text: str) -> None:
         """Record an observation for the reader of the report."""
-        self.timeline.append("runner", "note", text=text)
+        self.timeline.append(Note(text=text))
 
     def require(self, name: str, held: bool, **detail: Any) -> None:
         """Record whether a precondition of the claim held.
 
         Raises PreconditionNotHeld if it did not: the sequence ends there and the run is unknown.
         """
-        self.timeline.append("runner", "precondition", name=name, held=held, detail=detail)
+        self.timeline.append(Precondition(name=name, held=held, detail=detail))
         if not held:
             raise PreconditionNotHeld(f"{name}: did not hold ({', '.join(f'{k}={v}' for k, v in detail.items())})")
 
@@ -550,7 +552,7 @@ class Run:
 
     # Witnesses
 
-    def copy_replicas(self, name: str) -> Mapping[str, Any]:
+    def copy_replicas(self, name: str) -> dict[str, dict[str, Ends]]:
         """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and
         HW.
         """
@@ -559,7 +561,7 @@ class Run:
         begun_ns = time.monotonic_ns()
         seen = copy_replicas(self.cluster.data, nodes, self.run_dir.moment(moment), [self.topic.name])
         self.moments.append(moment)
-        self.timeline.append("runner", "moment", name=moment, nodes=seen, begun_ns=begun_ns)
+        self.timeline.append(Moment(name=moment, nodes=seen, begun_ns=begun_ns))
         return seen
 
     def close_clients(self) -> None:

@@ -35,6 +35,7 @@ from evidence.errors import (
     WaitTimeout,
     refusal,
 )
+from evidence.events import Event
 from evidence.history.seal import seal_run
 from evidence.rundir import DEFAULT_CASE, RunDir
 from evidence.timeline import Timeline
@@ -375,7 +376,7 @@ def execute(
     client: DockerClient | None = None,
     removals: Removals | None = None,
     echo: Callable[[str], None] = print,
-    listen: Callable[[dict[str, Any]], None] | None = None,
+    listen: Callable[[Event], None] | None = None,
     on_up: Callable[[], None] | None = None,
 ) -> Finished:
     """Run one scenario to a complete run directory.

@@ -40,6 +40,7 @@ from typing import Any, Final
 
 from evidence import errors, timeline
 from evidence.anomalies import consequence, permitted
+from evidence.events import Blind, Container, Event, Fault, Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, write_json
 from judgement.outcome import Outcome, of_findings
 
@@ -171,19 +172,17 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 # Doubts: each function returns the reasons of one kind for which a run proves nothing
 
 
-def unproved_faults(events: Sequence[Facts]) -> list[str]:
+def unproved_faults(events: Sequence[Event]) -> list[str]:
     """Faults that were injected (or healed) without proof that this took effect."""
-    said: dict[str, list[Facts]] = {}
-    for event in events:
-        if event.get("source") == "runner" and event["kind"] == "fault":
-            said.setdefault(str(event.get("id")), []).append(event)
+    said: dict[str, list[Fault]] = {}
+    for event in of(events, Fault):
+        said.setdefault(event.id, []).append(event)
     reasons = []
     for fault_id, history in said.items():
-        phases = {event.get("phase"): event for event in history}
-        what = str(history[0].get("description") or history[0].get("fault"))
+        phases = {event.phase: event for event in history}
+        what = history[0].description
         if "unproved" in phases:
-            proof = phases["unproved"].get("proof") or {}
-            seen = proof.get("seen") if isinstance(proof, Mapping) else proof
+            seen = phases["unproved"].proof.get("seen")
             reasons.append(f"fault {fault_id} ({what}) did not provably take effect: {seen or 'no proof'}")
         elif "inject" in phases and "verified" not in phases:
             reasons.append(f"fault {fault_id} ({what}) was injected and never verified")
@@ -192,68 +191,60 @@ def unproved_faults(events: Sequence[Facts]) -> list[str]:
     return reasons
 
 
-def failed_preconditions(events: Sequence[Facts]) -> list[str]:
+def failed_preconditions(events: Sequence[Event]) -> list[str]:
     """Preconditions of the claim that did not hold: the sequence did not take the course the claim is about."""
     return [
-        f"a precondition did not hold: {event.get('name')}" + _detail(event.get("detail"))
-        for event in events
-        if event["kind"] == "precondition" and event.get("held") is False
+        f"a precondition did not hold: {precondition.name}" + _detail(precondition.detail)
+        for precondition in of(events, Precondition)
+        if not precondition.held
     ]
 
 
-def _detail(detail: object) -> str:
-    if isinstance(detail, Mapping):
-        detail = ", ".join(f"{key}={value}" for key, value in detail.items())
-    return f" ({detail})" if detail else ""
+def _detail(detail: Facts) -> str:
+    return f" ({', '.join(f'{key}={value}' for key, value in detail.items())})" if detail else ""
 
 
-def fault_windows(events: Sequence[Facts]) -> list[tuple[int, int, str]]:
+def fault_windows(events: Sequence[Event]) -> list[tuple[int, int, str]]:
     """(begin, end, description) of each fault, in monotonic ns.
 
     A fault lasts until it is healed; a broker killed or stopped, until it has been started again; a start,
     until it is verified; what has no end lasts for ever.
     """
-    faults = [e for e in events if e["kind"] == "fault" and e.get("source") == "runner"]
+    faults = of(events, Fault)
     windows = []
-    for begin in (e for e in faults if e.get("phase") == "inject"):
-        later = [e for e in faults if e["monotonic_ns"] >= begin["monotonic_ns"]]
-        node, kind = (begin.get("target") or {}).get("node"), begin.get("fault")
+    for begin in (fault for fault in faults if fault.phase == "inject"):
 
-        def ends(event: Facts, begin: Facts = begin, node: object = node, kind: object = kind) -> bool:
-            same = event.get("id") == begin.get("id")
-            if kind in ("kill", "stop"):
-                started = event.get("fault") == "start" and (event.get("target") or {}).get("node") == node
-                return started and event.get("phase") == "verified"
-            return same and event.get("phase") == ("verified" if kind == "start" else "healed")
+        def ends(fault: Fault, begin: Fault = begin) -> bool:
+            if begin.fault in ("kill", "stop"):
+                return fault.fault == "start" and fault.phase == "verified" and fault.target.node == begin.target.node
+            return fault.id == begin.id and fault.phase == ("verified" if begin.fault == "start" else "healed")
 
-        end = next((e["monotonic_ns"] for e in later if ends(e)), NEVER_NS)
-        windows.append((begin["monotonic_ns"], end, str(begin.get("description") or kind)))
+        later = (fault for fault in faults if fault.monotonic_ns >= begin.monotonic_ns)
+        end = next((fault.monotonic_ns for fault in later if ends(fault)), NEVER_NS)
+        windows.append((begin.monotonic_ns, end, begin.description))
     return windows
 
 
-def blind_intervals(events: Sequence[Facts]) -> list[tuple[int, int, str]]:
+def blind_intervals(events: Sequence[Event]) -> list[tuple[int, int, str]]:
     """(begin, end, reason) of each interval in which an observer saw nothing; one without an end lasts for
     ever.
     """
-    intervals, open_since = [], dict[tuple[Any, Any], Facts]()
-    for event in events:
-        if event["kind"] != "blind":
-            continue
-        key = (event["source"], event.get("node"))
-        if event.get("phase") == "begin":
-            open_since.setdefault(key, event)
-        elif key in open_since:
-            begin = open_since.pop(key)
-            intervals.append((begin["monotonic_ns"], event["monotonic_ns"], _blind_reason(begin)))
-    intervals += [(begin["monotonic_ns"], NEVER_NS, _blind_reason(begin)) for begin in open_since.values()]
+    intervals, open_since = [], dict[str, Blind]()
+    for event in of(events, Blind):
+        if event.phase == "begin":
+            open_since.setdefault(event.source, event)
+        elif event.source in open_since:
+            begin = open_since.pop(event.source)
+            intervals.append((begin.monotonic_ns, event.monotonic_ns, _blind_reason(begin)))
+    intervals += [(begin.monotonic_ns, NEVER_NS, _blind_reason(begin)) for begin in open_since.values()]
     return sorted(intervals)
 
 
-def _blind_reason(begin: Facts) -> str:
-    return f"{begin['source']} observer: {begin.get('reason') or 'no reason given'}"
+def _blind_reason(begin: Blind) -> str:
+    return f"{begin.source} observer: {begin.reason or 'no reason given'}"
 
 
-def blind_during_faults(events: Sequence[Facts]) -> list[str]:
+def blind_during_faults(events: Sequence[Event]) -> list[str]:
     """Observers that saw nothing while a fault lasted."""
     reasons, windows = [], fault_windows(events)
     for blind_begin, blind_end, why in blind_intervals(events):
@@ -263,18 +254,17 @@ def blind_during_faults(events: Sequence[Facts]) -> list[str]:
     return reasons
 
 
-def foreign_deaths(events: Sequence[Facts]) -> list[str]:
+def foreign_deaths(events: Sequence[Event]) -> list[str]:
     """Containers killed by something else than a fault of ours: out of memory, or a kill -9 nobody asked for."""
-    reasons, killed, died = [], Counter[str](), Counter[str]()
-    out_of_memory = set[str]()
-    for event in events:
-        if event["kind"] == "fault" and event.get("fault") in ("kill", "stop") and event.get("phase") == "inject":
-            killed[str((event.get("target") or {}).get("node"))] += 1
-        elif event["kind"] == "container" and event.get("action") == "oom":
-            out_of_memory.add(str(event.get("node")))
-        elif event["kind"] == "container" and event.get("action") == "die" and event.get("exit_code") == KILLED:
-            died[str(event.get("node"))] += 1
-    reasons += [f"{node} ran out of memory" for node in sorted(out_of_memory)]
+    faults, containers = of(events, Fault), of(events, Container)
+    killed = Counter(
+        fault.target.node for fault in faults if fault.fault in ("kill", "stop") and fault.phase == "inject"
+    )
+    out_of_memory = {container.node for container in containers if container.action == "oom"}
+    died = Counter(
+        container.node for container in containers if container.action == "die" and container.exit_code == KILLED
+    )
+    reasons = [f"{node} ran out of memory" for node in sorted(out_of_memory)]
     reasons += [
         f"{node} was killed (exit code 137) by something other than a fault of this run"
         for node in sorted(died)
@@ -322,7 +312,7 @@ def analysis_doubts(findings: Facts | None, required: Iterable[str], failure: st
 
 def doubts(
     run: Facts,
-    events: Sequence[Facts],
+    events: Sequence[Event],
     findings: Facts | None,
     damaged: Sequence[str],
     failure: str | None = None,
@@ -346,7 +336,7 @@ def doubts(
 
 def judge(
     run: Facts,
-    events: Sequence[Facts],
+    events: Sequence[Event],
     findings: Facts | None,
     damaged: Sequence[str] = (),
     *,

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evidence.errors import FaultUnproved
+from evidence.events import Fault as FaultEvent
+from evidence.events import FaultPhase, Target
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
@@ -72,7 +74,7 @@ class Faults:
         except FaultUnproved as error:
             self._record(fault_id, fault, "unproved", role, proof={"seen": str(error)})
             raise
-        self._record(fault_id, fault, "verified", role, proof=dict(proof))
+        self._record(fault_id, fault, "verified", role, proof=proof)
         return proof
 
     def heal(self, *kinds: str) -> None:
@@ -84,14 +86,17 @@ class Faults:
             self.active.remove(entry)
             self._record(fault_id, fault, "healed")
 
-    def _record(self, fault_id: str, fault: Fault, phase: str, role: str = "", **fields: Any) -> None:
+    def _record(
+        self, fault_id: str, fault: Fault, phase: FaultPhase, role: str = "", proof: Proof | None = None
+    ) -> None:
+        target = Target(role=role, node=", ".join(node.name for node in fault.nodes))
         self.timeline.append(
-            "runner",
-            "fault",
-            fault=fault.name,
-            id=fault_id,
-            phase=phase,
-            target={"role": role, "node": ", ".join(node.name for node in fault.nodes)},
-            description=fault.description,
-            **fields,
+            FaultEvent(
+                fault=fault.name,
+                id=fault_id,
+                phase=phase,
+                target=target,
+                description=fault.description,
+                proof=dict(proof or {}),
+            )
         )

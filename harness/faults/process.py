@@ -11,7 +11,6 @@ pause or a stuck disk looks like.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +20,7 @@ from docker.errors import APIError
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 
 if TYPE_CHECKING:
+    from evidence.events import Container, ContainerAction
     from harness.cluster.docker import Node
     from harness.faults.base import Proof
     from harness.observers.docker_events import DockerEvents
@@ -48,7 +48,7 @@ class OfOneNode:
     def _begin(self) -> None:
         self._since_ns = time.time_ns()
 
-    def _event(self, action: str) -> Mapping[str, object]:
+    def _event(self, action: ContainerAction) -> Container:
         """Docker's event of this kind since the injection; FaultUnproved if there is none."""
         try:
             return self.events.wait(self.node.name, action, since_ns=self._since_ns, timeout_s=EVENT_LIMIT_S)
@@ -74,13 +74,13 @@ class Kill(OfOneNode):
         died = self._event("die")
         # A busy engine takes its time to carry the signal out: this event says when it did.
         killed = self._event("kill")
-        if died["exit_code"] != KILLED:
-            raise FaultUnproved(f"{self.node.name}: ended with exit code {died['exit_code']} instead of 137")
+        if died.exit_code != KILLED:
+            raise FaultUnproved(f"{self.node.name}: ended with exit code {died.exit_code} instead of 137")
         return {
-            "exit_code": died["exit_code"],
+            "exit_code": died.exit_code,
             "event": "die",
-            "time_nano": died["time_nano"],
-            "signal_nano": killed["time_nano"],
+            "time_nano": died.time_nano,
+            "signal_nano": killed.time_nano,
         }
 
     def heal(self) -> None:
@@ -103,9 +103,9 @@ class Stop(OfOneNode):
 
     def verify(self) -> Proof:
         died = self._event("die")
-        if died["exit_code"] not in TERMINATED:
-            raise FaultUnproved(f"{self.node.name}: exit code {died['exit_code']}: not a clean end (0 or 143)")
-        return {"exit_code": died["exit_code"], "event": "die", "time_nano": died["time_nano"]}
+        if died.exit_code not in TERMINATED:
+            raise FaultUnproved(f"{self.node.name}: exit code {died.exit_code}: not a clean end (0 or 143)")
+        return {"exit_code": died.exit_code, "event": "die", "time_nano": died.time_nano}
 
     def heal(self) -> None:
         """A stopped broker is started again by a `Start`."""
@@ -132,7 +132,7 @@ class Start(OfOneNode):
             raise FaultUnproved(
                 f"{self.node.name}: ended at once with {state['ExitCode']}; it said:\n{self.node.last_lines()}"
             )
-        return {"pid": state["Pid"], "event": "start", "time_nano": started.get("time_nano")}
+        return {"pid": state["Pid"], "event": "start", "time_nano": started.time_nano}
 
     def heal(self) -> None:
         """Nothing to undo."""

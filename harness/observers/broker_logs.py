@@ -29,13 +29,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from docker.errors import APIError
+
+from evidence.events import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from evidence.events import LogKind
     from evidence.rundir import RunDir
     from evidence.timeline import Timeline
 
@@ -283,15 +286,15 @@ def append_to(timeline: Timeline, run_dir: RunDir, *, wall_to_monotonic_ns: int)
     for path in sorted(run_dir.logs.glob("*.log")):
         for event in parse(path, path.stem):
             timeline.append(
-                "broker-log",
-                "log",
-                monotonic_ns=event.wall_ns + wall_to_monotonic_ns,
-                wall_ns=event.wall_ns,
-                node=event.node,
-                event=event.event,
-                topic=event.topic,
-                partition=event.partition,
-                offset=event.offset,
-                leader_epoch=event.leader_epoch,
-                line=event.line,
+                Log(
+                    monotonic_ns=event.wall_ns + wall_to_monotonic_ns,
+                    wall_ns=event.wall_ns,
+                    node=event.node,
+                    event=cast("LogKind", event.event),
+                    topic=event.topic,
+                    partition=event.partition,
+                    offset=event.offset,
+                    leader_epoch=event.leader_epoch,
+                    line=event.line,
+                )
             )

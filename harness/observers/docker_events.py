@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from evidence.errors import WaitTimeout
+from evidence.events import Blind, Container, ContainerAction
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
 
 if TYPE_CHECKING:
@@ -23,28 +24,24 @@ if TYPE_CHECKING:
 
     from evidence.timeline import Timeline
 
-Event = dict[str, Any]
-
-ACTIONS: Final = ("start", "die", "kill", "pause", "unpause", "oom", "stop")
+ACTIONS: Final[tuple[ContainerAction, ...]] = get_args(ContainerAction)
 REOPEN_S: Final = 0.2
 JOIN_LIMIT_S: Final = 5.0
 
 
-def entry_of(event: Event) -> Event | None:
-    """What is kept of an event as the engine sends it; None for one of no interest."""
-    action = str(event.get("Action", ""))
-    if event.get("Type", "container") != "container" or action not in ACTIONS:
+def event_of(sent: Mapping[str, Any]) -> Container | None:
+    """An event as the engine sends it, as the timeline has it; None for one of no interest."""
+    action = sent.get("Action", "")
+    if sent.get("Type", "container") != "container" or action not in ACTIONS:
         return None
-    attributes = event.get("Actor", {}).get("Attributes", {})
-    entry: Event = {
-        "node": attributes.get(NODE_LABEL) or attributes.get("name", "?"),
-        "action": action,
-        "exit_code": _number(attributes.get("exitCode")),
-        "time_nano": int(event.get("timeNano", 0)),
-    }
-    if "signal" in attributes:
-        entry["signal"] = _number(attributes["signal"])
-    return entry
+    attributes = sent.get("Actor", {}).get("Attributes", {})
+    return Container(
+        node=attributes.get(NODE_LABEL) or attributes.get("name", "?"),
+        action=action,
+        exit_code=_number(attributes.get("exitCode")),
+        time_nano=int(sent.get("timeNano", 0)),
+        signal=_number(attributes.get("signal")),
+    )
 
 
 def _number(text: str | None) -> int | None:
@@ -61,7 +58,7 @@ class DockerEvents:
         self._client = client
         self._run_id = run_id
         self._timeline = timeline
-        self._seen: list[Event] = []
+        self._seen: list[Container] = []
         self._changed = threading.Condition()
         self._lifecycle = threading.Lock()
         self._stream: Any = None
@@ -103,7 +100,7 @@ class DockerEvents:
             self._begin_blind(reason)
             self._reopen()
 
-    def _take(self, stream: Iterable[Event]) -> None:
+    def _take(self, stream: Iterable[Mapping[str, Any]]) -> None:
         for event in stream:
             self.note(event)
 
@@ -119,24 +116,25 @@ class DockerEvents:
     def _begin_blind(self, reason: str) -> None:
         if not self._blind and not self._closed.is_set():
             self._blind = True
-            self._timeline.append("docker", "blind", phase="begin", reason=reason)
+            self._timeline.append(Blind(source="docker", phase="begin", reason=reason))
 
     def _end_blind(self) -> None:
         self._blind = False
-        self._timeline.append("docker", "blind", phase="end", reason="the stream is open again, from the last event on")
+        reason = "the stream is open again, from the last event on"
+        self._timeline.append(Blind(source="docker", phase="end", reason=reason))
 
-    def note(self, event: Event) -> None:
+    def note(self, sent: Mapping[str, Any]) -> None:
         """Take in one event as the engine sends it; one that was seen before, or is of no interest, is left out."""
-        entry = entry_of(event)
-        if entry is None or entry in self._seen:
+        event = event_of(sent)
+        if event is None or event in self._seen:
             return
-        self._since_ns = max(self._since_ns, entry["time_nano"])
-        self._timeline.append("docker", "container", **entry)
+        self._since_ns = max(self._since_ns, event.time_nano)
+        self._timeline.append(event)
         with self._changed:
-            self._seen.append(entry)
+            self._seen.append(event)
             self._changed.notify_all()
 
-    def wait(self, node: str, action: str, *, since_ns: int, timeout_s: float) -> Event:
+    def wait(self, node: str, action: ContainerAction, *, since_ns: int, timeout_s: float) -> Container:
         """The first such event of a node whose own wall time (ns) is `since_ns` or later.
 
         Raises WaitTimeout with what was seen of the node instead.
@@ -145,13 +143,13 @@ class DockerEvents:
         deadline = start + timeout_s
         with self._changed:
             while True:
-                of_node = [event for event in self._seen if event["node"] == node and event["time_nano"] >= since_ns]
+                of_node = [event for event in self._seen if event.node == node and event.time_nano >= since_ns]
                 for event in of_node:
-                    if event["action"] == action:
-                        return dict(event)
+                    if event.action == action:
+                        return event
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
-                    seen = ", ".join(event["action"] for event in of_node) or "nothing"
+                    seen = ", ".join(event.action for event in of_node) or "nothing"
                     blind = " (the event stream is broken at this moment)" if self._blind else ""
                     raise WaitTimeout(
                         f"waited {time.monotonic() - start:.1f} s, no {action!r} event of {node}; seen of it since: "

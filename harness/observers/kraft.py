@@ -32,7 +32,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from harness.observers.state import Change, ClusterState, PartitionState, StateKeeper, node_name
+from evidence.events import Broker, Event, Missed, Note
+from harness.observers.state import ClusterState, PartitionState, StateKeeper, node_name
 from kafkafiles import checkpoints
 from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
 from kafkafiles.errors import ParseError
@@ -288,7 +289,7 @@ class KRaftObserver(StateKeeper):
     def __init__(self, log_dirs: Mapping[str, Path], timeline: Timeline) -> None:
         controllers = [name for name in log_dirs if name.startswith("controller-")]
         numbers = frozenset(int(name.rpartition("-")[2]) for name in controllers)
-        super().__init__("kraft", timeline, node_name(numbers), came="unfenced", went="fenced")
+        super().__init__("kraft", timeline, node_name(numbers))
         self._tails = {name: Tail(log_dirs[name] / DIRECTORY) for name in controllers or log_dirs}
         self._image = MetadataImage()
         self._epoch = -1
@@ -339,7 +340,7 @@ class KRaftObserver(StateKeeper):
         applied = self._image.offset
         if applied >= 0 and tail.epoch_at(applied) not in (None, self._epoch):
             text = f"the log was rewritten: offset {applied} was of epoch {self._epoch}, is of {tail.epoch_at(applied)}"
-            self._restart(tail, ("note", {"text": text}))
+            self._restart(tail, Note(source="kraft", text=text))
         elif applied + 1 < tail.start:
             self._restart(tail, _missed(tail.start - applied - 1))
         elif applied + 1 >= end:
@@ -358,10 +359,11 @@ class KRaftObserver(StateKeeper):
         also = _registrations(before, self._image, self._node_name)
         if "CORRUPT" in kinds:
             offset = next(event.offset for event in events if event.kind == "CORRUPT")
-            also.append(("note", {"text": f"the metadata record at offset {offset} could not be decoded"}))
+            text = f"the metadata record at offset {offset} could not be decoded"
+            also.append(Note(source="kraft", text=text))
         self.publish(cluster_state(self._image) if kinds & _TELLING else self.state, also=also)
 
-    def _restart(self, tail: Tail, why: Change) -> None:
+    def _restart(self, tail: Tail, why: Event) -> None:
         """Take up the beginning of another log, or what a snapshot left of one."""
         self._image = tail.image
         self.publish(cluster_state(self._image) if tail.start else self.state, also=[why])
@@ -385,14 +387,15 @@ _TELLING: Final = frozenset(
 )
 
 
-def _missed(count: int) -> Change:
-    return "missed", {"path": DIRECTORY, "count": count, "reason": "a snapshot replaced them before they were read"}
+def _missed(count: int) -> Missed:
+    reason = "a snapshot replaced them before they were read"
+    return Missed(source="kraft", path=DIRECTORY, count=count, reason=reason)
 
 
-def _registrations(before: MetadataImage, after: MetadataImage, name: Callable[[int], str]) -> list[Change]:
+def _registrations(before: MetadataImage, after: MetadataImage, name: Callable[[int], str]) -> list[Event]:
     """A broker that registers begins fenced: not in `brokers` yet, but worth knowing."""
     return [
-        ("broker", {"node": name(number), "state": "registered"})
+        Broker(source="kraft", node=name(number), state="registered", fenced=broker.fenced)
         for number, broker in after.brokers.items()
         if number not in before.brokers or before.brokers[number].epoch != broker.epoch
     ]

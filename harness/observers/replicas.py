@@ -24,11 +24,12 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from evidence.events import Ends
 from kafkafiles import checkpoints
 from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
 from kafkafiles.errors import ParseError
@@ -190,11 +191,11 @@ def copy_sparse(source: Path, target: Path) -> None:
 
 def copy_replicas(
     data: Path, nodes: Iterable[str], destination: Path, topics: Iterable[str]
-) -> Mapping[str, Mapping[str, Any]]:
+) -> dict[str, dict[str, Ends]]:
     """Copy the topics' partition directories and the checkpoint files of every node; say how far each replica goes.
 
     `data/<node>/kafka` is a node's log directory; the copies go to `destination/<node>/…`, which appears as a whole, by
-    rename. Returns `{node: {"t-0": {"leo": 4, "hw": 3}}}`, taken from the copies (None for what is not there). A file
+    rename. Returns `{node: {"t-0": Ends(leo=4, hw=3)}}`, taken from the copies. A file
     that vanishes meanwhile (a rolled segment, a replaced checkpoint) is left out; see above on consistency. Any other
     OSError is passed on, FileExistsError or ENOTEMPTY if `destination` is there already.
     """
@@ -207,19 +208,19 @@ def copy_replicas(
     return seen
 
 
-def _copy_node(source: Path, target: Path, topics: frozenset[str]) -> dict[str, Any]:
+def _copy_node(source: Path, target: Path, topics: frozenset[str]) -> dict[str, Ends]:
     target.mkdir()
     for name in LOG_DIR_FILES:
         _copy(source / name, target / name)
-    seen: dict[str, Any] = {}
+    seen: dict[str, Ends] = {}
     for replica in sorted(source.iterdir()) if source.is_dir() else ():
         topic, _, number = replica.name.rpartition("-")
         if topic in topics and number.isdigit() and replica.is_dir():
             _copy_partition(replica, target / replica.name)
-            seen[replica.name] = {
-                "leo": log_end_offset(target / replica.name, SegmentEnds()),
-                "hw": high_watermark(target, topic, int(number)),
-            }
+            seen[replica.name] = Ends(
+                leo=log_end_offset(target / replica.name, SegmentEnds()),
+                hw=high_watermark(target, topic, int(number)),
+            )
     return seen
 
 

@@ -19,17 +19,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from evidence import events
 from evidence.errors import WaitTimeout
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
 
 NO_PARTITIONS: Mapping[tuple[str, int], PartitionState] = MappingProxyType({})
-
-Change = tuple[str, dict[str, Any]]
-"""Kind and fields of an event for the timeline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,39 +90,43 @@ class ClusterObserver(Protocol):
 
 
 def changes(
-    old: ClusterState, new: ClusterState, name: Callable[[int], str], *, came: str, went: str
-) -> Iterator[Change]:
-    """The events that lead from one snapshot to the next. `came` and `went` are what this kind of cluster calls a
-    broker that enters or leaves `brokers`.
+    old: ClusterState, new: ClusterState, name: Callable[[int], str], *, source: events.State
+) -> Iterator[events.Event]:
+    """The events that lead from one snapshot to the next. A broker that enters or leaves `brokers` has registered or is
+    gone (ZooKeeper), or is unfenced or fenced (KRaft).
     """
     if (old.controller, old.controller_epoch) != (new.controller, new.controller_epoch):
         node = None if new.controller is None else name(new.controller)
-        yield "controller", {"node": node, "epoch": new.controller_epoch}
+        yield events.Controller(source=source, node=node, epoch=new.controller_epoch)
     for broker in sorted(old.brokers - new.brokers):
-        yield "broker", {"node": name(broker), "state": went}
+        yield events.Broker(source=source, node=name(broker), state="gone" if source == "zookeeper" else "fenced")
     for broker in sorted(new.brokers - old.brokers):
-        yield "broker", {"node": name(broker), "state": came}
+        if source == "zookeeper":
+            yield events.Broker(source=source, node=name(broker), state="registered", fenced=False)
+        else:
+            yield events.Broker(source=source, node=name(broker), state="unfenced")
     if old.partitions is new.partitions:
         return
     for (topic, number), partition in new.partitions.items():
         if old.partitions.get((topic, number)) != partition:
-            yield "partition", partition_fields(topic, number, partition)
+            yield partition_event(source, topic, number, partition)
 
 
-def partition_fields(topic: str, number: int, partition: PartitionState) -> dict[str, Any]:
+def partition_event(source: events.State, topic: str, number: int, partition: PartitionState) -> events.Partition:
     """A partition's state as the timeline has it."""
-    return {
-        "topic": topic,
-        "partition": number,
-        "leader": partition.leader,
-        "leader_epoch": partition.leader_epoch,
-        "isr": list(partition.isr),
-        "controller_epoch": partition.controller_epoch,
-        "replicas": None if partition.replicas is None else list(partition.replicas),
-        "version": partition.version,
-        "elr": None if partition.elr is None else list(partition.elr),
-        "source_ns": partition.source_ns,
-    }
+    return events.Partition(
+        source=source,
+        topic=topic,
+        partition=number,
+        leader=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        isr=partition.isr,
+        controller_epoch=partition.controller_epoch,
+        replicas=partition.replicas,
+        version=partition.version,
+        elr=partition.elr,
+        source_ns=partition.source_ns,
+    )
 
 
 class StateKeeper:
@@ -133,13 +135,10 @@ class StateKeeper:
     Only one thread at a time may publish; reading and waiting is for any thread.
     """
 
-    def __init__(
-        self, source: str, timeline: Timeline, node_name: Callable[[int], str], *, came: str, went: str
-    ) -> None:
-        self._source = source
+    def __init__(self, source: events.State, timeline: Timeline, node_name: Callable[[int], str]) -> None:
+        self._source: events.State = source
         self._timeline = timeline
         self._node_name = node_name
-        self._came, self._went = came, went
         self._state = ClusterState()
         self._changed = threading.Condition()
         self._history: dict[tuple[str, int], list[PartitionState]] = {}
@@ -172,15 +171,15 @@ class StateKeeper:
         with self._changed:
             return list(self._history.get((topic, partition), ()))
 
-    def publish(self, new: ClusterState, *, also: Sequence[Change] = ()) -> None:
+    def publish(self, new: ClusterState, *, also: Sequence[events.Event] = ()) -> None:
         """Make `new` the snapshot: events first (`also` before the rest), then whoever waits."""
         old = self._state
-        for kind, fields in also:
-            self._timeline.append(self._source, kind, **fields)
+        for event in also:
+            self._timeline.append(event)
         if new is old:
             return
-        for kind, fields in changes(old, new, self._node_name, came=self._came, went=self._went):
-            self._timeline.append(self._source, kind, **fields)
+        for event in changes(old, new, self._node_name, source=self._source):
+            self._timeline.append(event)
         with self._changed:
             for key, partition in new.partitions.items():
                 if old.partitions.get(key) != partition:
@@ -191,16 +190,17 @@ class StateKeeper:
     def begin_blind(self, reason: str, *, since_ns: int | None = None) -> None:
         """From `since_ns` on (monotonic; default now) changes may have been missed."""
         if not self._blind:
-            wall_ns = None if since_ns is None else time.time_ns() - (time.monotonic_ns() - since_ns)
+            at_ns = time.monotonic_ns() if since_ns is None else since_ns
+            wall_ns = time.time_ns() - (time.monotonic_ns() - at_ns)
             self._timeline.append(
-                self._source, "blind", phase="begin", reason=reason, monotonic_ns=since_ns, wall_ns=wall_ns
+                events.Blind(source=self._source, phase="begin", reason=reason, monotonic_ns=at_ns, wall_ns=wall_ns)
             )
             self._blind = True
 
     def end_blind(self, reason: str) -> None:
         """Everything watched has been read again."""
         if self._blind:
-            self._timeline.append(self._source, "blind", phase="end", reason=reason)
+            self._timeline.append(events.Blind(source=self._source, phase="end", reason=reason))
             self._blind = False
 
 

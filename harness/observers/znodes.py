@@ -26,7 +26,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from harness.observers.state import Change, ClusterState, PartitionState
+from evidence.events import Broker, Event, IsrChange, Missed
+from harness.observers.state import ClusterState, PartitionState
 
 NO_LEADER: Final = -1
 MS: Final = 1_000_000
@@ -64,7 +65,7 @@ class Outcome:
     """What a look amounts to: the state from now on, events besides those of its changes, and what else to watch."""
 
     state: ClusterState
-    also: list[Change] = field(default_factory=list)
+    also: list[Event] = field(default_factory=list)
     watch: list[Watch] = field(default_factory=list)
 
 
@@ -208,8 +209,8 @@ class Picture:
             if before is not None and before != sight.stat.created:
                 outcome.also += [
                     _missed(sight, 1, "the broker registered anew"),
-                    ("broker", {"node": self._name(broker), "state": "gone"}),
-                    ("broker", {"node": self._name(broker), "state": "registered"}),
+                    Broker(source="zookeeper", node=self._name(broker), state="gone"),
+                    Broker(source="zookeeper", node=self._name(broker), state="registered", fenced=False),
                 ]
             self._registered[broker] = sight.stat.created
         self._show_brokers(outcome)
@@ -255,8 +256,8 @@ class Picture:
         )
         created, version = self._versions.get(key, (-1, -1))
         if created == sight.stat.created and sight.stat.version > version + 1:
-            kind, fields = _missed(sight, sight.stat.version - version - 1, "its state changed more than once")
-            outcome.also.append((kind, fields | {"topic": topic, "partition": number}))
+            count, reason = sight.stat.version - version - 1, "its state changed more than once"
+            outcome.also.append(_missed(sight, count, reason, topic=topic, partition=number))
         self._versions[key] = (sight.stat.created, sight.stat.version)
         if outcome.state.partitions.get(key) != state:
             outcome.state = replace(
@@ -283,7 +284,7 @@ class Picture:
                         _missed(sight, number - self._isr_change - 1, "notifications were read and gone")
                     )
             self._isr_change = number
-            outcome.also.append(("isr-change", {"path": f"{sight.watch.path}/{child}"}))
+            outcome.also.append(IsrChange(path=f"{sight.watch.path}/{child}"))
 
 
 def _numbered(children: Collection[str]) -> list[tuple[int, str]]:
@@ -291,5 +292,12 @@ def _numbered(children: Collection[str]) -> list[tuple[int, str]]:
     return [(int(number), child) for number, child in parts if number.isdigit()]
 
 
-def _missed(sight: Sight, count: int, reason: str) -> Change:
-    return "missed", {"path": sight.watch.path, "count": count, "reason": f"{reason} between two looks"}
+def _missed(sight: Sight, count: int, reason: str, *, topic: str | None = None, partition: int | None = None) -> Missed:
+    return Missed(
+        source="zookeeper",
+        path=sight.watch.path,
+        count=count,
+        reason=f"{reason} between two looks",
+        topic=topic,
+        partition=partition,
+    )

@@ -28,6 +28,7 @@ from kazoo.protocol.states import EventType
 from kazoo.retry import KazooRetry
 
 from evidence.errors import WaitTimeout
+from evidence.events import Note
 from harness.observers.state import StateKeeper, node_name
 from harness.observers.znodes import ROOTS, Picture, Sight, Stat, Watch
 
@@ -85,7 +86,7 @@ class ZooKeeperObserver(StateKeeper):
         *,
         client: KazooClient | None = None,
     ) -> None:
-        super().__init__("zookeeper", timeline, node_name(), came="registered", went="gone")
+        super().__init__("zookeeper", timeline, node_name())
         self._hosts = hosts
         self.client = client or KazooClient(
             hosts=hosts,
@@ -219,7 +220,8 @@ class ZooKeeperObserver(StateKeeper):
         try:
             outcome = self._picture.take(sight)
         except ValueError as error:
-            self._timeline.append("zookeeper", "note", text=f"{sight.watch.path} is not what it should be: {error}")
+            text = f"{sight.watch.path} is not what it should be: {error}"
+            self._timeline.append(Note(source="zookeeper", text=text))
             return
         for watch in outcome.watch:
             if watch not in self._watched:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from docker.errors import DockerException, ImageNotFound
 
 from evidence.errors import HarnessError, UsageError
+from harness.cluster.docker import LABEL
 from harness.cluster.namespace import namespace
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.packages import install, may_install, telling
@@ -48,6 +49,14 @@ def suite(java: int) -> str:
 def made_from(name: str, mirror: Mirror | None = None) -> str:
     """The label of a base: of the one that is pulled, or of the one that is made from this mirror."""
     return f"recipe {RECIPE}: " + (f"debootstrap {name} from {mirror.uri}" if mirror else f"debian:{name}-slim")
+
+
+def labels(made: str) -> dict[str, str]:
+    """The labels of a base: what it was made from, and its namespace.
+
+    Docker takes layers from its cache only on the same base, so a namespace never gets a layer that another has built.
+    """
+    return {LABEL: namespace(), MADE_LABEL: made}
 
 
 def ensure_base(client: DockerClient, java: int, echo: Echo) -> str:
@@ -97,7 +106,7 @@ def _pull(client: DockerClient, name: str, tag: str, echo: Echo) -> str | None:
 def label(client: DockerClient, source: str, tag: str, made: str) -> None:
     """Give an image another tag and the label of a base."""
     recipe = io.BytesIO(f"FROM {source}\n".encode())
-    client.images.build(fileobj=recipe, tag=tag, labels={MADE_LABEL: made}, rm=True, forcerm=True)
+    client.images.build(fileobj=recipe, tag=tag, labels=labels(made), rm=True, forcerm=True)
 
 
 def _tool() -> str | None:
@@ -180,9 +189,9 @@ def import_directory(client: DockerClient, root: Path, name: str, made: str, ech
         subprocess.run([*arguments, "-c", "."], stdout=archive, check=True, timeout=LIMIT_S)
         archive.seek(0)
         limit, client.api.timeout = client.api.timeout, LIMIT_S
-        labels = [f'LABEL {MADE_LABEL}="{made}"']
+        changes = [f'LABEL {key}="{value}"' for key, value in labels(made).items()]
         try:
-            answer = str(client.api.import_image(archive, repository=base_repository(), tag=name, changes=labels))
+            answer = str(client.api.import_image(archive, repository=base_repository(), tag=name, changes=changes))
         except (DockerException, OSError) as error:
             answer = f"error: {error}"
         finally:

@@ -11,9 +11,11 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
+from evidence import events
+from evidence.events import Event
 from evidence.rundir import RunDir
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
@@ -183,36 +185,32 @@ def run_summary(run_dir: RunDir) -> str:
     return "\n".join([*lines, f"again:  {visible(str(facts.run['command']))}"] if facts.run.get("command") else lines)
 
 
-def progress_line(event: Mapping[str, Any]) -> str | None:
+def progress_line(event: Event) -> str | None:
     """One line about an event of the timeline as it happens, or None for those that are not worth a line."""
-    match event.get("kind"), event.get("phase"):
-        case "step", "begin":
-            return f"· {event.get('name')}"
-        case "fault", "verified" | "unproved":
-            fault = faults_of([event])
-            role = (event.get("target") or {}).get("role")
-            about = f" ({role})" if role and event.get("fault") != "start" else ""
-            mark = "✓" if event.get("phase") == "verified" else "✗"
-            return f"{mark} {event.get('description')}{about}: {steps.proof_text(fault[0]) if fault else 'no proof'}"
-        case "fault", "healed":
-            return f"✓ healed: {event.get('description')}"
-        case "precondition", _:
-            return f"{'✓' if event.get('held') else '✗ did not hold:'} {event.get('name')}"
-        case "partition", _:
-            leader = event.get("leader")
-            who = "no leader" if leader in (None, -1) else f"leader broker-{leader}"
-            isr = steps.ids(event.get("isr") or ())
-            return (
-                f"  {event.get('topic')}-{event.get('partition')}: {who}, epoch {event.get('leader_epoch')}, ISR {isr}"
-            )
-        case "moment", _:
-            return f"· replicas' files copied: {event.get('name')}"
-        case "acked", _:
-            return f"  m{event.get('sequence')} acknowledged at offset {event.get('offset')}"
-        case "failed", _:
-            return f"  m{event.get('sequence')} failed: {event.get('error_name') or event.get('error')}"
-        case "note", _:
-            return f"  {event.get('text')}"
-        case "blind", "begin":
-            return f"✗ the {event.get('source')} observer is blind: {event.get('reason')}"
+    match event:
+        case events.Step(phase="begin"):
+            return f"· {event.name}"
+        case events.Fault(phase="verified" | "unproved"):
+            (fault,) = faults_of([event])
+            about = f" ({event.target.role})" if event.target.role and event.fault != "start" else ""
+            mark = "✓" if event.phase == "verified" else "✗"
+            return f"{mark} {event.description}{about}: {steps.proof_text(fault)}"
+        case events.Fault(phase="healed"):
+            return f"✓ healed: {event.description}"
+        case events.Precondition():
+            return f"{'✓' if event.held else '✗ did not hold:'} {event.name}"
+        case events.Partition():
+            who = "no leader" if event.leader == events.NO_LEADER else f"leader broker-{event.leader}"
+            where = steps.named((event.topic, event.partition))
+            return f"  {where}: {who}, epoch {event.leader_epoch}, ISR {steps.ids(event.isr)}"
+        case events.Moment():
+            return f"· replicas' files copied: {event.name}"
+        case events.Acked():
+            return f"  m{event.sequence} acknowledged at offset {event.offset}"
+        case events.Failed():
+            return f"  m{event.sequence} failed: {event.error}"
+        case events.Note():
+            return f"  {event.text}"
+        case events.Blind(phase="begin"):
+            return f"✗ the {event.source} observer is blind: {event.reason}"
     return None

@@ -18,10 +18,26 @@ from typing import Any, Final
 
 from evidence import timeline
 from evidence.errors import UsageError
+from evidence.events import (
+    Answer,
+    Broker,
+    Container,
+    Controller,
+    Ends,
+    Event,
+    Fault,
+    Log,
+    Note,
+    Partition,
+    Precondition,
+    of,
+)
+from evidence.events import Moment as MomentEvent
+from evidence.events import Send as SendEvent
+from evidence.events import Step as StepEvent
 from evidence.rundir import RunDir, scenario_of
 from judgement.verdict import Verdict, blind_intervals, fault_windows, judge, read_findings, read_verdict
 
-Event = Mapping[str, Any]
 TopicPartition = tuple[str, int]
 
 
@@ -100,11 +116,11 @@ class FaultFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """The replicas' files at one moment: node → "topic-partition" → {"leo": …, "hw": …}."""
+    """The replicas' files at one moment: node → "topic-partition" → how far it goes."""
 
     name: str
     at_ns: int
-    nodes: Mapping[str, Mapping[str, Mapping[str, int]]]
+    nodes: Mapping[str, Mapping[str, Ends]]
 
     @property
     def label(self) -> str:
@@ -167,8 +183,8 @@ class RunFacts:
     moments: tuple[Moment, ...]
     log: tuple[LogLine, ...]
     steps: tuple[Step, ...]
-    notes: tuple[Event, ...]
-    preconditions: tuple[Event, ...]
+    notes: tuple[Note, ...]
+    preconditions: tuple[Precondition, ...]
     blind: tuple[tuple[int, int, str], ...]
     windows: tuple[tuple[int, int, str], ...] = field(default=())
 
@@ -257,18 +273,15 @@ def process_intervals(events: Iterable[Event], end_ns: int) -> dict[str, tuple[I
             result[node] = []
         current[node] = (at_ns, value, detail)
 
-    for event in events:
-        if event["kind"] != "container":
-            continue
-        node, action, at_ns = str(event.get("node")), event.get("action"), event["monotonic_ns"]
-        if action == "start":
+    for event in of(events, Container):
+        node, at_ns = event.node, event.monotonic_ns
+        if event.action == "start":
             change(node, at_ns, UP, "started")
-        elif action == "die":
-            code = event.get("exit_code")
-            change(node, at_ns, DOWN, "ended" if code is None else f"exit code {code}")
-        elif action == "pause":
+        elif event.action == "die":
+            change(node, at_ns, DOWN, "ended" if event.exit_code is None else f"exit code {event.exit_code}")
+        elif event.action == "pause":
             change(node, at_ns, FROZEN, "docker pause")
-        elif action == "unpause":
+        elif event.action == "unpause":
             change(node, at_ns, UP, "thawed")
     for node, (begin_ns, value, why) in current.items():
         result[node].append(Interval(begin_ns=begin_ns, end_ns=max(end_ns, begin_ns), value=value, detail=why))
@@ -278,13 +291,12 @@ def process_intervals(events: Iterable[Event], end_ns: int) -> dict[str, tuple[I
 def registration_intervals(events: Iterable[Event], end_ns: int) -> dict[str, tuple[Interval, ...]]:
     """When the cluster took each broker for alive, from its sessions in ZooKeeper or its fencing in KRaft."""
     changes: dict[str, list[tuple[int, str]]] = {}
-    for event in events:
-        if event["kind"] == "broker":
-            state = str(event.get("state"))
-            value = "registered" if state in ("registered", "unfenced") else state
-            history = changes.setdefault(str(event.get("node")), [])
-            if not history or history[-1][1] != value:
-                history.append((event["monotonic_ns"], value))
+    for event in of(events, Broker):
+        value = "registered" if event.alive else event.state if event.state != "registered" else "fenced"
+        history = changes.setdefault(event.node, [])
+        # A broker that registers begins fenced, with KRaft: nobody takes it for dead by that.
+        if history[-1][1] != value if history else event.alive:
+            history.append((event.monotonic_ns, value))
     return {
         node: tuple(
             Interval(begin_ns=begin, end_ns=following[0] if following else max(end_ns, begin), value=value)
@@ -296,23 +308,22 @@ def registration_intervals(events: Iterable[Event], end_ns: int) -> dict[str, tu
 
 def partition_intervals(events: Iterable[Event], end_ns: int) -> dict[TopicPartition, tuple[PartitionInterval, ...]]:
     """What held for each partition between the cluster's statements about it; equal statements in a row are one."""
-    stated: dict[TopicPartition, list[Event]] = {}
-    for event in events:
-        if event["kind"] == "partition" and isinstance(event.get("partition"), int) and event.get("topic") is not None:
-            history = stated.setdefault((str(event["topic"]), int(event["partition"])), [])
-            if not history or _state(history[-1]) != _state(event):
-                history.append(event)
+    stated: dict[TopicPartition, list[Partition]] = {}
+    for event in of(events, Partition):
+        history = stated.setdefault((event.topic, event.partition), [])
+        if not history or _state(history[-1]) != _state(event):
+            history.append(event)
     return {
         key: tuple(
             PartitionInterval(
-                begin_ns=event["monotonic_ns"],
-                end_ns=following["monotonic_ns"] if following else max(end_ns, event["monotonic_ns"]),
-                leader=_leader(event),
-                leader_epoch=int(event.get("leader_epoch") or 0),
-                isr=tuple(event.get("isr") or ()),
-                controller_epoch=event.get("controller_epoch"),
-                version=event.get("version"),
-                elr=tuple(event["elr"]) if event.get("elr") is not None else None,
+                begin_ns=event.monotonic_ns,
+                end_ns=following.monotonic_ns if following else max(end_ns, event.monotonic_ns),
+                leader=event.leader,
+                leader_epoch=event.leader_epoch,
+                isr=event.isr,
+                controller_epoch=event.controller_epoch,
+                version=event.version,
+                elr=event.elr,
             )
             for event, following in itertools.zip_longest(history, history[1:])
         )
@@ -320,26 +331,17 @@ def partition_intervals(events: Iterable[Event], end_ns: int) -> dict[TopicParti
     }
 
 
-def _leader(event: Event) -> int:
-    leader = event.get("leader")
-    return -1 if leader is None else int(leader)
-
-
-def _state(event: Event) -> tuple[Any, ...]:
-    return (_leader(event), event.get("leader_epoch"), tuple(event.get("isr") or ()), event.get("elr"))
+def _state(event: Partition) -> tuple[Any, ...]:
+    return (event.leader, event.leader_epoch, event.isr, event.elr)
 
 
 def controller_intervals(events: Iterable[Event], end_ns: int) -> tuple[Interval, ...]:
     """Who was the controller in which controller epoch; "" for nobody."""
     history: list[tuple[int, str, str]] = []
-    for event in events:
-        if event["kind"] != "controller":
-            continue
-        node, epoch = event.get("node"), event.get("epoch")
-        value = "" if node is None or node == -1 else (node if isinstance(node, str) else f"broker-{node}")
-        detail = f"epoch {epoch}" if epoch is not None else ""
+    for event in of(events, Controller):
+        value, detail = event.node or "", f"epoch {event.epoch}"
         if not history or history[-1][1:] != (value, detail):
-            history.append((event["monotonic_ns"], value, detail))
+            history.append((event.monotonic_ns, value, detail))
     return tuple(
         Interval(begin_ns=begin, end_ns=following[0] if following else max(end_ns, begin), value=value, detail=detail)
         for (begin, value, detail), following in itertools.zip_longest(history, history[1:])
@@ -347,37 +349,33 @@ def controller_intervals(events: Iterable[Event], end_ns: int) -> tuple[Interval
 
 
 def sends_of(events: Iterable[Event]) -> tuple[Send, ...]:
-    """The scripted records, each send matched with its end, in the order of sending."""
-    opened: dict[tuple[Any, ...], Event] = {}
-    ended: dict[tuple[Any, ...], Event] = {}
+    """The scripted records, each send matched with its answer, in the order of sending."""
+    opened: dict[tuple[Any, ...], SendEvent] = {}
+    ended: dict[tuple[Any, ...], Answer] = {}
     for event in events:
-        if event.get("source") != "client" or event["kind"] not in ("send", "acked", "failed"):
-            continue
-        key = tuple(event.get(name) for name in ("process", "topic", "partition", "producer", "sequence"))
-        (opened if event["kind"] == "send" else ended).setdefault(key, event)
+        if isinstance(event, SendEvent):
+            opened.setdefault(event.record, event)
+        elif isinstance(event, Answer):
+            ended.setdefault(event.record, event)
     sends = []
     for key in dict.fromkeys([*opened, *ended]):
-        begin, end = opened.get(key), ended.get(key)
-        either = begin or end
-        assert either is not None
-        if None in key[1:]:
-            continue
-        both = {**(begin or {}), **{name: value for name, value in (end or {}).items() if value is not None}}
-        error = both.get("error_name") or both.get("error")
+        end = ended.get(key)
+        about = end or opened[key]
+        begin = opened.get(key) or about
         sends.append(
             Send(
-                process=str(key[0]),
-                topic=str(key[1]),
-                partition=int(key[2] or 0),
-                producer=int(key[3] or 0),
-                sequence=int(key[4] or 0),
-                acks=acks_text(both.get("acks")),
+                process=about.process,
+                topic=about.topic,
+                partition=about.partition,
+                producer=about.producer,
+                sequence=about.sequence,
+                acks=acks_text(about.acks),
                 # The recorder's own times are the better ones: an answer may be heard long after it came.
-                sent_ns=int((end or {}).get("invoked_ns") or either["monotonic_ns"]),
-                done_ns=int(end.get("completed_ns") or end["monotonic_ns"]) if end else None,
-                outcome="open" if end is None else "unknown" if end.get("outcome") == "info" else str(end["kind"]),
-                offset=both.get("offset"),
-                error=str(error) if error not in (None, 0, "") else None,
+                sent_ns=(end and end.invoked_ns) or begin.monotonic_ns,
+                done_ns=(end.completed_ns or end.monotonic_ns) if end else None,
+                outcome="open" if end is None else "unknown" if end.outcome == "info" else end.kind,
+                offset=end.offset if end else None,
+                error=end.error if end else None,
             )
         )
     return tuple(sorted(sends, key=lambda send: send.sent_ns))
@@ -396,27 +394,25 @@ def acks_text(acks: object) -> str:
 
 def faults_of(events: Iterable[Event]) -> tuple[FaultFact, ...]:
     """Each fault with its proof, in the order of injection."""
-    histories: dict[str, list[Event]] = {}
-    for event in events:
-        if event["kind"] == "fault" and event.get("source") == "runner":
-            histories.setdefault(str(event.get("id")), []).append(event)
+    histories: dict[str, list[Fault]] = {}
+    for event in of(events, Fault):
+        histories.setdefault(event.id, []).append(event)
     faults = []
     for fault_id, history in histories.items():
-        phases = {event.get("phase"): event for event in history}
+        phases = {event.phase: event for event in history}
         first = history[0]
-        proof = (phases.get("unproved") or phases.get("verified") or {}).get("proof")
-        target = first.get("target") or {}
+        proof = phases.get("unproved") or phases.get("verified")
         faults.append(
             FaultFact(
                 id=fault_id,
-                kind=str(first.get("fault")),
-                node=str(target.get("node") or ""),
-                role=str(target.get("role") or ""),
-                description=str(first.get("description") or first.get("fault")),
-                inject_ns=first["monotonic_ns"],
-                proved_ns=phases["verified"]["monotonic_ns"] if "verified" in phases else None,
-                healed_ns=phases["healed"]["monotonic_ns"] if "healed" in phases else None,
-                proof=proof if isinstance(proof, Mapping) else {},
+                kind=first.fault,
+                node=first.target.node,
+                role=first.target.role,
+                description=first.description,
+                inject_ns=first.monotonic_ns,
+                proved_ns=phases["verified"].monotonic_ns if "verified" in phases else None,
+                healed_ns=phases["healed"].monotonic_ns if "healed" in phases else None,
+                proof=proof.proof if proof else {},
                 unproved="unproved" in phases,
             )
         )
@@ -438,18 +434,14 @@ def steps_of(events: Iterable[Event]) -> tuple[Step, ...]:
     """The scenario's steps; a step's end is the next end of the same name."""
     steps: list[Step] = []
     opened: list[tuple[str, int, Mapping[str, Any]]] = []
-    for event in events:
-        if event["kind"] != "step":
-            continue
-        name = str(event.get("name"))
-        if event.get("phase") == "begin":
-            detail = event.get("detail")
-            opened.append((name, event["monotonic_ns"], detail if isinstance(detail, Mapping) else {}))
+    for event in of(events, StepEvent):
+        if event.phase == "begin":
+            opened.append((event.name, event.monotonic_ns, event.detail))
         else:
             for index in range(len(opened) - 1, -1, -1):
-                if opened[index][0] == name:
-                    _, begin_ns, detail = opened.pop(index)
-                    steps.append(Step(name=name, begin_ns=begin_ns, end_ns=event["monotonic_ns"], detail=detail))
+                if opened[index][0] == event.name:
+                    name, begin_ns, detail = opened.pop(index)
+                    steps.append(Step(name=name, begin_ns=begin_ns, end_ns=event.monotonic_ns, detail=detail))
                     break
     steps += [Step(name=name, begin_ns=begin_ns, end_ns=None, detail=detail) for name, begin_ns, detail in opened]
     return tuple(sorted(steps, key=lambda step: step.begin_ns))
@@ -459,17 +451,16 @@ def log_lines(events: Iterable[Event]) -> tuple[LogLine, ...]:
     """What brokers logged, as far as the observer of their logs understood it."""
     return tuple(
         LogLine(
-            at_ns=event["monotonic_ns"],
-            node=str(event.get("node")),
-            event=str(event.get("event")),
-            topic=event.get("topic"),
-            partition=event.get("partition"),
-            offset=event.get("offset"),
-            leader_epoch=event.get("leader_epoch"),
-            line=str(event.get("line") or ""),
+            at_ns=event.monotonic_ns,
+            node=event.node,
+            event=event.event,
+            topic=event.topic,
+            partition=event.partition,
+            offset=event.offset,
+            leader_epoch=event.leader_epoch,
+            line=event.line,
         )
-        for event in events
-        if event["kind"] == "log"
+        for event in of(events, Log)
     )
 
 
@@ -488,18 +479,6 @@ def _topics(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     return topics
 
 
-def _ends(nodes: object) -> dict[str, dict[str, dict[str, int]]]:
-    """LEO and HW by node and partition; what is no number is left out, as if the file had not been readable."""
-    result: dict[str, dict[str, dict[str, int]]] = {}
-    for node, partitions in (nodes if isinstance(nodes, dict) else {}).items():
-        result[node] = {
-            where: {name: offset for name, offset in ends.items() if isinstance(offset, int)}
-            for where, ends in (partitions if isinstance(partitions, dict) else {}).items()
-            if isinstance(ends, dict)
-        }
-    return result
-
-
 def gather(
     run_dir: RunDir,
     run: Mapping[str, Any],
@@ -510,7 +489,7 @@ def gather(
 ) -> RunFacts:
     """Facts from values already read; pure."""
     # Lines of brokers' logs carry the node's own wall clock and may lie outside what the harness itself saw.
-    own = [event["monotonic_ns"] for event in events if event["kind"] != "log"]
+    own = [event.monotonic_ns for event in events if not isinstance(event, Log)]
     begin_ns = int(run.get("started_monotonic_ns") or (own[0] if own else 0))
     end_ns = max(own, default=begin_ns)
     faults = faults_of(events)
@@ -535,14 +514,13 @@ def gather(
         sends=sends_of(events),
         faults=faults,
         moments=tuple(
-            Moment(name=str(e.get("name")), at_ns=e["monotonic_ns"], nodes=_ends(e.get("nodes")))
-            for e in events
-            if e["kind"] == "moment"
+            Moment(name=moment.name, at_ns=moment.monotonic_ns, nodes=moment.nodes)
+            for moment in of(events, MomentEvent)
         ),
         log=log_lines(events),
         steps=steps_of(events),
-        notes=tuple(e for e in events if e["kind"] == "note"),
-        preconditions=tuple(e for e in events if e["kind"] == "precondition"),
+        notes=tuple(of(events, Note)),
+        preconditions=tuple(of(events, Precondition)),
         blind=tuple((begin, min(end, end_ns), why) for begin, end, why in blind_intervals(events)),
         windows=tuple(fault_windows(events)),
     )

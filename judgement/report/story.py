@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from evidence.events import Ends
 from judgement.report.facts import LogLine, RunFacts, TopicPartition
 from judgement.report.lives import Life, Strand, record_name, strands
 from judgement.report.steps import (
@@ -223,11 +224,11 @@ def _plainly(line: LogLine) -> tuple[str, str]:
     return "kept", ""
 
 
-def _ends(nodes: Mapping[str, Mapping[str, Mapping[str, int]]], where: str) -> str:
+def _ends(nodes: Mapping[str, Mapping[str, Ends]], where: str) -> str:
     """How far each replica goes."""
     parts = []
     for node, partitions in nodes.items():
-        seen = partitions.get(where) or {}
-        if "leo" in seen:
-            parts.append(f"{node} LEO {seen['leo']}" + (f" HW {seen['hw']}" if seen.get("hw") is not None else ""))
+        seen = partitions.get(where, Ends())
+        if seen.leo is not None:
+            parts.append(f"{node} LEO {seen.leo}" + (f" HW {seen.hw}" if seen.hw is not None else ""))
     return ", ".join(parts)

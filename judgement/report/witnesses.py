@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evidence.errors import UsageError
+from evidence.events import Ends
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, open_run
 from evidence.history.record import MAGIC, decode, decode_all
@@ -473,8 +474,8 @@ class Witnesses:
         try:
             return checkpoints.read_offset_checkpoint(path).offsets.get(where)
         except FileNotFoundError:
-            stated = (moment.nodes.get(node) or {}).get(f"{where[0]}-{where[1]}") or {}
-            return stated.get("hw")
+            stated = moment.nodes.get(node, {}).get(f"{where[0]}-{where[1]}", Ends())
+            return stated.hw
         except (ParseError, OSError) as error:
             self._miss(f"the high watermarks of {node} at “{moment.label}” cannot be read: {error}")
             return None
@@ -537,10 +538,10 @@ class Witnesses:
                     mine[offset] = Content(record=record, leader_epoch=_epoch(content))
         result = []
         for node, mine in contents.items():
-            ends = (moment.nodes.get(node) or {}).get(f"{where[0]}-{where[1]}") or {}
-            leo = ends.get("leo")
+            ends = moment.nodes.get(node, {}).get(f"{where[0]}-{where[1]}", Ends())
+            leo = ends.leo
             whole = {o: mine.get(o, ELSE if leo is None or leo > o else None) for o in offsets}
-            result.append(Holding(node=node, contents=whole, leo=leo, hw=ends.get("hw")))
+            result.append(Holding(node=node, contents=whole, leo=leo, hw=ends.hw))
         return tuple(result)
 
     def _diverged(self, moment: Moment, where: TopicPartition) -> Iterator[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence.events import Fault, Note, Precondition
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
@@ -65,10 +66,10 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     finished.wait_removed()
     facts = finished.run_dir.read_run()
     reading = read(finished.run_dir.timeline)
-    notes = [event["text"] for event in reading.of("note", source="runner")]
+    notes = [event.text for event in reading.of(Note) if event.source == "runner"]
     assert facts["state"] == "complete", facts["failure"]
-    assert all(event["held"] for event in reading.of("precondition")), notes
-    phases = [(event["fault"], event["phase"]) for event in reading.of("fault")]
+    assert all(event.held for event in reading.of(Precondition)), notes
+    phases = [(event.fault, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
     assert proved == ["cut", "cut", "freeze", "kill", "start", "stop", "start"]
     assert [phase for _, phase in phases].count("healed") == 3

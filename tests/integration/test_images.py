@@ -145,9 +145,9 @@ def test_an_engine_imports_a_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     try:
         base.import_directory(client, tmp_path, "tiny", "by a test", lambda line: None)
         image = client.images.get(tag)
-        assert (image.attrs["Size"], image.labels) == (len("small"), {base.MADE_LABEL: "by a test"})
+        assert (image.attrs["Size"], image.labels) == (len("small"), base.labels("by a test"))
         base.label(client, tag, tag, "by another")
-        assert client.images.get(tag).labels == {base.MADE_LABEL: "by another"}
+        assert client.images.get(tag).labels == base.labels("by another")
     finally:
         with contextlib.suppress(ImageNotFound):
             client.images.remove(tag)

@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from evidence.errors import WaitTimeout
+from evidence.events import Blind, Broker, Container, Controller, E, Log, Missed, Note, Partition
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.cluster import docker, versions
@@ -95,7 +96,7 @@ class ByHand:
         )
         return found
 
-    def kill(self, service: str) -> dict[str, Any]:
+    def kill(self, service: str) -> Container:
         since_ns = time.time_ns()
         self.container(service).kill()
         return self.events.wait(service, "die", since_ns=since_ns, timeout_s=15)
@@ -106,9 +107,11 @@ class ByHand:
             producer.produce("t", str(number).encode(), partition=0)
         assert producer.flush(30) == 0
 
-    def told(self, *kinds: str, source: str | None = None) -> list[dict[str, Any]]:
-        events = read(self.root / "timeline.jsonl").events
-        return [e for e in events if e["kind"] in kinds and source in (None, e["source"])]
+    def told(self, kind: type[E]) -> list[E]:
+        return read(self.root / "timeline.jsonl").of(kind)
+
+    def silent(self) -> bool:
+        return not [event for kind in (Blind, Missed, Note) for event in self.told(kind)]
 
 
 @pytest.fixture
@@ -169,7 +172,7 @@ def test_zookeeper_0_10(by_hand: Callable[..., ByHand], tmp_path: Path) -> None:
         assert leo_and_hw(cluster.data / "broker-1", "t", 0)[0] == 3
         assert leo_and_hw(cluster.data / "broker-2", "t", 0)[0] == 3
         copied = copy_replicas(cluster.data, ["broker-1", "broker-2"], tmp_path / "replicas" / "00-x", ["t"])
-        assert copied["broker-2"]["t-0"]["leo"] == 3
+        assert copied["broker-2"]["t-0"].leo == 3
 
         # From the change in ZooKeeper to the waking of who waits for it. The real controller does not make a leader of
         # a broker that is not there, so it writes no state of its own.
@@ -190,28 +193,28 @@ def test_zookeeper_0_10(by_hand: Callable[..., ByHand], tmp_path: Path) -> None:
         assert len(delays_s) == 20
 
         died = cluster.kill("broker-1")
-        assert died["exit_code"] == 137
+        assert died.exit_code == 137
         observer.wait(brokers(2), what="broker 1 is gone", timeout_s=CHANGE_S)
         observer.wait(led(2, 2), what="t-0 led by 2", timeout_s=CHANGE_S)
         assert observer.history_of("t", 0)[0].leader == 1
-        gone = next(e for e in cluster.told("broker") if e["state"] == "gone")
-        assert gone["node"] == "broker-1"
-        assert gone["monotonic_ns"] > cluster.told("container", source="docker")[-1]["monotonic_ns"]
+        gone = next(e for e in cluster.told(Broker) if e.state == "gone")
+        assert gone.node == "broker-1"
+        assert gone.monotonic_ns > cluster.told(Container)[-1].monotonic_ns
 
-        assert cluster.told("blind") == []
+        assert cluster.told(Blind) == []
         zookeeper = cluster.container("zookeeper")
         frozen_ns = time.monotonic_ns()
         zookeeper.pause()
         wait_blind(observer, True)
         zookeeper.unpause()
         wait_blind(observer, False)
-        begin, end = cluster.told("blind", source="zookeeper")
-        assert (begin["phase"], end["phase"]) == ("begin", "end")
-        assert abs(begin["monotonic_ns"] - frozen_ns) < 2e9, "it begins when ZooKeeper fell silent"
+        begin, end = [e for e in cluster.told(Blind) if e.source == "zookeeper"]
+        assert (begin.phase, end.phase) == ("begin", "end")
+        assert abs(begin.monotonic_ns - frozen_ns) < 2e9, "it begins when ZooKeeper fell silent"
         observer.wait(brokers(2), what="broker 2 is back", timeout_s=CHANGE_S)
 
         # One controller for each epoch, whatever happened.
-        controllers = [(e["epoch"], e["node"]) for e in cluster.told("controller") if e["node"] is not None]
+        controllers = [(e.epoch, e.node) for e in cluster.told(Controller) if e.node is not None]
         assert len({epoch for epoch, _ in controllers}) == len(set(controllers))
     finally:
         observer.close()
@@ -224,11 +227,11 @@ def check_logs(cluster: ByHand, *, leader: str) -> None:
     run_dir = RunDir(cluster.root)
     broker_logs.collect({service: cluster.container(service) for service in cluster.services}, run_dir)
     broker_logs.append_to(cluster.timeline, run_dir, wall_to_monotonic_ns=time.monotonic_ns() - time.time_ns())
-    events = [e for e in cluster.told("log") if e["topic"] == "t"]
-    first = next(e for e in events if e["event"] == "become-leader")
-    assert (first["node"], first["partition"], first["leader_epoch"]) == (leader, 0, 0)
-    seen = next(e for e in cluster.told("partition") if e["topic"] == "t")
-    assert abs(first["monotonic_ns"] - seen["monotonic_ns"]) < 5e9
+    events = [e for e in cluster.told(Log) if e.topic == "t"]
+    first = next(e for e in events if e.event == "become-leader")
+    assert (first.node, first.partition, first.leader_epoch) == (leader, 0, 0)
+    seen = next(e for e in cluster.told(Partition) if e.topic == "t")
+    assert abs(first.monotonic_ns - seen.monotonic_ns) < 5e9
 
 
 def test_kraft_with_a_controller_apart_4_3(by_hand: Callable[..., ByHand]) -> None:
@@ -256,12 +259,12 @@ def test_kraft_with_a_controller_apart_4_3(by_hand: Callable[..., ByHand]) -> No
         assert state.partitions["t", 0].leader_epoch > 0
         cluster.container("broker-1").start()
         observer.wait(led(2, 1, 2), what="broker 1 is back in the ISR", timeout_s=CHANGE_S)
-        states = [e["state"] for e in cluster.told("broker") if e["node"] == "broker-1"]
+        states = [e.state for e in cluster.told(Broker) if e.node == "broker-1"]
         assert states[:3] == ["registered", "unfenced", "fenced"]
         assert states[-2:] == ["registered", "unfenced"]
-        partitions = [e for e in cluster.told("partition") if e["topic"] == "t"]
-        assert all(0 <= e["wall_ns"] - e["source_ns"] < 2e9 for e in partitions), "the controller's clock is ours"
-        assert cluster.told("blind", "missed", "note") == []
+        partitions = [e for e in cluster.told(Partition) if e.topic == "t"]
+        assert all(0 <= e.wall_ns - (e.source_ns or 0) < 2e9 for e in partitions), "the controller's clock is ours"
+        assert cluster.silent()
 
         late = KRaftObserver(log_dirs, cluster.timeline)
         late.poll()
@@ -287,7 +290,7 @@ def test_kraft_combined_4_3_shows_the_next_controller(by_hand: Callable[..., ByH
         state = observer.wait(led(others[0], *others), what="t-0 has moved", timeout_s=CHANGE_S)
         assert state.brokers == set(others)
         assert state.partitions["t", 0].controller_epoch == state.controller_epoch
-        assert cluster.told("blind", "missed", "note") == []
+        assert cluster.silent()
     finally:
         observer.close()
 

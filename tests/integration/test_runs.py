@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from evidence.events import Fault, Log
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness.cluster import docker, versions
@@ -57,7 +58,7 @@ def test_an_acknowledged_record_is_lost_on_0_10(tmp_path: Path, analyst: Analyst
     assert evidence["offset"] == 3
     armed = evidence["replicas"]["00-armed"]
     assert sorted(node for node, offset in armed.items() if offset == 3) == ["broker-1", "broker-2", "broker-3"]
-    truncated = [e for e in read(run_dir.timeline).of("log") if e["event"] == "truncate" and e["topic"] == "t"]
+    truncated = [e for e in read(run_dir.timeline).of(Log) if e.event == "truncate" and e.topic == "t"]
     assert truncated, "no broker logged a truncation"
     assert "lost" in run_dir.report.read_text()
     assert not run_dir.data.exists()
@@ -87,7 +88,7 @@ def test_a_sabotaged_fault_makes_the_run_unknown(
     run_dir, judged = run("double-failover", "0.10.2.2", tmp_path, analyst)
     assert judged.verdict == "unknown"
     assert any("kill" in reason for reason in judged.reasons)
-    assert [e["phase"] for e in read(run_dir.timeline).of("fault")] == ["inject", "unproved"]
+    assert [e.phase for e in read(run_dir.timeline).of(Fault)] == ["inject", "unproved"]
 
 
 @pytest.mark.parametrize("who", ["producer", "final reader"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence.events import Fault
 from evidence.timeline import read
 from harness import scenario as scenarios
 from harness.cluster import versions
@@ -46,8 +47,8 @@ def test_the_worked_example_runs(example: scenarios.Scenario, tmp_path: Path) ->
         judged = judge(finished.run_dir, analyst)
     finished.wait_removed()
     assert judged.verdict == "as-documented", judged.reasons
-    faults = read(finished.run_dir.timeline).of("fault")
-    assert [fault["phase"] for fault in faults if fault["fault"] == "freeze"] == [
+    faults = read(finished.run_dir.timeline).of(Fault)
+    assert [fault.phase for fault in faults if fault.fault == "freeze"] == [
         "inject",
         "verified",
         "heal",

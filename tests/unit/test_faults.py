@@ -10,6 +10,7 @@ import pytest
 from docker.errors import APIError
 
 from evidence.errors import FaultUnproved, WaitTimeout
+from evidence.events import Container, ContainerAction, Fault, Target
 from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
@@ -81,10 +82,11 @@ class FakeEvents:
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
 
-    def wait(self, node: str, action: str, *, since_ns: int, timeout_s: float) -> dict[str, Any]:
+    def wait(self, node: str, action: ContainerAction, *, since_ns: int, timeout_s: float) -> Container:
         if action not in self._engine.log:
             raise WaitTimeout(f"no {action} of {node}; seen {self._engine.log}")
-        return {"action": action, "time_nano": 1, "exit_code": self._engine.exit_code if action == "die" else None}
+        exit_code = self._engine.exit_code if action == "die" else None
+        return Container(node=node, action=action, time_nano=1, exit_code=exit_code)
 
 
 def made(engine: FakeEngine) -> tuple[Node, Any]:
@@ -174,17 +176,17 @@ def test_every_phase_is_recorded_with_its_proof(tmp_path: Path) -> None:
     node, events = made(FakeEngine())
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
         Faults(timeline, events, []).carry_out(Kill(node, events), role="leader of t-0")
-    faults = read(tmp_path / "timeline.jsonl").of("fault")
-    assert [event["phase"] for event in faults] == ["inject", "verified"]
-    assert faults[1]["proof"]["exit_code"] == 137
-    assert faults[1]["target"] == {"role": "leader of t-0", "node": "broker-1"}
+    faults = read(tmp_path / "timeline.jsonl").of(Fault)
+    assert [event.phase for event in faults] == ["inject", "verified"]
+    assert faults[1].proof["exit_code"] == 137
+    assert faults[1].target == Target(role="leader of t-0", node="broker-1")
 
 
 def test_a_sabotaged_fault_is_recorded_as_unproved_and_ends_the_sequence(tmp_path: Path) -> None:
     node, events = made(FakeEngine(sabotaged=True))
     with Timeline(tmp_path / "timeline.jsonl") as timeline, pytest.raises(FaultUnproved):
         Faults(timeline, events, []).carry_out(Kill(node, events))
-    assert [event["phase"] for event in read(tmp_path / "timeline.jsonl").of("fault")] == [
+    assert [event.phase for event in read(tmp_path / "timeline.jsonl").of(Fault)] == [
         "inject",
         "unproved",
     ]

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
+from evidence import events
 from evidence.conversation import Conversation
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
+from evidence.events import Outcome
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
@@ -35,7 +37,7 @@ class Sent:
     partition: int
     producer: int
     sequence: int
-    outcome: str
+    outcome: Outcome
     offset: int | None
     error: int | None
     error_name: str | None
@@ -170,14 +172,14 @@ class ScriptedProducer(Commanded):
         sequence = self._next_sequence()
         self._make_ready()
         self._timeline.append(
-            "client",
-            "send",
-            process=self.name,
-            topic=topic,
-            partition=partition,
-            producer=self._producer_id,
-            sequence=sequence,
-            acks=self._acks,
+            events.Send(
+                process=self.name,
+                topic=topic,
+                partition=partition,
+                producer=self._producer_id,
+                sequence=sequence,
+                acks=self._acks,
+            )
         )
         return Pending(self, self._tell(topic=topic, partition=partition, key=key, sequence=sequence))
 
@@ -189,21 +191,21 @@ class ScriptedProducer(Commanded):
     def _take(self, heard: dict[str, Any]) -> None:
         super()._take(heard)
         sent = Sent(**heard)
+        kind = events.Acked if sent.outcome == "ok" else events.Failed
         self._timeline.append(
-            "client",
-            "acked" if sent.outcome == "ok" else "failed",
-            process=self.name,
-            topic=sent.topic,
-            partition=sent.partition,
-            producer=sent.producer,
-            sequence=sent.sequence,
-            offset=sent.offset,
-            outcome=sent.outcome,
-            error=sent.error_name,
-            acks=self._acks,
-            # The recorder's own times: an answer may be heard much later than it came.
-            invoked_ns=sent.invoked_ns,
-            completed_ns=sent.completed_ns,
+            kind(
+                process=self.name,
+                topic=sent.topic,
+                partition=sent.partition,
+                producer=sent.producer,
+                sequence=sent.sequence,
+                offset=sent.offset,
+                outcome=sent.outcome,
+                error=sent.error_name,
+                acks=self._acks,
+                invoked_ns=sent.invoked_ns,
+                completed_ns=sent.completed_ns,
+            )
         )
 
     def close(self) -> None:

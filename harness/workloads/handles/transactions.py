@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from evidence import events
 from evidence.errors import WaitTimeout
+from evidence.events import Outcome, TransactionPhase
 from harness.workloads.handles.client import Background, Commanded, Sent, common_arguments
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ class Ended:
     """What came of a step of a transaction: "ok" it was done, "info" nobody knows."""
 
     transaction: int
-    outcome: str
+    outcome: Outcome
     error_name: str | None
 
 
@@ -49,17 +51,17 @@ class TransactionalProducer(Commanded):
         heard = self._ask(timeout_s, do="send", topic=topic, partition=partition, sequence=self._next_sequence())
         return Sent(**{name: heard[name] for name in SENT})
 
-    def _step(self, what: str, timeout_s: float) -> Ended:
+    def _step(self, what: TransactionPhase, timeout_s: float) -> Ended:
         heard = self._ask(timeout_s, do=what)
         ended = Ended(transaction=heard["transaction"], outcome=heard["outcome"], error_name=heard["error_name"])
         self._timeline.append(
-            "client",
-            "transaction",
-            process=self.name,
-            phase=what,
-            transaction=ended.transaction,
-            outcome=ended.outcome,
-            error=ended.error_name,
+            events.Transaction(
+                process=self.name,
+                phase=what,
+                transaction=ended.transaction,
+                outcome=ended.outcome,
+                error=ended.error_name,
+            )
         )
         return ended
 

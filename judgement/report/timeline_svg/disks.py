@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from evidence.events import Ends
 from judgement.report.facts import LogLine, Moment, RunFacts, TopicPartition
 from judgement.report.steps import Act, named, truncations
 from judgement.report.timeline_svg.drawing import (
@@ -87,7 +88,7 @@ def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool
 
     A log only grows between truncations, so a copy that goes further, not yet truncated, proves it.
     """
-    before = [m for m in facts.moments if m.at_ns <= line.at_ns and where in (m.nodes.get(node) or {})]
+    before = [m for m in facts.moments if m.at_ns <= line.at_ns and where in m.nodes.get(node, {})]
     if not before or line.offset is None:
         return False
     topic, _, partition = where.rpartition("-")
@@ -95,7 +96,7 @@ def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool
         act.line.node == node and act.line.at_ns < line.at_ns and (act.line.offset or 0) <= line.offset
         for act in truncations(facts, (topic, int(partition)), before[-1].at_ns)
     )
-    return not between and int(before[-1].nodes[node][where].get("leo", 0)) > line.offset
+    return not between and (before[-1].nodes[node][where].leo or 0) > line.offset
 
 
 def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
@@ -108,8 +109,8 @@ def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPar
         if act.line.node == node and told and drawing.scale.holds(facts.at(act.line.at_ns)):
             drawing.front.append(_truncation(drawing, facts, act, rows, y, where, cut))
     for moment in facts.moments:
-        ends = (moment.nodes.get(node) or {}).get(where)
-        if ends and "leo" in ends and drawing.scale.holds(facts.at(moment.at_ns)):
+        ends = moment.nodes.get(node, {}).get(where, Ends())
+        if ends.leo is not None and drawing.scale.holds(facts.at(moment.at_ns)):
             drawing.front.append(_log_at(drawing, facts, node, partition, moment, rows, y))
     return rows.count * ROW + (2 if rows.count else 0)
 
@@ -145,7 +146,7 @@ def _log_at(
     """The cells of a log at a moment of copying, and where it ends."""
     at_s, where = facts.at(moment.at_ns), named(partition)
     ends = moment.nodes[node][where]
-    leo, hw = int(ends["leo"]), ends.get("hw")
+    leo, hw = ends.leo or 0, ends.hw
     words = f"LEO {leo}" + (f" HW {hw}" if hw is not None else "")
     drawn = leo if leo <= MAX_CELLS else 0
     width = drawn * (CELL + 1) + 4 + text_width(words, 10)

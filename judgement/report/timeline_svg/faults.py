@@ -89,10 +89,10 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
         proved = fault.status == "proved"
         items.append((cy, tag("g", title(_fault_title(facts, fault)) + _fault_icon(fault.kind, x, cy, proved) + words)))
     for precondition in facts.preconditions:
-        at_s = facts.at(precondition["monotonic_ns"])
-        if precondition.get("held") is not False or not scale.holds(at_s):
+        at_s = facts.at(precondition.monotonic_ns)
+        if precondition.held or not scale.holds(at_s):
             continue
-        words, x = f"✗ {precondition.get('name')}", scale.x(at_s)
+        words, x = f"✗ {precondition.name}", scale.x(at_s)
         words = words if len(words) <= 60 else words[:59] + "…"
         begin = min(x, RIGHT - text_width(words))
         cy = y + 8 + rows.place(begin, begin + text_width(words)) * ROW
@@ -101,7 +101,7 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
                 cy,
                 tag(
                     "g",
-                    title(f"precondition that did not hold: {precondition.get('name')}")
+                    title(f"precondition that did not hold: {precondition.name}")
                     + text(begin, cy + 4, words, class_="fault-text halo"),
                 ),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from evidence.events import Controller, Partition
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -25,10 +26,9 @@ def make_run(root: Path, histories: dict[str, list[Row]], *, close: bool = True,
         else:
             writer.flush()
     with Timeline(run_dir.timeline) as timeline:
-        timeline.append("zookeeper", "controller", node="broker-1", epoch=1)
-        timeline.append(
-            "zookeeper", "partition", topic="t", partition=0, leader=1, leader_epoch=0, isr=[1, 2], controller_epoch=1
-        )
+        timeline.append(Controller(source="zookeeper", node="broker-1", epoch=1))
+        where: dict[str, Any] = {"source": "zookeeper", "topic": "t", "partition": 0}
+        timeline.append(Partition(**where, leader=1, leader_epoch=0, isr=(1, 2), controller_epoch=1))
     run_dir.write_run(
         {
             "run": root.name,

@@ -13,6 +13,7 @@ from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import check_piece, check_run, merge, pieces
 from evidence import timeline
 from evidence.errors import UsageError
+from evidence.events import Ends, Moment, Partition
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -79,24 +80,17 @@ def test_histories_that_nobody_accounts_for_are_problems(tmp_path: Path) -> None
 def test_copies_that_were_taken_and_are_gone_are_a_problem(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
     with Timeline(run_dir.timeline) as timeline:
-        timeline.append("runner", "moment", name="00-final", nodes={"broker-2": {"t-0": {"leo": 2, "hw": 2}}})
+        timeline.append(Moment(name="00-final", nodes={"broker-2": {"t-0": Ends(leo=2, hw=2)}}))
     assert "missing copies" in problems(check_run(run_dir))
 
 
 def test_nothing_is_concluded_from_a_timeline_whose_clocks_jump(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
-    begin = timeline.read(run_dir.timeline).events[0]["monotonic_ns"]
+    begin = timeline.read(run_dir.timeline).events[0].monotonic_ns
     with Timeline(run_dir.timeline) as more:
         # By its time this state comes before all others, and they would go back behind it.
-        state: dict[str, Any] = {
-            "topic": "t",
-            "partition": 0,
-            "leader": 2,
-            "leader_epoch": 7,
-            "isr": [2],
-            "controller_epoch": 1,
-        }
-        more.append("zookeeper", "partition", monotonic_ns=begin - 10**12, **state)
+        where: dict[str, Any] = {"source": "zookeeper", "topic": "t", "partition": 0}
+        more.append(Partition(**where, leader=2, leader_epoch=7, isr=(2,), monotonic_ns=begin - 10**12))
     findings = check_run(run_dir)
     assert "leader-epoch-regression" not in {one["anomaly"] for one in findings["findings"]}
     assert {"damaged timeline", "no metadata"} <= problems(findings)

@@ -19,6 +19,8 @@ from analysis.metadata import (
     two_controllers_in_one_epoch,
     two_leaders_in_one_epoch,
 )
+from evidence.events import Container, ContainerAction, Controller, Partition
+from tests.unit.timelines import at as at_ns
 
 
 def stated(
@@ -30,22 +32,22 @@ def stated(
     topic: str = "t",
     controller_epoch: int | None = 1,
     **more: Any,
-) -> dict[str, Any]:
-    return {
-        "kind": "partition",
-        "topic": topic,
-        "partition": 0,
-        "leader": leader,
-        "leader_epoch": epoch,
-        "isr": list(isr),
-        "controller_epoch": controller_epoch,
-        "monotonic_ns": at,
+) -> Partition:
+    state = Partition(
+        source="zookeeper",
+        topic=topic,
+        partition=0,
+        leader=leader,
+        leader_epoch=epoch,
+        isr=isr,
+        controller_epoch=controller_epoch,
         **more,
-    }
+    )
+    return at_ns(at, state)
 
 
-def controller(epoch: int, node: str | None = "broker-1", at_s: float = 0) -> dict[str, Any]:
-    return {"kind": "controller", "node": node, "epoch": epoch, "monotonic_ns": int(at_s * 1e9)}
+def controller(epoch: int, node: str | None = "broker-1", at_s: float = 0) -> Controller:
+    return at_ns(int(at_s * 1e9), Controller(source="zookeeper", node=node, epoch=epoch))
 
 
 def test_a_leader_epoch_that_goes_back() -> None:
@@ -84,7 +86,7 @@ def test_no_leader_is_not_outside() -> None:
 
 def test_the_isr_at_a_time_is_the_one_last_stated() -> None:
     events = [stated(0, at=10), stated(1, isr=(2,), at=20), stated(9, isr=(7,), at=15, topic="u")]
-    events.sort(key=lambda event: event["monotonic_ns"])
+    events.sort(key=lambda event: event.monotonic_ns)
     states = states_of(events)[("t", 0)]
     assert isr_at(states, 19) == [1, 2]
     assert isr_at(states, 20) == [2]
@@ -107,14 +109,14 @@ def test_an_isr_that_is_empty() -> None:
 
 
 def test_eligible_leader_replicas_keep_the_place_of_an_isr() -> None:
-    assert empty_isr([stated(1, leader=-1, isr=(), elr=[2])]) == []
-    assert len(empty_isr([stated(1, leader=-1, isr=(), elr=[])])) == 1
+    assert empty_isr([stated(1, leader=-1, isr=(), elr=(2,))]) == []
+    assert len(empty_isr([stated(1, leader=-1, isr=(), elr=())])) == 1
 
 
 def test_an_isr_outside_the_assignment() -> None:
-    (row,) = isr_outside_assignment([stated(0, isr=(1, 4), replicas=[1, 2, 3])])
+    (row,) = isr_outside_assignment([stated(0, isr=(1, 4), replicas=(1, 2, 3))])
     assert row["outside"] == [4]
-    assert isr_outside_assignment([stated(0, replicas=[2, 1]), stated(0, replicas=None)]) == []
+    assert isr_outside_assignment([stated(0, replicas=(2, 1)), stated(0, replicas=None)]) == []
 
 
 def test_two_leaders_under_one_epoch() -> None:
@@ -134,7 +136,7 @@ def test_two_controllers_under_one_epoch() -> None:
 
 
 @pytest.mark.parametrize("passing", [controller(2, "broker-1", 5), controller(1, "broker-2", 5)])
-def test_node_and_epoch_are_read_one_after_the_other(passing: dict[str, Any]) -> None:
+def test_node_and_epoch_are_read_one_after_the_other(passing: Controller) -> None:
     assert two_controllers_in_one_epoch([controller(1), passing, controller(2, "broker-2", 5.001)]) == []
 
 
@@ -147,8 +149,8 @@ def test_who_was_in_the_isr_throughout() -> None:
 
 
 def test_whether_a_node_lives_at_a_time() -> None:
-    def container(action: str, at: int) -> dict[str, Any]:
-        return {"kind": "container", "node": "broker-1", "action": action, "monotonic_ns": at}
+    def container(action: ContainerAction, at: int) -> Container:
+        return at_ns(at, Container(node="broker-1", action=action))
 
     events = [container("start", 1), container("pause", 5), container("unpause", 7), container("kill", 9)]
     events += [container("die", 10), container("start", 20)]

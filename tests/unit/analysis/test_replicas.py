@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from analysis.replicas import (
     unreplicated_acknowledgement,
 )
 from analysis.view import PartitionView, value_of
+from evidence.events import Container, ContainerAction, Ends, Event, Moment, Partition
 from evidence.history import record
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -31,13 +33,14 @@ from kafkafiles.checkpoints import EpochStart
 from tests.unit.analysis.histories import final_read, polled, sent, view
 from tests.unit.analysis.runs import make_run
 from tests.unit.kafkafiles.encode import R, batch, message
+from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
 ARMED, FINAL = "00-armed", "01-final"
-Log = list[tuple[int, int] | tuple[int, int, int]]
+Contents = list[tuple[int, int] | tuple[int, int, int]]
 
 
-def written(path: Path, log: Log, *, magic: int = 2, start: int = 0, epochs: str | None = None) -> Path:
+def written(path: Path, log: Contents, *, magic: int = 2, start: int = 0, epochs: str | None = None) -> Path:
     """A replica's directory whose log holds (offset, sequence of producer 1[, leader epoch])."""
     path.mkdir(parents=True)
     content = b""
@@ -51,30 +54,24 @@ def written(path: Path, log: Log, *, magic: int = 2, start: int = 0, epochs: str
     return path
 
 
-def state(at: int, leader: int = 1, isr: tuple[int, ...] = (1, 2), epoch: int = 0) -> dict[str, Any]:
-    where = {"topic": "t", "partition": 0, "source": "zookeeper", "wall_ns": 0}
-    return where | {
-        "kind": "partition",
-        "monotonic_ns": at * SECOND,
-        "leader": leader,
-        "leader_epoch": epoch,
-        "isr": list(isr),
-    }
+def state(at_s: int, leader: int = 1, isr: tuple[int, ...] = (1, 2), epoch: int = 0) -> Partition:
+    stated = Partition(source="zookeeper", topic="t", partition=0, leader=leader, leader_epoch=epoch, isr=isr)
+    return at(at_s * SECOND, stated)
 
 
-def moment(name: str, at: int, **high_watermarks: int) -> dict[str, Any]:
-    nodes = {node.replace("_", "-"): {"t-0": {"leo": 0, "hw": hw}} for node, hw in high_watermarks.items()}
-    return {"kind": "moment", "name": name, "monotonic_ns": at * SECOND, "nodes": nodes}
+def moment(name: str, at_s: int, *, begun_s: int | None = None, **high_watermarks: int) -> Moment:
+    nodes = {node.replace("_", "-"): {"t-0": Ends(leo=0, hw=hw)} for node, hw in high_watermarks.items()}
+    return at(at_s * SECOND, Moment(name=name, nodes=nodes, begun_ns=None if begun_s is None else begun_s * SECOND))
 
 
-def container(node: str, action: str, at: int) -> dict[str, Any]:
-    return {"kind": "container", "node": node, "action": action, "monotonic_ns": at * SECOND}
+def container(node: str, action: ContainerAction, at_s: int) -> Container:
+    return at(at_s * SECOND, Container(node=node, action=action))
 
 
-SETTLED = [state(1), moment(FINAL, 10)]
+SETTLED: list[Event] = [state(1), moment(FINAL, 10)]
 
 
-def copies(root: Path, logs: dict[str, Log], events: list[dict[str, Any]], name: str = FINAL, **how: Any) -> Copies:
+def copies(root: Path, logs: dict[str, Contents], events: Sequence[Event], name: str = FINAL, **how: Any) -> Copies:
     """The copies of one moment, by node."""
     for node, log in logs.items():
         written(root / "replicas" / name / node / "t-0", log, **how)
@@ -89,7 +86,7 @@ def copies(root: Path, logs: dict[str, Log], events: list[dict[str, Any]], name:
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_in_sync_replicas_with_different_records_at_one_offset(tmp_path: Path, magic: int) -> None:
-    logs: dict[str, Log] = {"broker-1": [(0, 0), (1, 1), (2, 2)], "broker-2": [(0, 0), (1, 9), (2, 2)]}
+    logs: dict[str, Contents] = {"broker-1": [(0, 0), (1, 1), (2, 2)], "broker-2": [(0, 0), (1, 9), (2, 2)]}
     (row,) = replica_divergence(copies(tmp_path, logs, SETTLED, magic=magic))
     assert (row["moment"], row["offset"], row["isr"]) == (FINAL, 1, [1, 2])
     assert [row["brokers"][broker]["sequence"] for broker in ("1", "2")] == [1, 9]
@@ -97,12 +94,12 @@ def test_in_sync_replicas_with_different_records_at_one_offset(tmp_path: Path, m
 
 
 def test_replicas_that_agree(tmp_path: Path) -> None:
-    logs: dict[str, Log] = {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 1)]}
+    logs: dict[str, Contents] = {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 1)]}
     assert replica_divergence(copies(tmp_path, logs, SETTLED)) == []
 
 
 def test_another_leader_epoch_is_another_record(tmp_path: Path) -> None:
-    logs: dict[str, Log] = {"broker-1": [(0, 0, 1)], "broker-2": [(0, 0, 2)]}
+    logs: dict[str, Contents] = {"broker-1": [(0, 0, 1)], "broker-2": [(0, 0, 2)]}
     (row,) = replica_divergence(copies(tmp_path, logs, SETTLED))
     assert row["fields"] == ["leader_epoch"]
 
@@ -112,12 +109,12 @@ def test_a_follower_that_lags_is_not_divergent(tmp_path: Path) -> None:
 
 
 def test_a_replica_out_of_the_isr_may_hold_what_it_likes(tmp_path: Path) -> None:
-    logs: dict[str, Log] = {"broker-1": [(0, 0)], "broker-2": [(0, 5)]}
+    logs: dict[str, Contents] = {"broker-1": [(0, 0)], "broker-2": [(0, 5)]}
     assert replica_divergence(copies(tmp_path, logs, [state(1, isr=(1,)), moment(FINAL, 10)])) == []
 
 
 def test_a_replica_that_ends_early_hides_no_difference_of_the_others(tmp_path: Path) -> None:
-    logs: dict[str, Log] = {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 5)], "broker-3": [(0, 0)]}
+    logs: dict[str, Contents] = {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 5)], "broker-3": [(0, 0)]}
     events = [state(1, isr=(1, 2, 3)), moment(FINAL, 10)]
     (row,) = replica_divergence(copies(tmp_path / "a", logs, events))
     assert (row["offset"], sorted(row["brokers"])) == (1, ["1", "2"])
@@ -126,7 +123,7 @@ def test_a_replica_that_ends_early_hides_no_difference_of_the_others(tmp_path: P
     assert [row["offset"] for row in rows] == [0, 1]
 
 
-UNSETTLED = {
+UNSETTLED: dict[str, list[Event]] = {
     "the leader has just changed": [state(9, leader=2, epoch=1), state(10, leader=2, epoch=2)],
     "a replica is frozen": [state(1), container("broker-1", "pause", 8)],
     "a replica is dead": [state(1), container("broker-1", "die", 8)],
@@ -136,9 +133,9 @@ UNSETTLED = {
 @pytest.mark.parametrize("events", UNSETTLED.values(), ids=UNSETTLED)
 @pytest.mark.parametrize(("offset", "divergent"), [(1, True), (2, False)], ids=["below", "at the high watermark"])
 def test_what_has_not_settled_is_compared_below_the_high_watermark(
-    tmp_path: Path, events: list[dict[str, Any]], offset: int, divergent: bool
+    tmp_path: Path, events: Sequence[Event], offset: int, divergent: bool
 ) -> None:
-    logs: dict[str, Log] = {node: [(n, n) for n in range(3)] for node in ("broker-1", "broker-2")}
+    logs: dict[str, Contents] = {node: [(n, n) for n in range(3)] for node in ("broker-1", "broker-2")}
     logs["broker-1"][offset] = (offset, 77)
     found = copies(tmp_path, logs, [*events, moment(FINAL, 10, broker_1=1, broker_2=2)])
     assert bool(replica_divergence(found)) == divergent
@@ -164,7 +161,7 @@ def test_copies_of_an_untold_moment_and_an_untold_isr_are_problems(tmp_path: Pat
 
 
 def test_two_brokers_that_appended_under_one_epoch(tmp_path: Path) -> None:
-    logs: dict[str, Log] = {"broker-1": [(0, 0, 4)], "broker-2": [(0, 1, 4)]}
+    logs: dict[str, Contents] = {"broker-1": [(0, 0, 4)], "broker-2": [(0, 1, 4)]}
     (row,) = two_leaders(copies(tmp_path, logs, [state(1, isr=(1,)), moment(FINAL, 10)]))
     assert row["offset"] == 0
 
@@ -207,9 +204,7 @@ def test_acknowledged_and_on_every_in_sync_replica(tmp_path: Path) -> None:
     ],
     ids=["never in it", "left and came back", "joined later", "nothing stated before the send"],
 )
-def test_a_replica_that_was_not_in_the_isr_throughout_owes_nothing(
-    tmp_path: Path, events: list[dict[str, Any]]
-) -> None:
+def test_a_replica_that_was_not_in_the_isr_throughout_owes_nothing(tmp_path: Path, events: Sequence[Event]) -> None:
     found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": []}, [*events, moment(FINAL, 10)])
     assert unreplicated_acknowledgement(acked(0), found) == []
 
@@ -248,7 +243,9 @@ def test_a_checksum_that_does_not_fit(tmp_path: Path, magic: int) -> None:
 
 
 @pytest.mark.parametrize(("actions", "corrupt"), [(["die"], False), (["die", "start"], True)], ids=["dead", "live"])
-def test_the_end_of_a_dead_brokers_log_may_be_torn(tmp_path: Path, actions: list[str], corrupt: bool) -> None:
+def test_the_end_of_a_dead_brokers_log_may_be_torn(
+    tmp_path: Path, actions: list[ContainerAction], corrupt: bool
+) -> None:
     directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)])
     (log,) = directory.glob("*.log")
     damage(log, log.stat().st_size - 1)
@@ -349,6 +346,6 @@ def test_a_lost_write_tells_on_which_disks_it_lay(tmp_path: Path) -> None:
     written(run_dir.moment(ARMED) / "broker-1" / "t-0", [(0, 0), (1, 1)])
     written(run_dir.moment(ARMED) / "broker-2" / "t-0", [(0, 0)])
     with Timeline(run_dir.timeline) as timeline:
-        timeline.append("runner", "moment", name=ARMED)
+        timeline.append(Moment(name=ARMED))
     (finding,) = [one for one in check_run(run_dir)["findings"] if one["anomaly"] == "lost-write"]
     assert finding["evidence"][0]["replicas"] == {ARMED: {"broker-1": 1, "broker-2": None}}

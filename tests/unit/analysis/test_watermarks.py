@@ -14,11 +14,13 @@ from analysis.watermarks import (
     log_truncated_below_high_watermark,
     read_above_high_watermark,
 )
+from evidence.events import Event, Log, Partition, of
 from evidence.rundir import RunDir
 from tests.unit.analysis.histories import Row, polled, sent, view
-from tests.unit.analysis.test_replicas import ARMED, FINAL, SECOND, Log, container, copies, damage, moment, state
+from tests.unit.analysis.test_replicas import ARMED, FINAL, SECOND, Contents, container, copies, damage, moment, state
+from tests.unit.timelines import at
 
-Events = list[dict[str, Any]]
+Events = list[Event]
 
 
 def acked(sequence: int, at: int = 3, **more: Any) -> Row:
@@ -36,18 +38,18 @@ def told(end: int, at: int, process: str = "reader-1") -> Row:
     return row | {"invoked_ns": at * SECOND, "completed_ns": at * SECOND + 1}
 
 
-def truncation(node: str, offset: int, at: int) -> dict[str, Any]:
-    event = {"kind": "log", "event": "truncate", "node": node, "topic": "t", "partition": 0, "line": "Truncating"}
-    return event | {"offset": offset, "monotonic_ns": at * SECOND}
+def truncation(node: str, offset: int, at_s: int) -> Log:
+    line = Log(node=node, event="truncate", topic="t", partition=0, offset=offset, line="Truncating")
+    return at(at_s * SECOND, line)
 
 
-def on_disk(root: Path, logs: dict[str, Log], *events: dict[str, Any], at: int = 10, **high_watermarks: int) -> Copies:
+def on_disk(root: Path, logs: dict[str, Contents], *events: Event, at: int = 10, **high_watermarks: int) -> Copies:
     """The copies of one moment at `at` seconds."""
     return copies(root, logs, [*events, moment(FINAL, at, **high_watermarks)])
 
 
-TWO: Log = [(0, 0), (1, 1)]
-ONE: Log = [(0, 0)]
+TWO: Contents = [(0, 0), (1, 1)]
+ONE: Contents = [(0, 0)]
 
 # log-truncated-below-high-watermark
 
@@ -159,7 +161,7 @@ def test_a_record_that_was_not_read_yet(tmp_path: Path) -> None:
 
 def test_a_copy_that_may_have_been_taken_before_the_read(tmp_path: Path) -> None:
     logs = {"broker-1": TWO, "broker-2": ONE}
-    events = [state(1), moment(FINAL, 10) | {"begun_ns": 3 * SECOND}]
+    events = [state(1), moment(FINAL, 10, begun_s=3)]
     assert read_above_high_watermark(READ, copies(tmp_path, logs, events)) == []
 
 
@@ -209,8 +211,8 @@ def test_a_high_watermark_below_what_was_read() -> None:
     assert high_watermark_regression(view(read(4, at=7), told(4, 6)), NOBODY_COPIED) == []
 
 
-def led(*events: dict[str, Any]) -> Copies:
-    states = tuple(event for event in events if event["kind"] == "partition")
+def led(*events: Event) -> Copies:
+    states = tuple(of(events, Partition))
     return Copies(states=states, events=events)
 
 
@@ -237,7 +239,7 @@ def test_an_old_leader_may_have_answered(events: Events, counts: bool) -> None:
 
 
 @pytest.mark.parametrize("other", [state(6, leader=2, epoch=1), state(6, leader=-1, epoch=1)])
-def test_who_answers_while_leaders_change_is_not_known(other: dict[str, Any]) -> None:
+def test_who_answers_while_leaders_change_is_not_known(other: Partition) -> None:
     assert high_watermark_regression(view(read(4, at=3), told(4, 6)), led(state(1), other)) == []
 
 

@@ -13,8 +13,10 @@ from typing import NoReturn
 import pytest
 
 from evidence.errors import UsageError
+from evidence.events import Container, Note
 from evidence.rundir import RunDir, find_runs, write_atomically
 from evidence.timeline import Timeline, read
+from tests.unit.timelines import at
 
 FACTS = {"run": "r", "scenario": "baseline", "version": "4.3.1"}
 
@@ -86,23 +88,22 @@ def test_moments_are_in_order_and_half_made_ones_are_not_moments(tmp_path: Path)
 def test_timeline_events_come_back_in_order_of_time(tmp_path: Path) -> None:
     path = tmp_path / "timeline.jsonl"
     with Timeline(path) as timeline:
-        timeline.append("runner", "note", monotonic_ns=2, text="second")
-        timeline.append("docker", "container", monotonic_ns=1, node="broker-1")
+        timeline.append(Note(monotonic_ns=2, text="second"))
+        timeline.append(Container(monotonic_ns=1, node="broker-1", action="die"))
     reading = read(path)
-    assert [event["kind"] for event in reading.events] == ["container", "note"]
+    assert [event.kind for event in reading.events] == ["container", "note"]
     assert reading.damaged == ()
-    assert [event["text"] for event in reading.of("note", source="runner")] == ["second"]
-    assert reading.of("note", source="docker") == []
+    assert [note.text for note in reading.of(Note)] == ["second"]
 
 
 @pytest.mark.parametrize("tail", [b'{"monotonic_ns": 3, "ki', b"\x00\x00\x00", b'{"monotonic_ns": "x"}', b"17"])
 def test_a_torn_line_is_reported_and_the_rest_is_read(tmp_path: Path, tail: bytes) -> None:
     path = tmp_path / "timeline.jsonl"
     with Timeline(path) as timeline:
-        timeline.append("runner", "note", text="whole")
+        timeline.append(Note(text="whole"))
     path.write_bytes(path.read_bytes() + tail)
     reading = read(path)
-    assert [event["text"] for event in reading.events] == ["whole"]
+    assert [note.text for note in reading.of(Note)] == ["whole"]
     assert len(reading.damaged) == 1
     assert "line 2" in reading.damaged[0]
 
@@ -126,9 +127,9 @@ def test_clocks_that_come_apart_make_no_order(tmp_path: Path, wall_s: float, mon
     path = tmp_path / "timeline.jsonl"
     begin = 10**15
     with Timeline(path) as timeline:
-        timeline.append("runner", "note", monotonic_ns=begin, wall_ns=begin)
-        later = {"monotonic_ns": begin + int(monotonic_s * 1e9), "wall_ns": begin + int(wall_s * 1e9)}
-        timeline.append("runner", "note", **later)
+        timeline.append(at(begin, Note(text="")))
+        monotonic_ns, wall_ns = begin + int(monotonic_s * 1e9), begin + int(wall_s * 1e9)
+        timeline.append(Note(text="", monotonic_ns=monotonic_ns, wall_ns=wall_ns))
     reading = read(path)
     assert (len(reading.trusted), len(reading.events), len(reading.damaged)) == (2 * sound, 2, not sound)
 
@@ -136,19 +137,19 @@ def test_clocks_that_come_apart_make_no_order(tmp_path: Path, wall_s: float, mon
 def test_a_closed_timeline_takes_no_more(tmp_path: Path) -> None:
     timeline = Timeline(tmp_path / "timeline.jsonl")
     timeline.close()
-    timeline.append("docker", "container")
+    timeline.append(Note(text=""))
     assert read(tmp_path / "timeline.jsonl").events == ()
 
 
 def test_a_full_disk_is_told_in_the_main_thread_and_at_the_end(tmp_path: Path) -> None:
     timeline = Timeline(tmp_path / "timeline.jsonl")
-    timeline.append("runner", "note", text="fits")
+    timeline.append(Note(text="fits"))
     timeline._file.close()
     timeline._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115
-    observer = threading.Thread(target=timeline.append, args=("docker", "container"))
+    observer = threading.Thread(target=timeline.append, args=(Note(text="lost"),))
     observer.start()
     observer.join()
-    for attempt in (lambda: timeline.append("runner", "note", text="lost"), timeline.close):
+    for attempt in (lambda: timeline.append(Note(text="lost")), timeline.close):
         with pytest.raises(OSError, match="No space left"):
             attempt()
-    assert [event["kind"] for event in read(tmp_path / "timeline.jsonl").events] == ["note"]
+    assert [note.text for note in read(tmp_path / "timeline.jsonl").of(Note)] == ["fits"]

@@ -6,17 +6,20 @@ import copy
 import itertools
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.anomalies import TRUNCATED
 from evidence.errors import UsageError
+from evidence.events import Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
 from evidence.rundir import RunDir, write_json
 from judgement import verdict
 from judgement.verdict import judge
+from tests.unit.timelines import at
 
 RUN: dict[str, Any] = {
     "schema": 1,
@@ -42,15 +45,26 @@ FINDINGS: dict[str, Any] = {
 }
 
 
-def event(at: int, kind: str, source: str = "runner", **fields: Any) -> dict[str, Any]:
-    return {"monotonic_ns": at, "wall_ns": at, "source": source, "kind": kind, **fields}
+def fault(
+    ns: int, phase: FaultPhase, *, id_: str = "f1", kind: str = "kill", node: str = "broker-1", **proof: str
+) -> Fault:
+    target = Target(node=node)
+    return at(ns, Fault(fault=kind, id=id_, phase=phase, target=target, description=f"{kind} of {node}", proof=proof))
 
 
-def fault(at: int, phase: str, *, id_: str = "f1", kind: str = "kill", node: str = "broker-1") -> dict[str, Any]:
-    return event(at, "fault", phase=phase, id=id_, fault=kind, target={"node": node}, description=f"{kind} of {node}")
+def container(ns: int, node: str, action: ContainerAction, exit_code: int | None = None) -> Container:
+    return at(ns, Container(node=node, action=action, exit_code=exit_code))
 
 
-PROVED = [fault(10, "inject"), fault(11, "verified")]
+def blind(ns: int, phase: Literal["begin", "end"], source: Literal["zookeeper", "docker"] = "zookeeper") -> Blind:
+    return at(ns, Blind(source=source, phase=phase, reason="suspended"))
+
+
+def lines(*events: Event) -> bytes:
+    return b"".join(msgspec.json.encode(event) + b"\n" for event in events)
+
+
+PROVED: list[Event] = [fault(10, "inject"), fault(11, "verified")]
 
 
 def found(*names: str) -> dict[str, Any]:
@@ -63,11 +77,11 @@ def run(**changes: Any) -> dict[str, Any]:
 
 
 # Each makes a run unsound in one way: (run, events, findings to add, damaged), and a word its reason must hold.
-DOUBTS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any], list[str], str]] = {
+DOUBTS: dict[str, tuple[dict[str, Any], list[Event], dict[str, Any], list[str], str]] = {
     "never verified": ({}, [fault(10, "inject")], {}, [], "never verified"),
     "unproved": (
         {},
-        [fault(10, "inject"), fault(11, "unproved") | {"proof": {"seen": "running=True"}}],
+        [fault(10, "inject"), fault(11, "unproved", seen="running=True")],
         {},
         [],
         "running=True",
@@ -75,7 +89,7 @@ DOUBTS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any], li
     "not healed": ({}, [*PROVED, fault(12, "heal")], {}, [], "never confirmed"),
     "precondition": (
         {},
-        [event(5, "precondition", name="dead in time", held=False, detail={"leo": 4})],
+        [at(5, Precondition(name="dead in time", held=False, detail={"leo": 4}))],
         {},
         [],
         "dead in time (leo=4)",
@@ -83,17 +97,17 @@ DOUBTS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any], li
     "cut short": ({"state": "running"}, PROVED, {}, [], "cut short"),
     "interrupted": ({"state": "interrupted"}, PROVED, {}, [], "interrupted"),
     "no final read": ({"processes": RUN["processes"][:1]}, PROVED, {}, [], "no final read"),
-    "out of memory": ({}, [event(5, "container", "docker", node="broker-2", action="oom")], {}, [], "out of memory"),
+    "out of memory": ({}, [container(5, "broker-2", "oom")], {}, [], "out of memory"),
     "foreign kill": (
         {},
-        [event(5, "container", "docker", node="broker-2", action="die", exit_code=137)],
+        [container(5, "broker-2", "die", 137)],
         {},
         [],
         "other than a fault",
     ),
     "blind": (
         {},
-        [*PROVED, event(12, "blind", "zookeeper", phase="begin", reason="suspended")],
+        [*PROVED, blind(12, "begin")],
         {},
         [],
         "blind during kill of broker-1 (zookeeper observer: suspended)",
@@ -178,7 +192,7 @@ def test_a_run_the_harness_failed_in(seen: list[str], expected: str) -> None:
 
 
 def test_two_doubts_are_both_named() -> None:
-    events = [fault(10, "inject"), event(5, "precondition", name="p", held=False)]
+    events: list[Event] = [fault(10, "inject"), at(5, Precondition(name="p", held=False))]
     reasons = judge(run(), events, found("lost-write")).reasons
     assert len(reasons) == 2
 
@@ -194,23 +208,22 @@ def test_no_findings_is_unknown_and_never_a_stack_trace(failure: str | None) -> 
 
 
 def test_a_death_by_our_own_kill_is_no_doubt() -> None:
-    died = event(11, "container", "docker", node="broker-1", action="die", exit_code=137)
+    died = container(11, "broker-1", "die", 137)
     assert judge(run(), [PROVED[0], died, PROVED[1]], found("lost-write")).verdict == "as-documented"
     assert judge(run(), [PROVED[0], died, died, PROVED[1]], found("lost-write")).verdict == "unknown"
 
 
 def test_a_clean_end_is_no_doubt() -> None:
-    ended = event(11, "container", "docker", node="broker-2", action="die", exit_code=1)
+    ended = container(11, "broker-2", "die", 1)
     assert judge(run(), [*PROVED, ended], found("lost-write")).verdict == "as-documented"
 
 
 def test_blindness_counts_only_while_a_fault_lasts() -> None:
-    def blind(begin: int, end: int) -> list[dict[str, Any]]:
-        return [event(begin, "blind", "zookeeper", phase="begin"), event(end, "blind", "zookeeper", phase="end")]
-
     restarted = [fault(20, "inject", id_="f2", kind="start"), fault(22, "verified", id_="f2", kind="start")]
     outcomes = {
-        (begin, end): judge(run(), [*blind(begin, end), *PROVED, *restarted], found("lost-write")).verdict
+        (begin, end): judge(
+            run(), [blind(begin, "begin"), blind(end, "end"), *PROVED, *restarted], found("lost-write")
+        ).verdict
         for begin, end in [(1, 9), (1, 10), (9, 11), (15, 16), (21, 30), (22, 30)]
     }
     assert outcomes == {
@@ -225,9 +238,9 @@ def test_blindness_counts_only_while_a_fault_lasts() -> None:
 
 def test_two_observers_are_blind_apart() -> None:
     events = [
-        event(1, "blind", "zookeeper", phase="begin"),
-        event(2, "blind", "docker", phase="begin"),
-        event(3, "blind", "zookeeper", phase="end"),
+        blind(1, "begin"),
+        blind(2, "begin", "docker"),
+        blind(3, "end"),
     ]
     intervals = [(begin, end) for begin, end, _ in verdict.blind_intervals(events)]
     assert intervals == [(1, 3), (2, verdict.NEVER_NS)]
@@ -360,7 +373,7 @@ def test_an_empty_suite_shows_nothing() -> None:
 def test_the_verdict_is_written_and_read_back(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
     write_json(run_dir.run_json, RUN)
-    run_dir.timeline.write_text("".join(json.dumps(e) + "\n" for e in PROVED))
+    run_dir.timeline.write_bytes(lines(*PROVED))
     write_json(run_dir.findings, found("lost-write"))
     judged = verdict.judge_run(run_dir)
     written = json.loads(run_dir.verdict.read_text())
@@ -377,7 +390,7 @@ def test_the_verdict_is_written_and_read_back(tmp_path: Path) -> None:
 def test_findings_that_cannot_be_read_are_unknown(tmp_path: Path, content: str) -> None:
     run_dir = RunDir(tmp_path)
     write_json(run_dir.run_json, RUN)
-    run_dir.timeline.write_text("".join(json.dumps(e) + "\n" for e in PROVED))
+    run_dir.timeline.write_bytes(lines(*PROVED))
     run_dir.findings.parent.mkdir()
     run_dir.findings.write_text(content)
     judged = verdict.judge_run(run_dir)
@@ -388,7 +401,7 @@ def test_findings_that_cannot_be_read_are_unknown(tmp_path: Path, content: str) 
 def test_a_torn_timeline_is_unknown(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
     write_json(run_dir.run_json, RUN)
-    run_dir.timeline.write_text("".join(json.dumps(e) + "\n" for e in PROVED) + '{"monotonic_ns": 12, "ki')
+    run_dir.timeline.write_bytes(lines(*PROVED) + b'{"monotonic_ns": 12, "ki')
     write_json(run_dir.findings, found("lost-write"))
     assert verdict.judge_run(run_dir).verdict == "unknown"
 
@@ -413,12 +426,9 @@ def test_a_verdict_that_cannot_be_read_is_one_line(tmp_path: Path, content: str 
     failed=st.booleans(),
 )
 def test_any_combination(required: set[str], seen: set[str], doubts: set[str], failed: bool) -> None:
-    facts, events, findings, damaged = (
-        run(documented={"required": sorted(required), "allowed": []}),
-        [],
-        found(*seen),
-        [],
-    )
+    facts, findings = run(documented={"required": sorted(required), "allowed": []}), found(*seen)
+    events: list[Event] = []
+    damaged: list[str] = []
     for name in sorted(doubts):
         changes, more_events, more_findings, more_damaged, _ = DOUBTS[name]
         facts, findings = facts | changes, findings | more_findings

@@ -15,6 +15,7 @@ from docker.errors import APIError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidence.events import Log
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.observers.broker_logs import LogEvent, append_to, collect, parse, parse_lines, parse_stamp, recognise
@@ -237,7 +238,7 @@ def test_logs_are_kept_and_put_among_what_else_happened(tmp_path: Path) -> None:
     assert run_dir.log("broker-2").read_text() == "(the engine has no log of broker-2: No such container)\n"
     with Timeline(run_dir.timeline) as timeline:
         append_to(timeline, run_dir, wall_to_monotonic_ns=-1795238929000000000)
-    (event,) = read(run_dir.timeline).events
-    assert (event["node"], event["event"], event["topic"], event["partition"]) == ("broker-1", "truncate", "t", 0)
-    assert (event["offset"], event["monotonic_ns"]) == (3, 630000001)
+    (event,) = read(run_dir.timeline).of(Log)
+    assert (event.node, event.event, event.topic, event.partition) == ("broker-1", "truncate", "t", 0)
+    assert (event.offset, event.monotonic_ns) == (3, 630000001)
     assert [e.offset for e in parse(run_dir.log("broker-1"), "broker-1")] == [3]

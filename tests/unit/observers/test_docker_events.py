@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from evidence.errors import WaitTimeout
+from evidence.events import Blind, Container, E
 from evidence.timeline import Timeline, read
 from harness.observers import docker_events
-from harness.observers.docker_events import DockerEvents, entry_of
+from harness.observers.docker_events import DockerEvents, event_of
+from tests.unit.timelines import at
 
 END = object()
 
@@ -81,8 +83,8 @@ def events(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
         events.close()
 
 
-def told(tmp_path: Path, kind: str) -> list[dict[str, Any]]:
-    return read(tmp_path / "timeline.jsonl").of(kind, source="docker")
+def told(tmp_path: Path, kind: type[E]) -> list[E]:
+    return read(tmp_path / "timeline.jsonl").of(kind)
 
 
 def test_only_this_run_is_asked_for_and_from_the_start_on(engine: Engine, events: DockerEvents) -> None:
@@ -98,8 +100,9 @@ def test_only_this_run_is_asked_for_and_from_the_start_on(engine: Engine, events
 def test_an_event_is_kept_written_and_waited_for(engine: Engine, events: DockerEvents, tmp_path: Path) -> None:
     engine.streams[0].items.put(event("broker-1", "die", 70, exitCode="137"))
     found = events.wait("broker-1", "die", since_ns=70, timeout_s=10)
-    assert found == {"node": "broker-1", "action": "die", "exit_code": 137, "time_nano": 70}
-    assert {key: told(tmp_path, "container")[0][key] for key in found} == found
+    assert found == Container(node="broker-1", action="die", exit_code=137, time_nano=70)
+    (written,) = told(tmp_path, Container)
+    assert at(found.monotonic_ns, written) == at(found.monotonic_ns, found)
 
 
 def test_the_past_proves_nothing_and_neither_do_others(engine: Engine, events: DockerEvents) -> None:
@@ -130,15 +133,15 @@ def test_a_broken_stream_is_blind_until_it_is_open_again(
     again.items.put(event("broker-1", "die", now_ns, exitCode="137"))
     again.items.put(event("broker-1", "start", now_ns + 1))
     events.wait("broker-1", "start", since_ns=0, timeout_s=10)
-    assert [entry["action"] for entry in told(tmp_path, "container")] == ["die", "start"]
-    assert [entry["phase"] for entry in told(tmp_path, "blind")] == ["begin", "end"]
+    assert [entry.action for entry in told(tmp_path, Container)] == ["die", "start"]
+    assert [entry.phase for entry in told(tmp_path, Blind)] == ["begin", "end"]
 
 
 def test_closing_ends_the_thread_and_is_no_blind_interval(engine: Engine, events: DockerEvents, tmp_path: Path) -> None:
     events.close()
     events.close()
     assert "docker-events" not in {thread.name for thread in threading.enumerate()}
-    assert told(tmp_path, "blind") == []
+    assert told(tmp_path, Blind) == []
 
 
 def test_closing_while_the_engine_is_away(engine: Engine, events: DockerEvents) -> None:
@@ -158,9 +161,9 @@ def test_closing_while_the_engine_is_away(engine: Engine, events: DockerEvents) 
     ],
 )
 def test_what_is_of_no_interest_is_left_out(other: dict[str, Any]) -> None:
-    assert entry_of(other) is None
+    assert event_of(other) is None
 
 
 def test_a_container_without_our_label_goes_by_its_name() -> None:
-    entry = entry_of({"Action": "oom", "Actor": {"Attributes": {"name": "x"}}, "timeNano": 5})
-    assert entry == {"node": "x", "action": "oom", "exit_code": None, "time_nano": 5}
+    entry = event_of({"Action": "oom", "Actor": {"Attributes": {"name": "x"}}, "timeNano": 5})
+    assert entry == Container(node="x", action="oom", time_nano=5)

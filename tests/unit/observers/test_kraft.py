@@ -11,13 +11,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.errors import WaitTimeout
+from evidence.events import Blind, Broker, Controller, E, Missed, Note, Partition
 from evidence.timeline import Timeline, read
 from harness.observers import kraft
 from harness.observers.kraft import Decision, KRaftObserver, Tail, committed, shared_end
@@ -64,8 +64,8 @@ def timeline(tmp_path: Path) -> Iterator[Timeline]:
         yield timeline
 
 
-def told(tmp_path: Path, *kinds: str) -> list[dict[str, Any]]:
-    return [event for event in read(tmp_path / "timeline.jsonl").events if event["kind"] in kinds]
+def told(tmp_path: Path, kind: type[E]) -> list[E]:
+    return read(tmp_path / "timeline.jsonl").of(kind)
 
 
 def test_a_whole_log_gives_the_cluster_it_describes(tmp_path: Path, timeline: Timeline) -> None:
@@ -84,10 +84,18 @@ def test_a_whole_log_gives_the_cluster_it_describes(tmp_path: Path, timeline: Ti
         (-1, 3, (), (1,)),
     ]
     assert state.partitions["t", 0].replicas == (1, 2, 3)
-    assert told(tmp_path, "controller")[0]["node"] == "controller-100"
-    broker_1 = [event["state"] for event in told(tmp_path, "broker") if event["node"] == "broker-1"]
-    assert broker_1 == ["registered", "unfenced", "fenced", "registered", "unfenced", "fenced"]
-    assert all(event["source_ns"] > 1.7e18 for event in told(tmp_path, "partition"))
+    assert told(tmp_path, Controller)[0].node == "controller-100"
+    broker_1 = [event for event in told(tmp_path, Broker) if event.node == "broker-1"]
+    assert [event.alive for event in broker_1] == [False, True, False] * 2
+    assert [event.state for event in broker_1] == [
+        "registered",
+        "unfenced",
+        "fenced",
+        "registered",
+        "unfenced",
+        "fenced",
+    ]
+    assert all((event.source_ns or 0) > 1.7e18 for event in told(tmp_path, Partition))
 
 
 def test_a_partition_and_its_brokers_fencing_are_one_step(tmp_path: Path, timeline: Timeline) -> None:
@@ -172,7 +180,7 @@ class TestCommitted:
         observer.poll()
         state = observer.state
         assert (state.controller, state.controller_epoch, state.brokers) == (3, 2, frozenset())
-        assert [event["node"] for event in told(tmp_path, "controller")] == ["broker-1", "broker-3"]
+        assert [event.node for event in told(tmp_path, Controller)] == ["broker-1", "broker-3"]
 
     def test_what_a_deposed_controller_wrote_alone_never_shows(
         self, nodes: Nodes, tmp_path: Path, timeline: Timeline
@@ -200,7 +208,7 @@ class TestCommitted:
             nodes.append(name, b"".join(batches[first_of_2 + 1 :]))
         observer.poll()
         assert [state.leader for state in observer.history_of("t", 0)] == [1, 2, 2, 2, 3, -1]
-        assert told(tmp_path, "note", "missed", "blind") == []
+        assert [told(tmp_path, kind) for kind in (Note, Missed, Blind)] == [[], [], []]
 
     def test_earlier_epochs_count_with_the_first_record_of_the_last(self, nodes: Nodes, tmp_path: Path) -> None:
         """Raft's rule: a record of an earlier epoch on a majority may still be taken back."""
@@ -240,7 +248,7 @@ class TestCommitted:
                 b"".join(moved(batch, offset=n, epoch=7) for n, batch in enumerate([NO_OP] * 100))
             )
         observer.poll()
-        assert "rewritten" in told(tmp_path, "note")[0]["text"]
+        assert "rewritten" in told(tmp_path, Note)[0].text
 
 
 def log_of(*epochs: int, start: int = 0) -> Tail:
@@ -291,7 +299,7 @@ def test_a_log_that_begins_behind_a_snapshot(tmp_path: Path, timeline: Timeline)
     assert observer.state.controller == 100
     assert observer.state.brokers == {1, 2, 3}
     assert observer.state.partitions["t", 0].leader_epoch == 1
-    assert told(tmp_path, "missed")[0]["count"] == base
+    assert told(tmp_path, Missed)[0].count == base
 
 
 def test_damage_is_a_blind_interval_until_it_is_gone(tmp_path: Path, timeline: Timeline) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence.events import Ends
 from harness.observers import replicas
 from harness.observers.replicas import SegmentEnds, copy_replicas, copy_sparse, copy_whole, leo_and_hw, log_end_offset
 
@@ -117,14 +118,14 @@ class TestCopies:
         seen = copy_replicas(data, ["broker-1", "broker-2", "broker-3"], moment, ["t"])
         assert seen == {
             "broker-1": {
-                "t-0": {"leo": 4, "hw": 3},
-                "t-1": {"leo": None, "hw": None},
-                "t-10": {"leo": None, "hw": None},
+                "t-0": Ends(leo=4, hw=3),
+                "t-1": Ends(),
+                "t-10": Ends(),
             },
             "broker-2": {
-                "t-0": {"leo": 3, "hw": 2},
-                "t-1": {"leo": None, "hw": None},
-                "t-10": {"leo": None, "hw": None},
+                "t-0": Ends(leo=3, hw=2),
+                "t-1": Ends(),
+                "t-10": Ends(),
             },
             "broker-3": {},
         }

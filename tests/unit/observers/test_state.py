@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evidence.errors import WaitTimeout
+from evidence.events import Blind, Broker, Controller, Event, Partition, of
 from evidence.timeline import Timeline, read
 from harness.observers.state import ClusterState, PartitionState, StateKeeper, changes, node_name
 
@@ -16,18 +17,18 @@ LED_BY_1 = PartitionState(leader=1, leader_epoch=0, isr=(1, 2), replicas=(1, 2),
 LED_BY_2 = PartitionState(leader=2, leader_epoch=1, isr=(2,), replicas=(1, 2), controller_epoch=3, source_ns=9)
 
 
-def named(old: ClusterState, new: ClusterState) -> list[tuple[str, dict[str, object]]]:
-    return list(changes(old, new, node_name(), came="registered", went="gone"))
+def named(old: ClusterState, new: ClusterState) -> list[Event]:
+    return list(changes(old, new, node_name(), source="zookeeper"))
 
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[StateKeeper]:
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
-        yield StateKeeper("zookeeper", timeline, node_name(), came="registered", went="gone")
+        yield StateKeeper("zookeeper", timeline, node_name())
 
 
-def events(tmp_path: Path) -> list[dict[str, object]]:
-    return list(read(tmp_path / "timeline.jsonl").events)
+def events(tmp_path: Path) -> tuple[Event, ...]:
+    return read(tmp_path / "timeline.jsonl").events
 
 
 def test_the_same_state_is_no_change() -> None:
@@ -38,25 +39,31 @@ def test_the_same_state_is_no_change() -> None:
 def test_every_kind_of_change_has_its_event() -> None:
     old = ClusterState(controller=1, controller_epoch=1, brokers=frozenset({1, 2}), partitions={("t", 0): LED_BY_1})
     new = ClusterState(controller=None, controller_epoch=1, brokers=frozenset({2, 3}), partitions={("t", 0): LED_BY_2})
-    kinds = [(kind, fields.get("node"), fields.get("state")) for kind, fields in named(old, new)]
-    assert kinds == [
-        ("controller", None, None),
-        ("broker", "broker-1", "gone"),
-        ("broker", "broker-3", "registered"),
-        ("partition", None, None),
+    assert named(old, new) == [
+        Controller(source="zookeeper", node=None, epoch=1),
+        Broker(source="zookeeper", node="broker-1", state="gone"),
+        Broker(source="zookeeper", node="broker-3", state="registered", fenced=False),
+        Partition(
+            source="zookeeper",
+            topic="t",
+            partition=0,
+            leader=2,
+            leader_epoch=1,
+            isr=(2,),
+            controller_epoch=3,
+            replicas=(1, 2),
+            version=0,
+            source_ns=9,
+        ),
     ]
-    assert named(old, new)[-1][1] == {
-        "topic": "t",
-        "partition": 0,
-        "leader": 2,
-        "leader_epoch": 1,
-        "isr": [2],
-        "controller_epoch": 3,
-        "replicas": [1, 2],
-        "version": 0,
-        "elr": None,
-        "source_ns": 9,
-    }
+
+
+def test_kraft_fences_and_unfences() -> None:
+    old, new = ClusterState(brokers=frozenset({1})), ClusterState(brokers=frozenset({2}))
+    assert list(changes(old, new, node_name(), source="kraft")) == [
+        Broker(source="kraft", node="broker-1", state="fenced"),
+        Broker(source="kraft", node="broker-2", state="unfenced"),
+    ]
 
 
 def test_controllers_apart_have_names_of_their_own() -> None:
@@ -106,5 +113,5 @@ def test_a_blind_interval_has_one_begin_and_one_end(keeper: StateKeeper, tmp_pat
     assert keeper.blind
     keeper.end_blind("back")
     keeper.end_blind("back")
-    assert [(e["phase"], e["reason"]) for e in events(tmp_path)] == [("begin", "silence"), ("end", "back")]
-    assert events(tmp_path)[0]["monotonic_ns"] == 12
+    assert [(e.phase, e.reason) for e in of(events(tmp_path), Blind)] == [("begin", "silence"), ("end", "back")]
+    assert events(tmp_path)[0].monotonic_ns == 12

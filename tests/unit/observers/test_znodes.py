@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from evidence.events import Broker, Event, IsrChange, Missed, of
 from harness.observers.state import node_name
 from harness.observers.znodes import (
     BROKERS,
@@ -55,8 +56,13 @@ def state(leader: int, leader_epoch: int, isr: list[int], seen: Stat, controller
     return data(STATE, json.dumps(value | {"isr": isr}), seen)
 
 
+def _told(event: Event) -> object:
+    assert isinstance(event, Missed | IsrChange | Broker)
+    return event.state if isinstance(event, Broker) else event.count if isinstance(event, Missed) else event.path
+
+
 def also(outcome: Outcome) -> list[tuple[str, object]]:
-    return [(kind, fields.get("count", fields.get("state", fields.get("path")))) for kind, fields in outcome.also]
+    return [(event.kind, _told(event)) for event in outcome.also]
 
 
 @pytest.fixture
@@ -164,7 +170,7 @@ class TestPartitions:
         assert picture.take(state(1, 0, [1], stat(6, version=1, created=5))).also == []
         outcome = picture.take(state(2, 3, [2], stat(9, version=4, created=5)))
         assert also(outcome) == [("missed", 2)]
-        assert outcome.also[0][1]["topic"] == "t"
+        assert of(outcome.also, Missed)[0].topic == "t"
 
     def test_a_topic_made_anew_begins_anew(self, picture: Picture) -> None:
         with_topic(picture)
@@ -209,5 +215,5 @@ class TestIsrChanges:
         picture.take(children(ISR_CHANGES, "isr_change_0000000004"))
         picture.take(children(ISR_CHANGES))
         outcome = picture.take(children(ISR_CHANGES, "isr_change_0000000008"))
-        assert [kind for kind, _ in outcome.also] == ["missed", "isr-change"]
+        assert [event.kind for event in outcome.also] == ["missed", "isr-change"]
         assert also(outcome)[0] == ("missed", 3)

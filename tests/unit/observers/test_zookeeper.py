@@ -15,6 +15,7 @@ from kazoo.client import KazooState
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 from kazoo.protocol.states import EventType
 
+from evidence.events import Blind, E, Missed, Note
 from evidence.timeline import Timeline, read
 from harness.observers import zookeeper
 from harness.observers.zookeeper import ZooKeeperObserver
@@ -185,8 +186,8 @@ def observer(server: Server, tmp_path: Path) -> Iterator[ZooKeeperObserver]:
     timeline.close()
 
 
-def told(tmp_path: Path, *kinds: str) -> list[dict[str, Any]]:
-    return [event for event in read(tmp_path / "timeline.jsonl").events if event["kind"] in kinds]
+def told(tmp_path: Path, kind: type[E]) -> list[E]:
+    return read(tmp_path / "timeline.jsonl").of(kind)
 
 
 def test_start_returns_when_everything_was_seen_once(server: Server, observer: ZooKeeperObserver) -> None:
@@ -230,8 +231,8 @@ def test_a_lost_connection_is_a_blind_interval_and_what_it_hid_is_counted(
     server.listener(KazooState.CONNECTED)
     observer.wait(lambda state: state.partitions["t", 0].leader_epoch == 3, what="epoch 3", timeout_s=10)
     observer_sees(observer, blind=False)
-    assert [event["phase"] for event in told(tmp_path, "blind")] == ["begin", "end"]
-    assert [event["count"] for event in told(tmp_path, "missed")] == [2]
+    assert [event.phase for event in told(tmp_path, Blind)] == ["begin", "end"]
+    assert [event.count for event in told(tmp_path, Missed)] == [2]
     # The new connection's watches work.
     server.put("/brokers/topics/t/partitions/0/state", partition_state(1, [1], 4))
     observer.wait(lambda state: state.partitions["t", 0].leader_epoch == 4, what="epoch 4", timeout_s=10)
@@ -248,9 +249,9 @@ def test_a_server_that_says_nothing_is_a_blind_interval_from_its_last_word_on(
     observer_sees(observer, blind=True)
     server.thaw()
     observer_sees(observer, blind=False)
-    begin, end = told(tmp_path, "blind")
-    assert end["monotonic_ns"] - begin["monotonic_ns"] >= 0.1e9
-    assert begin["reason"] == "ZooKeeper does not answer"
+    begin, end = told(tmp_path, Blind)
+    assert end.monotonic_ns - begin.monotonic_ns >= 0.1e9
+    assert begin.reason == "ZooKeeper does not answer"
 
 
 def test_a_quiet_server_that_answers_is_no_blind_interval(
@@ -261,7 +262,7 @@ def test_a_quiet_server_that_answers_is_no_blind_interval(
     cluster(server)
     observer.start()
     threading.Event().wait(0.1)  # many times the silence that would be too long
-    assert told(tmp_path, "blind") == []
+    assert told(tmp_path, Blind) == []
 
 
 def test_an_unreadable_znode_is_noted_and_the_rest_goes_on(
@@ -271,7 +272,7 @@ def test_an_unreadable_znode_is_noted_and_the_rest_goes_on(
     server.put("/brokers/topics/t", {"version": 1, "partitions": {"0": [1]}})
     server.put("/brokers/topics/t/partitions/0/state", "not a state")
     observer.start()
-    assert "/brokers/topics/t/partitions/0/state is not what it should be" in told(tmp_path, "note")[0]["text"]
+    assert "/brokers/topics/t/partitions/0/state is not what it should be" in told(tmp_path, Note)[0].text
     server.put("/brokers/topics/t/partitions/0/state", partition_state(1, [1]))
     observer.wait(lambda state: ("t", 0) in state.partitions, what="t-0", timeout_s=10)
 
@@ -284,7 +285,7 @@ def test_closing_leaves_no_thread_and_is_no_blind_interval(
     observer.close()
     observer.close()
     assert "zookeeper-observer" not in {thread.name for thread in threading.enumerate()}
-    assert told(tmp_path, "blind") == []
+    assert told(tmp_path, Blind) == []
 
 
 def observer_sees(observer: ZooKeeperObserver, *, blind: bool) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import versions
+from harness.cluster.namespace import namespace
 from harness.setup import base, images
 from harness.setup.sources import DEBIAN, Mirror
 
@@ -173,7 +174,7 @@ def test_a_base_that_this_machine_would_not_make_is_made_again(labels: dict[str,
     engine = FakeEngine({TAG: labels}, registry=True)
     said: list[str] = []
     assert base.ensure_base(engine, 17, said.append) == TAG  # type: ignore[arg-type]
-    assert engine.tags[TAG] == {base.MADE_LABEL: base.made_from("bookworm")}
+    assert engine.tags[TAG] == {"kafka-chaos": namespace(), "kafka-chaos.base": base.made_from("bookworm")}
     assert f"the base image {TAG} is made again" in said[0]
 
 

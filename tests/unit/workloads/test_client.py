@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
+from evidence.events import Acked, Failed
 from evidence.history import schema
 from evidence.history.read import open_run, stream_batches
 from evidence.rundir import RunDir
@@ -77,8 +78,8 @@ def test_one_run_with_every_kind_of_process(
                 assert row["valid"]
     assert polled == {"back": 503, "final": 503}
 
-    events = read(run_dir.timeline).of("acked", source="client")
-    assert [(event["sequence"], event["offset"]) for event in events][:2] == [(0, 0), (1, 1)]
+    events = read(run_dir.timeline).of(Acked)
+    assert [(event.sequence, event.offset) for event in events][:2] == [(0, 0), (1, 1)]
     assert len(events) == 3
 
 
@@ -88,7 +89,7 @@ def test_what_nobody_answers_is_told_as_unknown(run_dir: RunDir) -> None:
         (sent,) = producer.send("t", 0, timeout_s=LIMIT_S)
         assert (sent.outcome, sent.error_name, sent.offset) == ("info", "_MSG_TIMED_OUT", None)
         producer.close()
-    assert [event["error"] for event in read(run_dir.timeline).of("failed")] == ["_MSG_TIMED_OUT"]
+    assert [event.error for event in read(run_dir.timeline).of(Failed)] == ["_MSG_TIMED_OUT"]
 
 
 def test_waiting_has_a_limit_that_says_what_it_saw(run_dir: RunDir) -> None:

@@ -7,11 +7,32 @@ replicas (as if a run's large files had been left behind); `write_history` and `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from evidence.events import (
+    Acked,
+    Blind,
+    Container,
+    ContainerAction,
+    Controller,
+    Ends,
+    Event,
+    Failed,
+    Fault,
+    FaultPhase,
+    Log,
+    Moment,
+    Partition,
+    Precondition,
+    Send,
+    State,
+    Step,
+    Target,
+)
 from evidence.history import record, schema
 from evidence.history.seal import seal_process
 from evidence.history.writer import HistoryWriter
@@ -28,7 +49,7 @@ class Synthetic:
     def __init__(self, root: Path, scenario: str, version: str, *, seed: int = 1, mode: str = "zookeeper") -> None:
         self.dir = RunDir(root / f"20251009t085320-{scenario}-{version.replace('.', '-')}-s{seed}-0a1b")
         self.dir.path.mkdir(parents=True)
-        self.events: list[dict[str, Any]] = []
+        self.events: list[Event] = []
         self.faults = 0
         self.run: dict[str, Any] = {
             "schema": 1,
@@ -90,28 +111,18 @@ class Synthetic:
             "seconds": 1.2,
         }
 
-    def event(self, at_s: float, source: str, kind: str, **fields: Any) -> None:
+    def event(self, at_s: float, event: Event) -> None:
         offset_ns = int(at_s * 1e9)
-        self.events.append(
-            {
-                "monotonic_ns": START_NS + offset_ns,
-                "wall_ns": WALL_NS + offset_ns,
-                "source": source,
-                "kind": kind,
-                **fields,
-            }
-        )
+        stamped = msgspec.structs.replace(event, monotonic_ns=START_NS + offset_ns, wall_ns=WALL_NS + offset_ns)
+        self.events.append(stamped)
 
-    def container(self, at_s: float, node: str, action: str, exit_code: int | None = None) -> None:
-        self.event(
-            at_s,
-            "docker",
-            "container",
-            node=node,
-            action=action,
-            exit_code=exit_code,
-            time_nano=WALL_NS + int(at_s * 1e9),
-        )
+    @property
+    def source(self) -> State:
+        return "zookeeper" if self.run["mode"] == "zookeeper" else "kraft"
+
+    def container(self, at_s: float, node: str, action: ContainerAction, exit_code: int | None = None) -> None:
+        time_nano = WALL_NS + int(at_s * 1e9)
+        self.event(at_s, Container(node=node, action=action, exit_code=exit_code, time_nano=time_nano))
 
     def fault(
         self,
@@ -125,16 +136,17 @@ class Synthetic:
         proved_s: float = 0.12,
     ) -> str:
         self.faults += 1
-        about = {
-            "fault": kind,
-            "id": f"f{self.faults}",
-            "target": {"role": role, "node": node},
-            "description": description,
-        }
-        self.event(at_s, "runner", "fault", phase="inject", **about)
+        about = Fault(
+            fault=kind,
+            id=f"f{self.faults}",
+            phase="inject",
+            target=Target(role=role, node=node),
+            description=description,
+        )
+        self.event(at_s, about)
         if proof is not None:
-            self.event(at_s + proved_s, "runner", "fault", phase="verified", proof=proof, **about)
-        return str(about["id"])
+            self.event(at_s + proved_s, msgspec.structs.replace(about, phase="verified", proof=proof))
+        return about.id
 
     def kill(self, at_s: float, node: str, role: str) -> None:
         self.container(at_s + 0.05, node, "kill")
@@ -150,22 +162,25 @@ class Synthetic:
     def partition(
         self, at_s: float, leader: int, epoch: int, isr: list[int], *, number: int = 0, version: int | None = None
     ) -> None:
-        source = "zookeeper" if self.run["mode"] == "zookeeper" else "kraft"
         self.event(
             at_s,
-            source,
-            "partition",
-            topic="t",
-            partition=number,
-            leader=leader,
-            leader_epoch=epoch,
-            isr=isr,
-            controller_epoch=1,
-            replicas=None,
-            version=version,
-            elr=None,
-            source_ns=None,
+            Partition(
+                source=self.source,
+                topic="t",
+                partition=number,
+                leader=leader,
+                leader_epoch=epoch,
+                isr=tuple(isr),
+                controller_epoch=1,
+                version=version,
+            ),
         )
+
+    def controller(self, at_s: float, node: str | None, epoch: int) -> None:
+        self.event(at_s, Controller(source=self.source, node=node, epoch=epoch))
+
+    def precondition(self, at_s: float, name: str, *, held: bool, **detail: int) -> None:
+        self.event(at_s, Precondition(name=name, held=held, detail=detail))
 
     def send(
         self,
@@ -174,32 +189,32 @@ class Synthetic:
         offset: int | None,
         *,
         acked_s: float | None = 0.02,
-        acks: int = -1,
+        acks: str = "all",
         process: str = "producer-1",
         producer: int = 1,
         error: str | None = None,
     ) -> None:
-        who = {"process": process, "topic": "t", "partition": 0, "producer": producer, "sequence": sequence}
-        self.event(at_s, "client", "send", **who, offset=None, error=None, acks=acks)
-        if acked_s is not None:
-            kind = "failed" if error else "acked"
-            self.event(at_s + acked_s, "client", kind, **who, offset=offset, error=error, acks=acks)
+        who: dict[str, Any] = {"process": process, "topic": "t", "partition": 0, "producer": producer}
+        who |= {"sequence": sequence, "acks": acks}
+        self.event(at_s, Send(**who))
+        if acked_s is not None and error:
+            self.event(at_s + acked_s, Failed(**who, outcome="fail", error=error))
+        elif acked_s is not None:
+            self.event(at_s + acked_s, Acked(**who, outcome="ok", offset=offset))
 
     def moment(self, at_s: float, name: str, **ends: tuple[int, int]) -> None:
         self.run["moments"].append(name)
-        nodes = {node.replace("_", "-"): {"t-0": {"leo": leo, "hw": hw}} for node, (leo, hw) in ends.items()}
-        self.event(at_s, "runner", "moment", name=name, nodes=nodes)
+        nodes = {node.replace("_", "-"): {"t-0": Ends(leo=leo, hw=hw)} for node, (leo, hw) in ends.items()}
+        self.event(at_s, Moment(name=name, nodes=nodes))
 
     def step(self, begin_s: float, end_s: float, name: str) -> None:
-        self.event(begin_s, "runner", "step", name=name, phase="begin", detail={})
-        self.event(end_s, "runner", "step", name=name, phase="end", detail={})
+        self.event(begin_s, Step(name=name, phase="begin"))
+        self.event(end_s, Step(name=name, phase="end"))
 
     def truncate(self, at_s: float, node: str, offset: int) -> None:
         stamp = f"2025-10-09 08:53:{20 + at_s:06.3f}"
         line = f"[{stamp}] INFO Truncating log t-0 to offset {offset}. (kafka.log.Log)"
-        self.event(
-            at_s, "broker-log", "log", node=node, event="truncate", topic="t", partition=0, offset=offset, line=line
-        )
+        self.event(at_s, Log(node=node, event="truncate", topic="t", partition=0, offset=offset, line=line))
 
     def cluster(self, *, brokers: int = 4, controller: int = 4) -> None:
         """Containers, registrations, a controller and the topic, up at 6.4 s."""
@@ -207,7 +222,7 @@ class Synthetic:
         self.container(0.9, coordinator, "start")
         self.container(1.2, f"broker-{controller}" if self.run["mode"] == "zookeeper" else "broker-1", "start")
         who = f"broker-{controller}" if self.run["mode"] == "zookeeper" else "controller-100"
-        self.event(3.1, "zookeeper" if self.run["mode"] == "zookeeper" else "kraft", "controller", node=who, epoch=1)
+        self.controller(3.1, who, 1)
         for number in range(1, brokers + 1):
             if number != controller and not (number == 1 and self.run["mode"] == "kraft"):
                 self.container(3.2 + number / 20, f"broker-{number}", "start")
@@ -215,8 +230,8 @@ class Synthetic:
 
     def write(self, *, ended_s: float) -> RunDir:
         self.run["ended_wall_ns"] = WALL_NS + int(ended_s * 1e9)
-        lines = sorted(self.events, key=lambda event: event["monotonic_ns"])
-        self.dir.timeline.write_text("".join(json.dumps(event) + "\n" for event in lines))
+        lines = sorted(self.events, key=lambda event: event.monotonic_ns)
+        self.dir.timeline.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in lines))
         for node in ("broker-1", "broker-2", "broker-3", "broker-4"):
             self.dir.logs.mkdir(exist_ok=True)
             self.dir.log(node).write_text(f"{node}\n")
@@ -231,22 +246,8 @@ def _failover_events(run: Synthetic, *, keeps: bool) -> None:
     run.step(6.62, 9.1, "wait until the high watermark of t-0 is 3 on broker-1, broker-2, broker-3")
     run.send(9.12, 3, 3, acked_s=0.015)
     run.kill(9.15, "broker-1", "leader of t-0")
-    run.event(
-        9.3,
-        "runner",
-        "precondition",
-        name="broker-2 holds the record above its high watermark",
-        held=True,
-        detail={"leo": 4, "hw": 3},
-    )
-    run.event(
-        9.31,
-        "runner",
-        "precondition",
-        name="broker-3 holds the record above its high watermark",
-        held=True,
-        detail={"leo": 4, "hw": 3},
-    )
+    run.precondition(9.3, "broker-2 holds the record above its high watermark", held=True, leo=4, hw=3)
+    run.precondition(9.31, "broker-3 holds the record above its high watermark", held=True, leo=4, hw=3)
     run.moment(9.35, "00-armed", broker_1=(4, 4), broker_2=(4, 3), broker_3=(4, 3))
     run.kill(11.15, "broker-2", "follower of t-0")
 
@@ -332,16 +333,9 @@ def unknown(root: Path, *, seed: int = 1) -> RunDir:
     run.partition(6.2, 1, 0, [1, 2, 3])
     run.send(6.5, 0, 0)
     run.fault(7.0, "kill", "broker-1", "leader of t-0", "kill -9 of broker-1", proof=None)
-    run.event(
-        7.5,
-        "runner",
-        "precondition",
-        name="broker-2 holds the record above its high watermark",
-        held=False,
-        detail={"leo": 4, "hw": 4},
-    )
-    run.event(8.0, "zookeeper", "blind", phase="begin", reason="session suspended")
-    run.event(9.0, "zookeeper", "blind", phase="end", reason="connected")
+    run.precondition(7.5, "broker-2 holds the record above its high watermark", held=False, leo=4, hw=4)
+    run.event(8.0, Blind(source="zookeeper", phase="begin", reason="session suspended"))
+    run.event(9.0, Blind(source="zookeeper", phase="end", reason="connected"))
     run.step(9.5, 10.0, "final read")
     return run.write(ended_s=12.0)
 
@@ -443,22 +437,15 @@ def isolation(root: Path, *, seed: int = 1) -> RunDir:
     )
     run.send(8.5, 1, None, error="REQUEST_TIMED_OUT", acked_s=1.5)
     run.partition(11.0, 1, 0, [1])
-    for at_s, fault_id, kind, node, phase in (
+    healing: tuple[tuple[float, str, str, str, FaultPhase], ...] = (
         (12.0, cut, "cut", "broker-1, broker-3", "heal"),
         (12.2, cut, "cut", "broker-1, broker-3", "healed"),
         (12.3, frozen, "freeze", "broker-2", "heal"),
         (12.5, frozen, "freeze", "broker-2", "healed"),
-    ):
-        run.event(
-            at_s,
-            "runner",
-            "fault",
-            phase=phase,
-            fault=kind,
-            id=fault_id,
-            target={"role": "", "node": node},
-            description="",
-        )
+    )
+    for at_s, fault_id, kind, node, phase in healing:
+        about = Target(node=node)
+        run.event(at_s, Fault(fault=kind, id=fault_id, phase=phase, target=about, description=""))
     run.container(12.45, "broker-2", "unpause")
     run.partition(13.0, 1, 0, [1, 2, 3])
     run.step(13.5, 14.0, "final read")

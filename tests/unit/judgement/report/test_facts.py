@@ -8,26 +8,28 @@ from typing import Any
 import pytest
 
 from evidence.errors import UsageError
+from evidence.events import Acked, Container, ContainerAction, Controller, Failed, Partition, Send, Step
 from evidence.rundir import RunDir
 from judgement.report import facts
 from tests.unit.judgement.report import synthetic
+from tests.unit.timelines import at
 
 
-def event(at: int, kind: str, source: str = "runner", **fields: Any) -> dict[str, Any]:
-    return {"monotonic_ns": at, "wall_ns": at, "source": source, "kind": kind, **fields}
+def container(ns: int, action: ContainerAction, code: int | None = None) -> Container:
+    return at(ns, Container(node="broker-1", action=action, exit_code=code))
 
 
-def container(at: int, action: str, code: int | None = None) -> dict[str, Any]:
-    return event(at, "container", "docker", node="broker-1", action=action, exit_code=code)
+def stated(ns: int, leader: int, epoch: int, isr: tuple[int, ...]) -> Partition:
+    state = Partition(source="zookeeper", topic="t", partition=0, leader=leader, leader_epoch=epoch, isr=isr)
+    return at(ns, state)
 
 
-def stated(at: int, leader: int | None, epoch: int, isr: list[int]) -> dict[str, Any]:
-    return event(at, "partition", "zookeeper", topic="t", partition=0, leader=leader, leader_epoch=epoch, isr=isr)
+WHOSE: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "acks": "-1"}
 
 
 def test_a_process_is_up_frozen_down_and_up_again() -> None:
-    actions = [(1, "start"), (3, "pause"), (5, "unpause"), (6, "kill")]
-    events = [*(container(at, action) for at, action in actions), container(7, "die", 137), container(9, "start")]
+    actions: list[tuple[int, ContainerAction]] = [(1, "start"), (3, "pause"), (5, "unpause"), (6, "kill")]
+    events = [*(container(ns, action) for ns, action in actions), container(7, "die", 137), container(9, "start")]
     intervals = facts.process_intervals(events, 20)["broker-1"]
     assert [(i.begin_ns, i.end_ns, i.value) for i in intervals] == [
         (1, 3, "up"),
@@ -40,7 +42,7 @@ def test_a_process_is_up_frozen_down_and_up_again() -> None:
 
 
 def test_a_partition_keeps_its_state_until_another_is_stated() -> None:
-    events = [stated(1, 1, 0, [1, 2]), stated(2, 1, 0, [1, 2]), stated(5, None, 1, [2]), stated(8, 2, 2, [2])]
+    events = [stated(1, 1, 0, (1, 2)), stated(2, 1, 0, (1, 2)), stated(5, -1, 1, (2,)), stated(8, 2, 2, (2,))]
     states = facts.partition_intervals(events, 10)["t", 0]
     assert [(s.begin_ns, s.end_ns, s.leader, s.isr) for s in states] == [
         (1, 5, 1, (1, 2)),
@@ -50,7 +52,10 @@ def test_a_partition_keeps_its_state_until_another_is_stated() -> None:
 
 
 def test_the_controller_may_be_nobody() -> None:
-    events = [event(1, "controller", node="broker-4", epoch=1), event(4, "controller", node=None, epoch=1)]
+    events = [
+        at(1, Controller(source="zookeeper", node="broker-4", epoch=1)),
+        at(4, Controller(source="zookeeper", node=None, epoch=1)),
+    ]
     assert [(i.begin_ns, i.end_ns, i.value) for i in facts.controller_intervals(events, 9)] == [
         (1, 4, "broker-4"),
         (4, 9, ""),
@@ -58,17 +63,15 @@ def test_the_controller_may_be_nobody() -> None:
 
 
 def test_a_send_is_matched_with_its_own_end() -> None:
-    def client(at: int, kind: str, sequence: int, **more: Any) -> dict[str, Any]:
-        return event(
-            at, kind, "client", process="p", topic="t", partition=0, producer=1, sequence=sequence, acks=-1, **more
-        )
+    def record(sequence: int) -> dict[str, Any]:
+        return WHOSE | {"sequence": sequence}
 
     events = [
-        client(1, "send", 0),
-        client(2, "send", 1),
-        client(3, "failed", 1, error="X"),
-        client(4, "acked", 0, offset=7),
-        client(5, "send", 2),
+        at(1, Send(**record(0))),
+        at(2, Send(**record(1))),
+        at(3, Failed(**record(1), outcome="fail", error="X")),
+        at(4, Acked(**record(0), outcome="ok", offset=7)),
+        at(5, Send(**record(2))),
     ]
     sends = facts.sends_of(events)
     assert [(s.sequence, s.outcome, s.offset, s.error, s.done_ns, s.acks) for s in sends] == [
@@ -80,9 +83,9 @@ def test_a_send_is_matched_with_its_own_end() -> None:
 
 def test_a_step_that_never_ended_is_kept() -> None:
     events = [
-        event(1, "step", name="a", phase="begin"),
-        event(2, "step", name="a", phase="end"),
-        event(3, "step", name="b", phase="begin"),
+        at(1, Step(name="a", phase="begin")),
+        at(2, Step(name="a", phase="end")),
+        at(3, Step(name="b", phase="begin")),
     ]
     assert [(s.name, s.end_ns) for s in facts.steps_of(events)] == [("a", 2), ("b", None)]
 
@@ -123,7 +126,6 @@ def test_a_run_with_nothing_but_run_json_has_facts(tmp_path: Path) -> None:
 
 
 def test_an_answer_counts_from_when_it_came_not_from_when_it_was_heard() -> None:
-    about = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 0}
-    heard = event(9, "failed", "client", invoked_ns=2, completed_ns=5, outcome="info", error="_TIMED_OUT", **about)
-    (send,) = facts.sends_of([event(1, "send", "client", **about), heard])
+    heard = Failed(**WHOSE, sequence=0, invoked_ns=2, completed_ns=5, outcome="info", error="_TIMED_OUT")
+    (send,) = facts.sends_of([at(1, Send(**WHOSE, sequence=0)), at(9, heard)])
     assert (send.sent_ns, send.done_ns, send.outcome) == (2, 5, "unknown")

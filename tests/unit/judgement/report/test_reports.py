@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from evidence.events import Controller
 from evidence.rundir import RunDir
 from judgement import verdict
 from judgement.report import cells, console, facts, html, junit, story, summary, table, timeline_svg
@@ -415,14 +416,14 @@ def test_a_run_in_the_terminal(runs: list[RunDir]) -> None:
 
 
 def test_progress_tells_of_proof_and_elections(runs: list[RunDir]) -> None:
-    lines = [line for event in facts.load(runs[0]).events if (line := console.progress_line(dict(event)))]
+    lines = [line for event in facts.load(runs[0]).events if (line := console.progress_line(event))]
     assert "✓ kill -9 of broker-1 (leader of t-0): proved: exit code 137, Docker's event “die”" in lines
     assert "  t-0: leader broker-2, epoch 1, ISR [2, 3]" in lines
     assert "  m3 acknowledged at offset 3" in lines
 
 
-def test_progress_ignores_what_it_does_not_know() -> None:
-    assert console.progress_line({"kind": "new", "source": "x", "monotonic_ns": 1}) is None
+def test_progress_leaves_out_what_is_not_worth_a_line() -> None:
+    assert console.progress_line(Controller(source="kraft", node=None, epoch=1)) is None
 
 
 # Markdown
@@ -499,4 +500,4 @@ def test_a_field_that_is_empty_never_stops_a_report(tmp_path: Path, make: Make) 
         assert html.render_run(loaded).rstrip().endswith("</html>")
         assert judged.verdict in verdict.SEVERITY
         assert junit.render([loaded])
-        assert all(console.progress_line(dict(event)) != "" for event in loaded.events)
+        assert all(console.progress_line(event) != "" for event in loaded.events)

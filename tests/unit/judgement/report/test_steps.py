@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence.events import Log, LogKind
 from judgement.report import facts
 from judgement.report.steps import acts, fault_steps, log_steps, metadata_steps, state_text, truncations
 from tests.unit.judgement.report.synthetic import START_NS, Synthetic
@@ -13,19 +14,11 @@ from tests.unit.judgement.report.synthetic import START_NS, Synthetic
 T0 = ("t", 0)
 
 
-def logged(run: Synthetic, at_s: float, event: str, offset: int | None, line: str, *, topic: str | None = "t") -> None:
+def logged(
+    run: Synthetic, at_s: float, event: LogKind, offset: int | None, line: str, *, topic: str | None = "t"
+) -> None:
     partition = None if topic is None else 0
-    run.event(
-        at_s,
-        "broker-log",
-        "log",
-        node="broker-2",
-        event=event,
-        topic=topic,
-        partition=partition,
-        offset=offset,
-        line=line,
-    )
+    run.event(at_s, Log(node="broker-2", event=event, topic=topic, partition=partition, offset=offset, line=line))
 
 
 def said(run: Synthetic) -> list[str]:
@@ -98,7 +91,9 @@ def test_a_truncation_says_what_it_goes_by(tmp_path: Path) -> None:
         ("fatal", 2, "log truncation is not allowed for t-0", "ends itself"),
     ],
 )
-def test_what_a_broker_says_of_itself(tmp_path: Path, event: str, offset: int | None, line: str, words: str) -> None:
+def test_what_a_broker_says_of_itself(
+    tmp_path: Path, event: LogKind, offset: int | None, line: str, words: str
+) -> None:
     run = Synthetic(tmp_path, "x", "2.8.2")
     logged(run, 1.0, event, offset, line)
     assert said(run) == [f"broker-2 {words}."]
@@ -152,8 +147,8 @@ def test_a_fault_that_lasts_is_told_and_one_that_is_over_is_not(tmp_path: Path) 
 def test_a_change_of_controller_is_a_step(tmp_path: Path) -> None:
     run = Synthetic(tmp_path, "x", "2.8.2")
     run.partition(0.5, 1, 0, [1, 2])
-    run.event(1.0, "zookeeper", "controller", node="broker-1", epoch=1)
-    run.event(2.0, "zookeeper", "controller", node=None, epoch=None)
+    run.controller(1.0, "broker-1", 1)
+    run.controller(2.0, None, 1)
     loaded = facts.load(run.write(ended_s=3.0))
     assert [s.text for s in metadata_steps(loaded, T0, 0)] == [
         "broker-1 is the controller, epoch 1.",

@@ -79,7 +79,11 @@ def test_a_silent_witness_is_left_out(tmp_path: Path) -> None:
 
 def test_a_truncation_above_the_record_keeps_it(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
-    run_dir.timeline.write_text(run_dir.timeline.read_text().replace('"offset": 3, "line"', '"offset": 4, "line"'))
+    run_dir.timeline.write_text(
+        run_dir.timeline.read_text().replace(
+            '"offset":3,"leader_epoch":null,"line"', '"offset":4,"leader_epoch":null,"line"'
+        )
+    )
     steps = told(run_dir)[0].steps
     assert "truncate" not in {step.kind for step in steps}
     assert "broker-3 truncates t-0 to offset 4 and so keeps m3 at offset 3." in [step.text for step in steps]
@@ -87,7 +91,11 @@ def test_a_truncation_above_the_record_keeps_it(tmp_path: Path) -> None:
 
 def test_a_truncation_above_a_record_that_no_copy_shows_is_none_of_its_story(tmp_path: Path) -> None:
     run_dir = change(synthetic.double_failover_lost(tmp_path), lambda e: e["kind"] != "moment")
-    run_dir.timeline.write_text(run_dir.timeline.read_text().replace('"offset": 3, "line"', '"offset": 4, "line"'))
+    run_dir.timeline.write_text(
+        run_dir.timeline.read_text().replace(
+            '"offset":3,"leader_epoch":null,"line"', '"offset":4,"leader_epoch":null,"line"'
+        )
+    )
     assert not [step for step in told(run_dir)[0].steps if "truncates" in step.text]
 
 
@@ -125,7 +133,7 @@ def test_a_divergence_without_a_loss_has_a_story(tmp_path: Path) -> None:
 def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
     lines = run_dir.timeline.read_text().splitlines()
-    first = next(json.loads(line) for line in lines if '"event": "truncate"' in line)
+    first = next(json.loads(line) for line in lines if '"event":"truncate"' in line)
     run_dir.timeline.write_text(
         "\n".join([*lines, json.dumps(first | {"monotonic_ns": first["monotonic_ns"] + 10**9})])
     )

@@ -1,0 +1,322 @@
+"""What may stand in a timeline: one frozen type for each kind of event, made by writers and decoded by the one reader.
+
+The types are msgspec Structs tagged by `kind`, and not dataclasses: a Struct is decoded and checked against its
+annotations in one step, so there is no decoder to write by hand. A line that is none of these events (an unknown kind,
+a field that is missing or of another type) is refused, and `evidence.timeline` says so; fields that are not known are
+ignored.
+
+Times: `monotonic_ns` is CLOCK_MONOTONIC of the machine, for order and distance; `wall_ns` is the wall clock, to find an
+event in a broker's log. A writer leaves both out for "now", and `Timeline.append` stamps them. Whatever ends in `_ns`
+is nanoseconds. Brokers are named by node ("broker-1") where somebody watched a process, and by id (1) where Kafka did.
+
+Fields with a default that no present writer leaves out are those that runs made before did not write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+NO_LEADER: Final = -1
+UNSTAMPED: Final = -1
+
+State = Literal["zookeeper", "kraft"]
+"""The observers of what the cluster states of itself."""
+
+
+class Event(Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """What every event has, besides the `source` that saw it."""
+
+    monotonic_ns: int = UNSTAMPED
+    wall_ns: int = UNSTAMPED
+
+    @property
+    def kind(self) -> str:
+        """The event's kind, as the timeline names it."""
+        return str(self.__struct_config__.tag)
+
+
+E = TypeVar("E", bound=Event)
+
+
+def of(events: Iterable[Event], kind: type[E]) -> list[E]:
+    """The events of one type, in order."""
+    return [event for event in events if isinstance(event, kind)]
+
+
+# The harness
+
+
+class Step(Event, frozen=True, kw_only=True, tag="step"):
+    """A step of the scenario begins or ends."""
+
+    source: Literal["runner"] = "runner"
+    name: str
+    phase: Literal["begin", "end"]
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class Note(Event, frozen=True, kw_only=True, tag="note"):
+    """An observation for the reader of the report."""
+
+    source: Literal["runner", "zookeeper", "kraft"] = "runner"
+    text: str
+
+
+class Precondition(Event, frozen=True, kw_only=True, tag="precondition"):
+    """Whether a precondition of the scenario's claim held."""
+
+    source: Literal["runner"] = "runner"
+    name: str
+    held: bool
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """Whom a fault struck: the nodes by name, separated by ", ", and the role each was chosen for."""
+
+    node: str
+    role: str = ""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes' names."""
+        return tuple(name.strip() for name in self.node.split(",") if name.strip())
+
+
+FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
+
+
+class Fault(Event, frozen=True, kw_only=True, tag="fault"):
+    """One phase of a fault. `proof` is what was seen from outside, of the phases `verified` and `unproved`."""
+
+    source: Literal["runner"] = "runner"
+    fault: str
+    """kill, stop, start, freeze or cut."""
+    id: str
+    phase: FaultPhase
+    target: Target
+    description: str
+    proof: dict[str, Any] = field(default_factory=dict)
+
+
+class Ends(Struct, frozen=True, kw_only=True):
+    """Log end offset and checkpointed high watermark of a replica; None for what its files did not say."""
+
+    leo: int | None = None
+    hw: int | None = None
+
+
+class Moment(Event, frozen=True, kw_only=True, tag="moment"):
+    """The replicas' files were copied: by node, then by partition ("t-0"), how far each goes."""
+
+    source: Literal["runner"] = "runner"
+    name: str
+    nodes: dict[str, dict[str, Ends]] = field(default_factory=dict)
+    begun_ns: int | None = None
+    """When the copying began (monotonic); the event's own time is when all copies were there."""
+
+
+# Clients
+
+
+Outcome = Literal["ok", "fail", "info"]
+"""It happened; it definitely did not; nobody knows."""
+TransactionPhase = Literal["begin", "commit", "abort"]
+
+
+class _OfRecord(Event, frozen=True, kw_only=True):
+    """What concerns one scripted record, by the process that sends it."""
+
+    source: Literal["client"] = "client"
+    process: str
+    topic: str
+    partition: int
+    producer: int
+    sequence: int
+    acks: str
+
+    @property
+    def record(self) -> tuple[str, str, int, int, int]:
+        """Which record it concerns."""
+        return (self.process, self.topic, self.partition, self.producer, self.sequence)
+
+
+class Send(_OfRecord, frozen=True, kw_only=True, tag="send"):
+    """A record is handed to its producer."""
+
+
+class Answer(_OfRecord, frozen=True, kw_only=True):
+    """What came of a record. The recorder's own times (monotonic): an answer may be heard much later than it came."""
+
+    outcome: Outcome
+    offset: int | None = None
+    error: str | None = None
+    """The error's name, such as "_MSG_TIMED_OUT"."""
+    invoked_ns: int | None = None
+    completed_ns: int | None = None
+
+
+class Acked(Answer, frozen=True, kw_only=True, tag="acked"):
+    """It was acknowledged, at `offset`."""
+
+
+class Failed(Answer, frozen=True, kw_only=True, tag="failed"):
+    """It was not; with the outcome `info` nobody knows whether it is in the log."""
+
+
+class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
+    """A transaction began or ended, or tried to."""
+
+    source: Literal["client"] = "client"
+    process: str
+    phase: TransactionPhase
+    transaction: int | None
+    outcome: Outcome
+    error: str | None = None
+
+
+# What the cluster states of itself
+
+
+class Controller(Event, frozen=True, kw_only=True, tag="controller"):
+    """Who is the controller, in which controller epoch; `node` None for nobody."""
+
+    source: State
+    node: str | None
+    epoch: int
+
+
+class Broker(Event, frozen=True, kw_only=True, tag="broker"):
+    """A broker's registration: made or gone (ZooKeeper); made, fenced or unfenced (KRaft).
+
+    `fenced` says of `registered` whether the broker is fenced: with KRaft it is until the controller has heard that it
+    caught up with the metadata. Runs of before do not say; there it goes by the source.
+    """
+
+    source: State
+    node: str
+    state: Literal["registered", "gone", "unfenced", "fenced"]
+    fenced: bool | UnsetType = UNSET
+
+    @property
+    def alive(self) -> bool:
+        """Whether the cluster takes it for alive: registered, and not fenced."""
+        if self.state == "registered":
+            return self.source == "zookeeper" if isinstance(self.fenced, UnsetType) else not self.fenced
+        return self.state == "unfenced"
+
+
+class Partition(Event, frozen=True, kw_only=True, tag="partition"):
+    """A partition's state. `leader` is -1 for none; `elr` is None where there are no eligible leader replicas."""
+
+    source: State
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int | None = None
+    replicas: tuple[int, ...] | None = None
+    version: int | None = None
+    """The znode's version, or the offset in the metadata log."""
+    elr: tuple[int, ...] | None = None
+    source_ns: int | None = None
+    """The wall time at which the cluster itself says that it became so."""
+
+
+class Missed(Event, frozen=True, kw_only=True, tag="missed"):
+    """So many changes were not seen, of a znode or of the metadata log."""
+
+    source: State
+    path: str
+    count: int
+    reason: str
+    topic: str | None = None
+    partition: int | None = None
+
+
+class IsrChange(Event, frozen=True, kw_only=True, tag="isr-change"):
+    """A leader announced in ZooKeeper that ISRs changed."""
+
+    source: Literal["zookeeper"] = "zookeeper"
+    path: str
+
+
+class Blind(Event, frozen=True, kw_only=True, tag="blind"):
+    """An observer begins, or ends, to see nothing."""
+
+    source: Literal["zookeeper", "kraft", "docker"]
+    phase: Literal["begin", "end"]
+    reason: str = ""
+
+
+# Docker, and the brokers' logs
+
+
+ContainerAction = Literal["start", "die", "kill", "pause", "unpause", "oom", "stop"]
+
+
+class Container(Event, frozen=True, kw_only=True, tag="container"):
+    """What the engine did to a node's container."""
+
+    source: Literal["docker"] = "docker"
+    node: str
+    action: ContainerAction
+    exit_code: int | None = None
+    """Of `die`."""
+    time_nano: int = 0
+    """When, by the engine's clock: wall nanoseconds."""
+    signal: int | None = None
+    """Of `kill`."""
+
+
+LogKind = Literal[
+    "truncate",
+    "high-watermark",
+    "epoch-request",
+    "become-leader",
+    "become-follower",
+    "shrink-isr",
+    "expand-isr",
+    "recovery",
+    "unclean-election",
+    "fatal",
+]
+
+
+class Log(Event, frozen=True, kw_only=True, tag="log"):
+    """A telling line of a broker's log (harness/observers/broker_logs.py says what each kind means)."""
+
+    source: Literal["broker-log"] = "broker-log"
+    node: str
+    event: LogKind
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    leader_epoch: int | None = None
+    line: str
+
+
+AnyEvent = (
+    Step
+    | Note
+    | Precondition
+    | Fault
+    | Moment
+    | Send
+    | Acked
+    | Failed
+    | Transaction
+    | Controller
+    | Broker
+    | Partition
+    | Missed
+    | IsrChange
+    | Blind
+    | Container
+    | Log
+)
+"""Every kind that a timeline may hold."""

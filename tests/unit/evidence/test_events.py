@@ -1,0 +1,135 @@
+"""Every kind of event comes back from a timeline as it was written, and what is none is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from evidence.events import (
+    Acked,
+    AnyEvent,
+    Blind,
+    Broker,
+    Container,
+    Controller,
+    Ends,
+    Event,
+    Failed,
+    Fault,
+    IsrChange,
+    Log,
+    Missed,
+    Moment,
+    Note,
+    Partition,
+    Precondition,
+    Send,
+    Step,
+    Target,
+    Transaction,
+)
+from evidence.timeline import Timeline, read
+
+RECORD: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 3, "acks": "all"}
+EVERY: tuple[Event, ...] = (
+    Step(name="send", phase="begin", detail={"count": 3}),
+    Note(text="slow"),
+    Precondition(name="it is dead", held=False, detail={"leo": 4}),
+    Fault(
+        fault="kill",
+        id="f1",
+        phase="verified",
+        target=Target(node="broker-1", role="leader of t-0"),
+        description="kill -9 of broker-1",
+        proof={"exit_code": 137},
+    ),
+    Moment(name="00-armed", nodes={"broker-1": {"t-0": Ends(leo=4, hw=3), "t-1": Ends()}}, begun_ns=5),
+    Send(**RECORD),
+    Acked(**RECORD, outcome="ok", offset=3, invoked_ns=1, completed_ns=2),
+    Failed(**RECORD, outcome="info", error="_MSG_TIMED_OUT"),
+    Transaction(process="p", phase="commit", transaction=2, outcome="ok"),
+    Controller(source="kraft", node=None, epoch=4),
+    Broker(source="kraft", node="broker-1", state="registered", fenced=True),
+    Broker(source="zookeeper", node="broker-1", state="gone"),
+    Partition(
+        source="kraft",
+        topic="t",
+        partition=0,
+        leader=1,
+        leader_epoch=2,
+        isr=(1, 2),
+        controller_epoch=1,
+        replicas=(1, 2, 3),
+        version=40,
+        elr=(3,),
+        source_ns=9,
+    ),
+    Missed(source="zookeeper", path="/controller_epoch", count=2, reason="two looks"),
+    IsrChange(path="/isr_change_notification/isr_change_0000000004"),
+    Blind(source="docker", phase="end", reason="open again"),
+    Container(node="broker-1", action="die", exit_code=137, time_nano=7, signal=9),
+    Log(node="broker-1", event="truncate", topic="t", partition=0, offset=3, line="Truncating log t-0 to offset 3"),
+)
+
+
+def test_every_kind_is_here() -> None:
+    assert {type(event) for event in EVERY} == set(get_args(AnyEvent))
+    assert len({event.kind for event in EVERY}) == len(get_args(AnyEvent))
+
+
+@pytest.mark.parametrize("event", EVERY, ids=lambda event: event.kind)
+def test_what_a_writer_makes_a_reader_gets(tmp_path: Path, event: Event) -> None:
+    with Timeline(tmp_path / "timeline.jsonl") as timeline:
+        written = timeline.append(event)
+    assert read(tmp_path / "timeline.jsonl").events == (written,)
+    assert msgspec.structs.replace(written, monotonic_ns=event.monotonic_ns, wall_ns=event.wall_ns) == event
+    assert min(written.monotonic_ns, written.wall_ns) > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"kind":"new","monotonic_ns":1,"wall_ns":1,"source":"runner"}', "new"),
+        ('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"runner"}', "text"),
+        ('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"docker","text":"x"}', "docker"),
+        ('{"kind":"note","monotonic_ns":1.5,"wall_ns":1,"source":"runner","text":"x"}', "monotonic_ns"),
+        ('{"kind":"note","wall_ns":1,"source":"runner","text":"x"}', "no monotonic_ns"),
+        ('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"runner","text":"\xff"}', "line 1"),
+    ],
+)
+def test_what_is_no_event_is_damaged(tmp_path: Path, line: str, reason: str) -> None:
+    path = tmp_path / "timeline.jsonl"
+    path.write_bytes(line.encode("latin-1") + b"\n")
+    reading = read(path)
+    assert reading.events == ()
+    (damage,) = reading.damaged
+    assert damage.startswith("timeline.jsonl line 1: ")
+    assert reason in damage
+
+
+def test_what_a_later_writer_adds_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "timeline.jsonl"
+    path.write_text('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"runner","text":"x","mood":"good"}\n')
+    assert read(path).events == (Note(monotonic_ns=1, wall_ns=1, text="x"),)
+
+
+@pytest.mark.parametrize(
+    ("broker", "alive"),
+    [
+        ('"source":"zookeeper","state":"registered","fenced":false', True),
+        ('"source":"zookeeper","state":"registered"', True),
+        ('"source":"zookeeper","state":"gone"', False),
+        ('"source":"kraft","state":"registered","fenced":true', False),
+        ('"source":"kraft","state":"registered"', False),
+        ('"source":"kraft","state":"unfenced"', True),
+        ('"source":"kraft","state":"fenced"', False),
+    ],
+)
+def test_a_broker_that_is_registered_and_fenced_is_not_alive(tmp_path: Path, broker: str, alive: bool) -> None:
+    path = tmp_path / "timeline.jsonl"
+    path.write_text(f'{{"kind":"broker","monotonic_ns":1,"wall_ns":1,"node":"broker-1",{broker}}}\n')
+    (event,) = read(path).of(Broker)
+    assert event.alive == alive
