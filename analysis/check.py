@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
+from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
@@ -337,10 +338,10 @@ def _add_holdings(copies: Copies, result: Result) -> None:
 
 
 def transactions_of(view: PartitionView) -> list[dict[str, Any]]:
-    """Of each transaction that wrote to this partition: how it ended, and how many of its values were read and how
-    many were not although the final read came to the end.
+    """Of each transaction that wrote to this partition: how it ended, and which of its values were read and which were
+    not although readers have passed them, or the final read came to the end.
     """
-    sends = view.sends
+    sends, gone = view.sends, passed_by(view)
     rows = np.flatnonzero(sends.transaction != NO_TRANSACTION)
     found: dict[tuple[int, int], dict[str, Any]] = {}
     for row in rows.tolist():
@@ -361,15 +362,14 @@ def transactions_of(view: PartitionView) -> list[dict[str, Any]]:
         one["ok"] = one["ok"] or bool(sends.ok[row])
         one["fail"] = one["fail"] or bool(sends.fail[row])
         one["proven"] = one["proven"] or bool(view.committed[row])
-        whole = view.final is not None and not sends.completed_ns[row] > view.final.asked_ns
-        if view.read[row] or whole:
+        if view.read[row] or gone[row]:
             one["read" if view.read[row] else "missing"].append(identity_of(int(sends.value[row])))
     return list(found.values())
 
 
 def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
     """torn-transaction: of a transaction that was committed (or that reads prove to have been) some values were read,
-    and others are not in the log although the final read came to its end.
+    and others are not in the log: readers have passed them, or the final read came to its end.
     """
     parts: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for one in seen:

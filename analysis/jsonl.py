@@ -9,9 +9,14 @@ examples). A line is the invocation of an operation or its completion:
     {"process": 0, "type": "ok",     "f": "send", "value": [["send", "k", [3, 7]]], "time": 25}
     {"process": 1, "type": "ok",     "f": "poll", "value": [["poll", {"k": [[3, 7]]}]], "time": 40}
 
-A key is a partition. Values are any JSON, unique within a key; to the checks a value is a sequence number of one
-producer, given out in the order in which values are first named, and it is put back into the evidence. An operation
-that is never completed, or whose process crashed, is `info`. One line that cannot be read is a problem, not the end.
+analysis.others reads the lines. A key is a partition. Values are any JSON, unique within a key; to the checks a value
+is a sequence number of one producer, and lines are times; what the history stated for either is put back into the
+evidence. An operation that is never completed, or whose process crashed, is `info`. What a read of one key proves of
+such an operation holds in all (`_settled`), so reads are gone through before any key is checked.
+
+Most keys of a large history are one thing: acknowledged in order, read in order, all of it. Such a key (`_orderly`) is
+known for that in one pass over its rows, a hundredth of the time that the checks take, and has nothing that they could
+find; a test compares the two.
 
 Limit: the history is held in memory as Python objects, some 1 kB a record. Ours are columns and have no such limit.
 """
@@ -20,271 +25,305 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
+import numpy as np
 
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.check import Result, merge, transactions_of
-from analysis.view import view_of
-from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
+from analysis.others import NONE, Key, Others, Record, Step, read
+from analysis.unknown import OPERATION, TRANSACTION, Operation, Settled
+from analysis.view import (
+    NEVER_NS,
+    SEQUENCE_BITS,
+    FinalRead,
+    Ints,
+    PartitionView,
+    Polls,
+    Reservation,
+    Sends,
+    Steps,
+    settled_steps,
+)
+from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError
 from evidence.history import schema
-from evidence.history.read import PLAIN_SCHEMA
 from evidence.text import forgiving_output, visible
 
 PRODUCER: Final = 1
 """All values of a key are this producer's."""
-INVOKE: Final = "invoke"
 UNSEEN: Final = "unseen"
-STEPS: Final = {"processed": schema.PROCESSED, "commit": schema.OFFSETS}
-OUTCOMES: Final = (schema.OK, schema.FAIL, schema.INFO)
-Row = dict[str, Any]
+NO_ACKS: Final = -2
+LINES: Final = ("invoked_ns", "completed_ns", "in_log_ns", "polled_ns")
+"""Times in evidence, which are lines to the checks."""
 
 
-@dataclass(slots=True)
-class _Key:
-    """One partition: its rows, and the values that were named there."""
-
-    rows: list[Row] = field(default_factory=list)
-    sequences: dict[str, int] = field(default_factory=dict)
-    values: list[Any] = field(default_factory=list)
-
-    def sequence(self, value: Any) -> int:
-        """The number that stands for a value; the next one if it has not been named before."""
-        name = json.dumps(value, sort_keys=True)
-        if name not in self.sequences:
-            self.sequences[name] = len(self.values)
-            self.values.append(value)
-        return self.sequences[name]
+# What the reads of all keys say of unknown operations
 
 
-@dataclass(slots=True)
-class _Operation:
-    """An operation from its invocation on."""
-
-    number: int
-    process: str
-    function: str
-    micro: list[Any]
-    invoked_ns: int | None
-
-
-@dataclass(slots=True)
-class Others:
-    """A history being read: rows by key, and what is wrong with it."""
-
-    keys: dict[str, _Key] = field(default_factory=dict)
-    problems: list[dict[str, str]] = field(default_factory=list)
-    errors: dict[str, int] = field(default_factory=dict)
-    uncommitted: set[str] = field(default_factory=set)
-    operations: int = 0
-    _open: dict[str, _Operation] = field(default_factory=dict)
-    _assigned: dict[str, set[str]] = field(default_factory=dict)
-
-    def add(self, line: Mapping[str, Any]) -> None:
-        """Take one line. Raises ValueError, TypeError, KeyError or IndexError if it is no line of a history."""
-        process, kind, function = str(line["process"]), line["type"], str(line["f"])
-        at_ns = line.get("time")
-        if at_ns is not None and not isinstance(at_ns, int):
-            raise ValueError(f"the time {at_ns!r} is not a whole number of nanoseconds")
-        if line.get("isolation") == "read_uncommitted":
-            self.uncommitted.add(process)
-        if function == "crash":
-            self._crash(process)
-        elif kind == INVOKE:
-            self._give_up(process)
-            micro = list(line.get("value") or ())
-            self._open[process] = _Operation(self._number(), process, function, micro, at_ns)
-            self._name_values(micro)
-        elif kind in OUTCOMES:
-            begun = self._open.pop(process, None)
-            if begun is not None and begun.function != function:
-                self._finish(begun, schema.INFO, begun.micro, None)
-                begun = None
-            operation = begun or _Operation(self._number(), process, function, [], at_ns)
-            micro = line["value"] if line.get("value") is not None else operation.micro
-            self._finish(operation, kind, micro, at_ns, line)
-        else:
-            raise ValueError(f"the type {kind!r} is none of invoke, ok, fail, info")
-
-    def close(self) -> None:
-        """There are no more lines: what is still open is unknown for ever."""
-        for process in list(self._open):
-            self._give_up(process)
-
-    def _number(self) -> int:
-        self.operations += 1
-        return self.operations
-
-    def _key(self, name: Any) -> _Key:
-        return self.keys.setdefault(str(name), _Key())
-
-    def _give_up(self, process: str) -> None:
-        begun = self._open.pop(process, None)
-        if begun is not None:
-            self._finish(begun, schema.INFO, begun.micro, None)
-
-    def _crash(self, process: str) -> None:
-        self._give_up(process)
-        self._reset(process, set(self.keys))
-        self._assigned.pop(process, None)
-
-    def _reset(self, process: str, keys: set[str]) -> None:
-        """What this process reads of these keys from now on does not follow on what it has read."""
-        for name in sorted(keys):
-            row = {"kind": schema.ASSIGN, "outcome": schema.OK, "process": process, "op": self._number()}
-            self._key(name).rows.append(row)
-
-    def _name_values(self, micro: Sequence[Any]) -> None:
-        for one in micro:
-            if one[0] == "send":
-                self._key(one[1]).sequence(_sent(one[2])[1])
-
-    def _finish(
-        self,
-        operation: _Operation,
-        outcome: str,
-        value: Any,
-        at_ns: int | None,
-        line: Mapping[str, Any] | None = None,
-    ) -> None:
-        line = line or {}
-        if operation.function in ("assign", "subscribe"):
-            self._change(operation, outcome, {str(name) for name in value or ()})
-            return
-        if operation.function == "final-read":
-            self._end(operation, outcome, value)
-            return
-        if operation.function not in ("send", "poll", "txn", "process"):
-            raise ValueError(f"the operation {operation.function!r} is none that is known")
-        if line.get("error") is not None and outcome == schema.INFO:
-            error = str(line["error"])
-            self.errors[error] = self.errors.get(error, 0) + 1
-        rebalanced = {str(name) for name in line.get("rebalanced") or ()}
-        for name in rebalanced:
-            row = {"kind": schema.ASSIGN, "outcome": schema.OK, "process": operation.process, "op": operation.number}
-            self._key(name).rows.append(row)
-        common = {
-            "process": operation.process,
-            "op": operation.number,
-            "outcome": outcome,
-            "invoked_ns": operation.invoked_ns,
-            "completed_ns": at_ns,
-            "transaction": operation.number if operation.function == "txn" else None,
-        }
-        for one in value:
-            if one[0] == "send":
-                self._send(one, common)
-            elif one[0] == "poll":
-                self._poll(one, common)
-            elif one[0] in STEPS:
-                self._key(one[1]).rows.append(common | {"kind": STEPS[one[0]], "offset": int(one[2])})
-            else:
-                raise ValueError(f"the micro-operation {one[0]!r} is none of send, poll, {', '.join(STEPS)}")
-
-    def _send(self, micro: Sequence[Any], common: Row) -> None:
-        key, (offset, value) = self._key(micro[1]), _sent(micro[2])
-        row = {"kind": schema.SEND, "offset": offset, "producer": PRODUCER, "sequence": key.sequence(value)}
-        key.rows.append(common | row)
-
-    def _poll(self, micro: Sequence[Any], common: Row) -> None:
-        for name, records in (micro[1] if len(micro) > 1 else {}).items():
-            key = self._key(name)
-            for offset, value in records:
-                row = {"kind": schema.POLL, "offset": offset, "producer": PRODUCER, "sequence": key.sequence(value)}
-                key.rows.append(common | row | {"valid": True})
-
-    def _change(self, operation: _Operation, outcome: str, keys: set[str]) -> None:
-        if outcome == schema.FAIL:
-            return
-        held = self._assigned.get(operation.process, set())
-        if operation.function == "subscribe" or outcome == schema.INFO:
-            self._reset(operation.process, set(self.keys) | keys)
-        else:
-            self._reset(operation.process, keys ^ held)
-        self._assigned[operation.process] = keys
-
-    def _end(self, operation: _Operation, outcome: str, value: Mapping[str, Any]) -> None:
-        common = {"process": operation.process, "op": operation.number, "outcome": outcome}
-        for name, offset in value.items():
-            asked = {"kind": schema.END_OFFSETS, "offset": offset, "invoked_ns": operation.invoked_ns}
-            self._key(name).rows += [common | asked, common | {"kind": schema.FINAL_READ, "offset": offset}]
+def _settled(others: Others) -> Settled:
+    """Which operations of unknown outcome an ok poll proves, and which are nowhere although all was read."""
+    proven: set[Operation] = set()
+    absent: set[Operation] = set()
+    wanted = {name for one in others.unknown for name, _ in one.sent}
+    clean = {
+        name: {row.value for row in _good(others, name) if row.process not in others.uncommitted} for name in wanted
+    }
+    good = {name: {row.value for row in _good(others, name)} for name in wanted}
+    given = {name: {row.value for row in others.keys[name].polls} for name in wanted}
+    ends = {name: _final(others, others.keys[name]) for name in wanted}
+    for one in others.unknown:
+        name = (TRANSACTION if one.transaction else OPERATION, one.process, one.number)
+        if any(value in (clean if one.transaction else good)[key] for key, value in one.sent):
+            proven.add(name)
+        elif one.sent and all(value not in given[key] and _over(one.completed, ends[key]) for key, value in one.sent):
+            absent.add(name)
+    return Settled(frozenset(proven), frozenset(absent))
 
 
-def _sent(value: Any) -> tuple[int | None, Any]:
-    """Offset and value of a send, which names its value alone until its offset is known."""
-    if isinstance(value, list):
-        if len(value) != 2 or not (value[0] is None or isinstance(value[0], int)):
-            raise ValueError(f"{value!r} is not [offset, value]")
-        return value[0], value[1]
-    return None, value
+def _good(others: Others, name: str) -> Iterator[Record]:
+    return (row for row in others.keys[name].polls if row.outcome == schema.OK)
 
 
-def read(path: Path) -> Others:
-    """Read a history. Raises UsageError if there is no such file, or nothing in it can be read."""
-    others = Others()
-    lines = 0
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                lines += 1
-                try:
-                    others.add(json.loads(line))
-                except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-                    detail = f"line {number}: {type(error).__name__}: {error}"
-                    others.problems.append({"what": "damaged history", "process": "", "detail": detail})
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a history, one operation a line") from None
-    if lines and len(others.problems) == lines:
-        raise UsageError(
-            f"{path}: no history ({others.problems[0]['detail']}); docs/histories-of-others.md has the form"
-        )
-    others.close()
-    return others
+def _over(completed: int, final: FinalRead | None) -> bool:
+    """Whether an operation was over when the end of a log was asked for, up to which it was read."""
+    return final is not None and NONE < completed <= final.asked_ns
 
 
-def _restored(evidence: Any, values: Sequence[Any]) -> Any:
-    """Evidence with the values that the history named in place of the sequences that stood for them."""
+def _final(others: Others, key: Key) -> FinalRead | None:
+    """The final read that was asked for last; none if what a reader was given may have been on a damaged line."""
+    if not key.ends or others.readers_missing:
+        return None
+    last = max(key.ends)
+    return FinalRead(offset=last.offset, asked_ns=last.asked)
+
+
+# One key
+
+
+def _orderly(key: Key, others: Others) -> bool:
+    """Whether nothing can be found in a key: every value acknowledged, in order, at an offset of its own, read there
+    by readers that went from each offset to the next, and nothing else happened.
+    """
+    if key.processed or key.commits or not key.sends:
+        return False
+    place: dict[int, tuple[int, int]] = {}
+    last: dict[str, int] = {}
+    for row in key.sends:
+        if row.outcome != schema.OK or row.transaction != NONE or row.value in place:
+            return False
+        if row.offset <= last.get(row.process, NONE) or row.process in others.overlapping:
+            return False
+        last[row.process] = row.offset
+        place[row.value] = (row.offset, row.invoked if row.begun else NONE)
+    offsets = sorted(offset for offset, _ in place.values())
+    ranks = {offset: rank for rank, offset in enumerate(offsets)}
+    if len(ranks) != len(place) or any(end.offset <= offsets[-1] for end in key.ends):
+        return False
+    before: dict[str, tuple[int, int]] = {}
+    seen: set[int] = set()
+    for row in key.polls:
+        offset, invoked = place.get(row.value, (NONE, NONE))
+        if row.outcome != schema.OK or row.transaction != NONE or row.offset != offset or row.completed < invoked:
+            return False
+        if row.process in last or row.process in others.overlapping:
+            return False
+        rank, op = before.get(row.process, (NONE, NONE))
+        if op != NONE and ranks[offset] != rank + 1 and not _began_anew(key, others, row.process, op, row.op):
+            return False
+        before[row.process] = (ranks[offset], row.op)
+        seen.add(row.value)
+    return len(seen) == len(place)
+
+
+def _began_anew(key: Key, others: Others, process: str, before: int, after: int) -> bool:
+    return any(before < change <= after for change in others.changes(key, process))
+
+
+def _longest_lag(key: Key, others: Others) -> int:
+    """The real-time lag of an orderly key (analysis.anomalies.real_time_lag); 0 if no consumer waited."""
+    times, longest = others.times, 0
+    since: dict[int, int] = {}
+    for row in (*key.sends, *key.polls):
+        at_ns = times[row.completed]
+        if at_ns >= 0:
+            since[row.value] = min(since.get(row.value, NEVER_NS), at_ns)
+    before: dict[str, int] = {}
+    for row in key.polls:
+        op = before.get(row.process, NONE)
+        polled_ns = times[row.invoked] if row.begun else NONE
+        lag_ns = polled_ns - since.get(row.value, NEVER_NS)
+        first = op not in (NONE, row.op) and polled_ns >= 0
+        if first and lag_ns > longest and not _began_anew(key, others, row.process, op, row.op):
+            longest = lag_ns
+        before[row.process] = row.op
+    return longest
+
+
+def _column(rows: Sequence[Any], place: int) -> Ints:
+    return np.array([row[place] for row in rows], dtype=np.int64)
+
+
+def _numbers(key: Key) -> list[int]:
+    """The sequence of each value: values in the order in which they were sent, then those that were only read."""
+    order: dict[int, int] = {}
+    for row in sorted(key.sends, key=lambda row: row.invoked):
+        order.setdefault(row.value, len(order))
+    for value in range(len(key.values)):
+        order.setdefault(value, len(order))
+    return [order[value] for value in range(len(key.values))]
+
+
+def _view(name: str, key: Key, others: Others, settled: Settled, numbers: Sequence[int]) -> PartitionView:
+    """What the checks are to see of a key, lines for times."""
+    names = sorted({row.process for rows in (key.sends, key.polls, key.processed, key.commits) for row in rows})
+    code = {process: number for number, process in enumerate(names)}
+    value = (PRODUCER << SEQUENCE_BITS) + np.array(numbers, dtype=np.int64)
+    sends, polls = key.sends, key.polls
+    ok, fail = (np.array([row.outcome == word for row in sends], dtype=np.bool_) for word in (schema.OK, schema.FAIL))
+    everything = Reservation(producer=PRODUCER, first=0, count=len(numbers))
+    readers = {row.process for row in polls}
+    changed = {process: others.changes(key, process) for process in readers}
+    return PartitionView(
+        topic=name,
+        partition=0,
+        processes=tuple(names),
+        sends=Sends(
+            value=value[_column(sends, 0)],
+            offset=_column(sends, 1),
+            ok=ok,
+            fail=fail,
+            info=~(ok | fail),
+            acks=np.full(len(sends), NO_ACKS, np.int64),
+            op=_column(sends, 3),
+            transaction=_column(sends, 4),
+            invoked_ns=_column(sends, 5),
+            completed_ns=_column(sends, 6),
+            process=np.array([code[row.process] for row in sends], dtype=np.int64),
+        ),
+        polls=Polls(
+            value=value[_column(polls, 0)],
+            offset=_column(polls, 1),
+            valid=np.ones(len(polls), dtype=np.bool_),
+            good=np.array([row.outcome == schema.OK for row in polls], dtype=np.bool_),
+            op=_column(polls, 3),
+            transaction=_column(polls, 4),
+            completed_ns=_column(polls, 6),
+            process=np.array([code[row.process] for row in polls], dtype=np.int64),
+            invoked_ns=np.array([row.invoked if row.begun else NONE for row in polls], dtype=np.int64),
+        ),
+        # What a damaged line may have sent is no phantom.
+        reservations=(everything,) if others.writers_missing else (),
+        final=_final(others, key),
+        assignments={code[process]: np.array(ops, dtype=np.int64) for process, ops in changed.items() if ops},
+        uncommitted_readers=frozenset(code[process] for process in others.uncommitted & readers),
+        readers_missing=others.readers_missing,
+        writers_missing=others.writers_missing,
+        unordered=frozenset(code[process] for process in others.overlapping & set(names)),
+        processed=settled_steps(_steps(key.processed, code), names, settled),
+        committed_offsets=settled_steps(
+            _steps(key.commits, code), names, settled.transactions if key.commits else settled
+        ),
+        settled=settled,
+    )
+
+
+def _steps(rows: Sequence[Step], code: Mapping[str, int]) -> Steps | None:
+    if not rows:
+        return None
+    return Steps(
+        offset=_column(rows, 0),
+        value=np.full(len(rows), NONE, np.int64),
+        ok=np.array([row.outcome == schema.OK for row in rows], dtype=np.bool_),
+        fail=np.array([row.outcome == schema.FAIL for row in rows], dtype=np.bool_),
+        op=_column(rows, 2),
+        transaction=_column(rows, 3),
+        completed_ns=_column(rows, 4),
+        process=np.array([code[row.process] for row in rows], dtype=np.int64),
+    )
+
+
+def _timed(view: PartitionView, times: Ints) -> PartitionView:
+    """The view with the times that the history stated in place of lines."""
+
+    def of(lines: Ints) -> Ints:
+        return np.where(lines >= 0, times[lines], NONE)
+
+    sends, polls = view.sends, view.polls
+    return replace(
+        view,
+        sends=replace(sends, invoked_ns=of(sends.invoked_ns), completed_ns=of(sends.completed_ns)),
+        polls=replace(polls, invoked_ns=of(polls.invoked_ns), completed_ns=of(polls.completed_ns)),
+    )
+
+
+def _restored(evidence: Any, values: Sequence[Any], times: Sequence[int] | None) -> Any:
+    """Evidence with the values and times that the history named in place of what stood for them."""
     if isinstance(evidence, Mapping):
-        plain = {
-            name: _restored(part, values) for name, part in evidence.items() if name not in ("producer", "sequence")
-        }
+        plain = {}
+        for name, part in evidence.items():
+            if name in LINES and isinstance(part, int):
+                stated = part if times is None else times[part]
+                plain[name] = None if stated == NONE else stated
+            elif name not in ("producer", "sequence"):
+                plain[name] = _restored(part, values, times)
         number = evidence.get("sequence")
         return plain if number is None else {"value": values[number]} | plain
     if isinstance(evidence, list):
-        return [_restored(part, values) for part in evidence]
+        return [_restored(part, values, times) for part in evidence]
     return evidence
 
 
-def _check_key(name: str, key: _Key, others: Others) -> Result:
-    result = Result()
-    table = pa.Table.from_pylist([{"topic": name, "partition": 0} | row for row in key.rows], schema=PLAIN_SCHEMA)
-    view = view_of(name, 0, table, uncommitted_readers=others.uncommitted)
+def _read_too_soon(name: str, key: Key, others: Others) -> Iterator[str]:
+    """Values that were read before their sending was invoked: the lines, or the values, are not what they should be."""
+    begun: dict[int, int] = {}
+    for row in key.sends:
+        begun[row.value] = min(begun.get(row.value, NEVER_NS), row.invoked if row.begun else NONE)
+    for row in key.polls:
+        if NONE < row.completed < begun.get(row.value, NONE):
+            yield (
+                f"line {row.completed}: {row.process} read {json.dumps(key.values[row.value])} of {name}, and line "
+                f"{begun[row.value]} is where its send was invoked; lines are to be in the order of events"
+            )
+
+
+def _check_key(name: str, key: Key, others: Others, settled: Settled, times: Ints, result: Result) -> None:
+    """Check one key; what it comes to is added to the result."""
+    numbers = _numbers(key)
+    values = [key.values[value] for value in np.argsort(numbers).tolist()]
+    view = _view(name, key, others, settled, numbers)
+    own = Result()
     for anomaly, check in PARTITION_CHECKS.items():
-        result.run(anomaly, (name, 0), lambda check=check: check(view))  # type: ignore[misc]
-    result.findings = [
-        finding | {"evidence": _restored(finding["evidence"], key.values)} for finding in result.findings
-    ]
-    result.transactions += [_restored(one, key.values) for one in transactions_of(view)]
-    result.dependencies += [_restored(one, key.values) for one in dependencies(view)]
-    result.lags += [_restored(lag, key.values) for lag in [real_time_lag(view)] if lag is not None]
-    result.statistics.update(
-        partitions=1,
-        sends_ok=int(view.sends.ok.sum()),
-        sends_fail=int(view.sends.fail.sum()),
-        sends_info=int(view.sends.info.sum()),
-        polled=len(view.polls),
-    )
-    return result
+        own.run(anomaly, (name, 0), lambda check=check: check(view))  # type: ignore[misc]
+    for finding in own.findings:
+        finding["evidence"] = _restored(finding["evidence"], values, others.times)
+    result.checks += own.checks
+    result.findings += own.findings
+    result.transactions += [_restored(one, values, None) for one in transactions_of(view)]
+    result.dependencies += [_restored(one, values, None) for one in dependencies(view)]
+    if np.any(times >= 0):
+        result.lags += [_restored(lag, values, None) for lag in [real_time_lag(_timed(view, times))] if lag is not None]
+    too_soon = list(_read_too_soon(name, key, others))
+    if too_soon:
+        more = f" ({len(too_soon)} such in this key)" if len(too_soon) > 1 else ""
+        result.problems.append({"what": "read before it was sent", "process": "", "detail": too_soon[0] + more})
+
+
+def _guarded(name: str, result: Result, work: Callable[[], None]) -> None:
+    """Do the work of a key; what it fails by is a check that crashed."""
+    try:
+        work()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        result.checks.append({"name": name, "status": "crashed", "reason": reason, "seconds": 0.0})
 
 
 def check_history(path: Path) -> dict[str, Any]:
@@ -294,10 +333,27 @@ def check_history(path: Path) -> dict[str, Any]:
     """
     begun = time.monotonic()
     others = read(path)
-    own = Result(problems=others.problems)
-    own.unknown_errors.update(others.errors)
-    results = [own, *(_check_key(name, key, others) for name, key in sorted(others.keys.items()))]
-    return merge(results, time.monotonic() - begun)
+    result = Result(problems=others.problems)
+    result.unknown_errors.update(others.errors)
+    result.checks += [{"name": name, "status": "ok", "reason": None, "seconds": 0.0} for name in PARTITION_CHECKS]
+    times = np.array(others.times, dtype=np.int64)
+    settled = _settled(others)
+    result.statistics.update(partitions=len(others.keys), sends_ok=0, sends_fail=0, sends_info=0, polled=0)
+    longest = 0
+    for name, key in sorted(others.keys.items()):
+        _count(key, result)
+        orderly = _orderly(key, others)
+        lag_ns = _longest_lag(key, others) if orderly else 0
+        longest = max(longest, lag_ns)
+        if not orderly or lag_ns == longest > 0:
+            _guarded(name, result, partial(_check_key, name, key, others, settled, times, result))
+    return merge([result], time.monotonic() - begun)
+
+
+def _count(key: Key, result: Result) -> None:
+    for row in key.sends:
+        result.statistics[f"sends_{row.outcome}"] += 1
+    result.statistics["polled"] += len(key.polls)
 
 
 def summary(findings: Mapping[str, Any]) -> Iterator[str]:
@@ -332,7 +388,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KafkaChaosError as error:
         print(visible(f"analysis: {error}"), file=sys.stderr)
         return error.exit_status
-    print(json.dumps(findings, indent=1) if options.json else "\n".join(map(visible, summary(findings))))
+    text = json.dumps(findings, indent=1) if options.json else "\n".join(map(visible, summary(findings)))
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Who reads has seen enough; what is left in the buffer would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return exit_status(findings)
 
 

@@ -200,6 +200,8 @@ class PartitionView:
     processed: Steps | None = None
     """Inputs that pipelines processed; None: there are no pipelines."""
     committed_offsets: Steps | None = None
+    unordered: frozenset[int] = frozenset()
+    """Processes whose operations overlap: which came first is not known."""
     settled: Settled = NOTHING_SETTLED
     """What other partitions prove of operations whose outcome is unknown."""
 
@@ -386,13 +388,15 @@ def view_of(
         readers_missing=readers_missing,
         writers_missing=writers_missing,
         ends=_ends(table, uncommitted_readers),
-        processed=_settled(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
-        committed_offsets=_settled(_steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions),
+        processed=settled_steps(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
+        committed_offsets=settled_steps(
+            _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
+        ),
         settled=settled,
     )
 
 
-def _settled(steps: Steps | None, names: Sequence[str], settled: Settled) -> Steps | None:
+def settled_steps(steps: Steps | None, names: Sequence[str], settled: Settled) -> Steps | None:
     """Steps whose outcomes are those of their operations, where other partitions tell them."""
     if steps is None or not settled:
         return steps

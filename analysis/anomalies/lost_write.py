@@ -35,7 +35,10 @@ def _never_read(view: PartitionView) -> Bools:
     return view.committed & ~view.read
 
 
-def _is_lost(view: PartitionView) -> Bools:
+def passed_by(view: PartitionView) -> Bools:
+    """Sends whose values readers would have been given, had they been in the log: the final read has come to its end,
+    or a poll has gone beyond them.
+    """
     sends = view.sends
     nowhere = np.zeros(len(sends), dtype=np.bool_)
     if view.final is not None:
@@ -45,7 +48,11 @@ def _is_lost(view: PartitionView) -> Bools:
     if view.readers_missing:
         # Only the final read, which begins at the beginning, says that nobody was given the value.
         passed &= view.final is not None
-    return (_never_read(view) & (nowhere | passed)) | _cut_off(view)
+    return nowhere | passed
+
+
+def _is_lost(view: PartitionView) -> Bools:
+    return (_never_read(view) & passed_by(view)) | _cut_off(view)
 
 
 def _rows(view: PartitionView, which: Bools) -> Rows:

@@ -52,6 +52,8 @@ def neighbours(view: PartitionView, *, internal: bool) -> tuple[Ints, Ints, Ints
     one_poll = polls.op[before] == polls.op[after]
     if internal:
         one_poll &= ~_rebalanced(view, before)
+    elif view.unordered:
+        same &= ~np.isin(polls.process[before], list(view.unordered))
     chosen = np.flatnonzero(same & (one_poll if internal else ~one_poll))
     return before[chosen], after[chosen], (index[1:] - index[:-1])[chosen]
 
@@ -171,6 +173,8 @@ def _backward(view: PartitionView, *, internal: bool) -> Rows:
     same: Bools = sends.process[before] == sends.process[after]
     transaction = (sends.transaction[before] >= 0) & (sends.transaction[before] == sends.transaction[after])
     one = (sends.op[before] == sends.op[after]) | transaction
+    if view.unordered and not internal:
+        same &= ~np.isin(sends.process[before], list(view.unordered))
     # Sends that nothing orders (invoked at one time by operations of their own) follow their sequence.
     found = np.flatnonzero(same & (one if internal else ~one) & (place[after] <= place[before]))
     return Rows(

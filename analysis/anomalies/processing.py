@@ -7,8 +7,10 @@
 An input is a record of this partition that some ok poll returned, from the first that the pipeline itself was given on:
 where it begins is its own affair. Values of transactions that are not committed for sure are no inputs. It is processed
 once its output is committed for sure; an output that nobody knows of may be there, so it neither makes an input
-processed twice, nor leaves it unprocessed. Which of the three are wrong depends on the semantics that the pipeline
-was given (at most once, at least once, exactly once).
+processed twice, nor leaves it unprocessed. (What the output's own partition tells of it counts: analysis.unknown.) Where
+the history of a writer is missing, inputs may have been processed that no row tells of, and none is called skipped.
+Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at least once, exactly
+once).
 
 Limit: all processes that process a partition are taken for one pipeline.
 """
@@ -61,7 +63,7 @@ def _step(view: PartitionView, steps: Steps, row: int) -> dict[str, Any]:
 def committed_too_far(view: PartitionView) -> Rows:
     """Commits of offsets beyond an input that had not been processed by then."""
     committed = view.committed_offsets
-    if committed is None:
+    if committed is None or view.writers_missing:
         return Rows()
     inputs = _inputs(view, view.processed, committed)
     at_ns = _processed_at(inputs, view.processed)
@@ -80,7 +82,7 @@ def committed_too_far(view: PartitionView) -> Rows:
 def skipped_processing(view: PartitionView) -> Rows:
     """Inputs that were never processed and that the pipeline will not come back to."""
     committed = view.committed_offsets
-    if committed is None or not committed.ok.any():
+    if committed is None or view.writers_missing or not committed.ok.any():
         return Rows()
     last = int(np.flatnonzero(committed.ok)[np.argmax(committed.offset[committed.ok])])
     inputs = _inputs(view, view.processed, committed)

@@ -1,0 +1,520 @@
+"""Reading histories of others: lines of JSON become rows of keys, and what is wrong with a line becomes a problem.
+
+A line counts as a whole or not at all: its parts are looked at before any of them is taken. Of a line that is refused
+nobody knows what it said; so its process (every process, if the line does not tell) may have read or sent anything,
+and goes on from anywhere: `Others.readers_missing`, `writers_missing` and the resets say so, as they do for processes
+of a run whose history is not whole.
+
+The order of events is that of the lines, and the number of a line stands for the time at which it was written: the
+recorder put them in order, and no clock is needed for it. Stated times (`Others.times`) are for the lag alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from evidence.errors import UsageError
+from evidence.history import schema
+
+INVOKE: Final = "invoke"
+OUTCOMES: Final = (schema.OK, schema.FAIL, schema.INFO)
+STEPS: Final = ("processed", "commit")
+DATA: Final = ("send", "poll", "txn", "process")
+"""Operations on records."""
+NONE: Final = -1
+LARGEST: Final = 2**63 - 1
+DEEPEST: Final = 100
+"""So many lists and objects a value may be nested in."""
+_ABSENT: Final = object()
+
+
+class Record(NamedTuple):
+    """A value that was sent or polled. Lines stand for times."""
+
+    value: int
+    """Its number in the key."""
+    offset: int
+    outcome: str
+    op: int
+    transaction: int
+    invoked: int
+    completed: int
+    """The line at which the operation ended, in whatever way; NONE: it never did."""
+    process: str
+    begun: bool
+    """There is a line of its invocation."""
+
+
+class Step(NamedTuple):
+    """An offset that was processed or committed."""
+
+    offset: int
+    outcome: str
+    op: int
+    transaction: int
+    completed: int
+    process: str
+
+
+class End(NamedTuple):
+    """A final read that came to an end offset, which it had asked for at a line."""
+
+    asked: int
+    offset: int
+
+
+@dataclass(slots=True)
+class Key:
+    """One partition: what happened there, and the values that were named."""
+
+    sends: list[Record] = field(default_factory=list)
+    polls: list[Record] = field(default_factory=list)
+    processed: list[Step] = field(default_factory=list)
+    commits: list[Step] = field(default_factory=list)
+    ends: list[End] = field(default_factory=list)
+    changes: dict[str, list[int]] = field(default_factory=dict)
+    """By process: the operations at which it was given or lost this key alone."""
+    values: list[Any] = field(default_factory=list)
+    _numbers: dict[Any, int] = field(default_factory=dict)
+
+    def number(self, value: Any) -> int:
+        """The number that stands for a value; the next one if it has not been named before."""
+        name = _named(value)
+        if name not in self._numbers:
+            self._numbers[name] = len(self.values)
+            self.values.append(value)
+        return self._numbers[name]
+
+
+class _Sent(NamedTuple):
+    key: str
+    offset: int
+    value: Any
+
+
+class _Given(NamedTuple):
+    key: str
+    records: list[tuple[int, Any]]
+
+
+class _Done(NamedTuple):
+    key: str
+    step: str
+    offset: int
+
+
+_Part = _Sent | _Given | _Done
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """An operation from its invocation on."""
+
+    number: int
+    process: str
+    function: str
+    line: int
+    parts: list[_Part]
+    value: Any
+    begun: bool = True
+
+    @property
+    def sent(self) -> list[tuple[str, Any]]:
+        return [(part.key, _named(part.value)) for part in self.parts if isinstance(part, _Sent)]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An operation whose outcome nobody knows: what it sent (key and value), and the line at which it was over."""
+
+    number: int
+    process: str
+    transaction: bool
+    completed: int
+    sent: list[tuple[str, int]]
+    processed: bool
+
+
+@dataclass(slots=True)
+class Others:
+    """A history being read: rows by key, and what is wrong with it."""
+
+    keys: dict[str, Key] = field(default_factory=dict)
+    times: list[int] = field(default_factory=lambda: [NONE])
+    """By line, from 1 on; NONE where there is none."""
+    problems: list[dict[str, str]] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    uncommitted: set[str] = field(default_factory=set)
+    overlapping: set[str] = field(default_factory=set)
+    """Processes that had two operations at once: which was first is not known."""
+    unknown: list[Unknown] = field(default_factory=list)
+    readers_missing: bool = False
+    writers_missing: bool = False
+    resets: dict[str, list[int]] = field(default_factory=dict)
+    """By process ("" for all): the operations at which its positions in all keys began anew."""
+    _operations: int = 0
+    _open: dict[str, _Operation] = field(default_factory=dict)
+    _left: dict[str, list[_Operation]] = field(default_factory=dict)
+    """Operations that their process left open when it went on to something else."""
+    _held: dict[str, set[str]] = field(default_factory=dict)
+    """Keys that each process reads."""
+
+    def read(self, number: int, text: bytes) -> bool:
+        """Take one line; False if it had to be refused."""
+        self.times.append(NONE)
+        line: Any = None
+        try:
+            line = _parsed(text)
+            self._add(number, line)
+        except (ValueError, TypeError, RecursionError) as error:
+            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            self._refuse(line if isinstance(line, dict) else {})
+            self.problem("damaged history", "", f"line {number}: {reason}")
+            return False
+        return True
+
+    def close(self) -> None:
+        """There are no more lines: what is still open is unknown for ever."""
+        for begun in list(self._open.values()):
+            self._finish(begun, schema.INFO, NONE)
+        self._open.clear()
+
+    def problem(self, what: str, process: str, detail: str) -> None:
+        """Note what makes this history less than whole."""
+        self.problems.append({"what": what, "process": process, "detail": detail})
+
+    def changes(self, key: Key, process: str) -> list[int]:
+        """The operations at which a process's position in a key began anew, ascending."""
+        own = (key.changes.get(process, ()), self.resets.get(process, ()), self.resets.get("", ()))
+        return sorted({number for numbers in own for number in numbers})
+
+    def _add(self, number: int, line: dict[str, Any]) -> None:
+        process, kind, function = str(_stated(line, "process")), _stated(line, "type"), _stated(line, "f")
+        if kind not in (INVOKE, *OUTCOMES):
+            raise ValueError(f"the type {_short(kind)} is none of invoke, ok, fail, info")
+        at_ns = line.get("time")
+        if at_ns is not None:
+            self.times[number] = _whole(at_ns, "the time", least=-LARGEST - 1)
+        rebalanced = _names(line.get("rebalanced") or [], "rebalanced")
+        value = line.get("value")
+        if function == "crash":
+            self._crash(process, number)
+        elif function in DATA:
+            if kind == INVOKE:
+                self._invoke(process, function, number, _parts(value or []), value)
+            else:
+                self._complete(process, function, number, kind, line, rebalanced)
+        elif function in ("assign", "subscribe", "final-read"):
+            self._other(process, function, number, kind, value)
+        else:
+            raise ValueError(f"the operation {_short(function)} is none that is known")
+        if line.get("isolation") == "read_uncommitted":
+            self.uncommitted.add(process)
+
+    def _refuse(self, line: Mapping[str, Any]) -> None:
+        """Nobody knows what a line said; only what it says of its process and its operation is believed."""
+        process, function = line.get("process"), line.get("f")
+        known = isinstance(process, str | int) and not isinstance(process, bool)
+        # What cannot be encoded names nobody.
+        name = str(process) if known and isinstance(process, str | int) and str(process).isprintable() else ""
+        self.readers_missing |= function not in ("send", "assign", "subscribe", "crash", "final-read")
+        self.writers_missing |= function not in ("poll", "assign", "subscribe", "crash", "final-read")
+        if function not in ("send", "final-read"):
+            self.resets.setdefault(name, []).append(self._next())
+
+    def _next(self) -> int:
+        self._operations += 1
+        return self._operations
+
+    def key(self, name: str) -> Key:
+        """The key of a name; a new one if it has not been named before."""
+        found = self.keys.get(name)
+        if found is None:
+            found = self.keys[name] = Key()
+        return found
+
+    def _invoke(self, process: str, function: str, line: int, parts: list[_Part], value: Any) -> None:
+        self._leave(process, line)
+        self._open[process] = _Operation(self._next(), process, function, line, parts, value)
+
+    def _leave(self, process: str, line: int) -> None:
+        """The process goes on to something else: what it had begun is unknown."""
+        begun = self._open.pop(process, None)
+        if begun is not None:
+            self._finish(begun, schema.INFO, line)
+            self._left.setdefault(process, []).append(begun)
+
+    def _crash(self, process: str, line: int) -> None:
+        begun = self._open.pop(process, None)
+        if begun is not None:
+            self._finish(begun, schema.INFO, line)
+        self._left.pop(process, None)
+        self._held.pop(process, None)
+        self._reset_all(process)
+
+    def _reset_all(self, process: str) -> None:
+        self.resets.setdefault(process, []).append(self._next())
+
+    def _complete(
+        self, process: str, function: str, number: int, kind: str, line: Mapping[str, Any], rebalanced: set[str]
+    ) -> None:
+        value, begun = line.get("value"), self._begun(process, function)
+        parts = begun.parts if value is None and begun else _parts(value or [], ended=kind, begun=begun)
+        operation = _Operation(NONE, process, function, number, parts, value)
+        if begun is not None and begun.sent and begun.sent != operation.sent:
+            begun = None
+            parts = _parts(value, ended=kind)
+        if begun is None:
+            self._late(process, operation, number)
+            self._leave(process, number)
+            operation = _Operation(self._next(), process, function, number, parts, value, begun=False)
+        else:
+            del self._open[process]
+            operation = _Operation(begun.number, process, function, begun.line, parts, value)
+        for name in rebalanced:
+            self.key(name).changes.setdefault(process, []).append(operation.number)
+        if line.get("error") is not None and kind == schema.INFO:
+            self.errors[str(line["error"])] += 1
+        self._finish(operation, kind, number)
+
+    def _begun(self, process: str, function: str) -> _Operation | None:
+        """The operation that a completion of this function ends, as far as its function tells."""
+        begun = self._open.get(process)
+        return begun if begun is not None and begun.function == function else None
+
+    def _late(self, process: str, ended: _Operation, line: int) -> None:
+        """An operation that was left open comes to its end after all: the process had two at once."""
+        for left in self._left.get(process, ()):
+            if left.function == ended.function and (not left.sent or left.sent == ended.sent):
+                self._left[process].remove(left)
+                if process not in self.overlapping:
+                    detail = (
+                        f"line {line}: {process} ended an operation that it had begun at line {left.line} and left for "
+                        "another; with two at once their order is not known, and is not checked"
+                    )
+                    self.problem("overlapping operations", process, detail)
+                self.overlapping.add(process)
+                return
+
+    def _finish(self, operation: _Operation, outcome: str, completed: int) -> None:
+        """Take the rows of an operation that is over."""
+        if operation.function not in DATA:
+            return
+        number, process = operation.number, operation.process
+        transaction = number if operation.function == "txn" else NONE
+        common = (outcome, number, transaction, operation.line, completed, process, operation.begun)
+        sent: list[tuple[str, int]] = []
+        processed = False
+        for part in operation.parts:
+            key = self.key(part.key)
+            if isinstance(part, _Sent):
+                row = Record(key.number(part.value), part.offset, *common)
+                key.sends.append(row)
+                sent.append((part.key, row.value))
+            elif isinstance(part, _Given):
+                for offset, value in part.records:
+                    key.polls.append(Record(key.number(value), offset, *common))
+                self._held.setdefault(process, set()).add(part.key)
+            else:
+                processed |= part.step == "processed"
+                steps = key.processed if part.step == "processed" else key.commits
+                steps.append(Step(part.offset, outcome, number, transaction, completed, process))
+        if outcome == schema.INFO and (sent or processed):
+            self.unknown.append(Unknown(number, process, transaction != NONE, completed, sent, processed))
+
+    def _other(self, process: str, function: str, number: int, kind: str, value: Any) -> None:
+        """What changes or ends the reading, and holds no records."""
+        if kind == INVOKE:
+            if function != "final-read":
+                _names(value or [], "value")
+            else:
+                _ends(value or {})
+            self._invoke(process, function, number, [], value)
+            return
+        begun = self._begun(process, function)
+        value = begun.value if begun and value is None else value
+        asked = begun.line if begun else number
+        if function == "final-read":
+            ends = _ends(value or {})
+            if not ends and kind == schema.OK:
+                raise ValueError("a final-read without {key: end offset}")
+            for name, offset in ends.items() if kind == schema.OK else ():
+                self.key(name).ends.append(End(asked, offset))
+        else:
+            keys = _names(value or [], "value")
+            if kind != schema.FAIL:
+                self._change(process, function, kind, keys)
+        if begun is None:
+            self._leave(process, number)
+        else:
+            del self._open[process]
+
+    def _change(self, process: str, function: str, kind: str, keys: set[str]) -> None:
+        if function == "subscribe" or kind == schema.INFO:
+            self._reset_all(process)
+            self._held[process] = set()
+        else:
+            number = self._next()
+            for name in keys ^ self._held.get(process, set()):
+                self.key(name).changes.setdefault(process, []).append(number)
+            self._held[process] = keys
+
+
+# One line
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    try:
+        line = json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8: {error.reason} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    if not isinstance(line, dict):
+        raise ValueError(f"{_short(line)} is no JSON object")
+    if b"\\u" in text:
+        _encoded(line)
+    return line
+
+
+def _encoded(line: Any) -> None:
+    """Half of a surrogate pair is no text: nobody can write it down again."""
+    try:
+        json.dumps(line, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair stands for no character") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _stated(line: Mapping[str, Any], name: str) -> Any:
+    found = line.get(name)
+    if found is None or isinstance(found, list | dict) or (name != "process" and not isinstance(found, str)):
+        raise ValueError(f"{name} is {_short(found)}" if name in line else f"there is no {name}")
+    return found
+
+
+def _whole(value: Any, what: str, *, least: int = 0) -> int:
+    """A whole number of 64 bits; ValueError if it is anything else."""
+    if type(value) is not int or not least <= value <= LARGEST:
+        raise ValueError(f"{what} {_short(value)} is no whole number from {least} to 2^63 - 1")
+    return value
+
+
+def _name(key: Any) -> str:
+    if isinstance(key, bool) or not isinstance(key, str | int | float):
+        raise ValueError(f"the key {_short(key)} is neither a name nor a number")
+    return str(key)
+
+
+def _names(value: Any, what: str) -> set[str]:
+    if not isinstance(value, list):
+        raise ValueError(f"{what} {_short(value)} is no list of keys")
+    return {_name(one) for one in value}
+
+
+def _ends(value: Any) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{_short(value)} is not {{key: end offset}}")
+    return {name: _whole(offset, "the end offset") for name, offset in value.items()}
+
+
+def _named(value: Any) -> Any:
+    """What tells a value from others: itself, or, of what Python takes for equal to others, its JSON."""
+    if type(value) in (str, int):
+        return value
+    return (json.dumps(value, sort_keys=True),)
+
+
+def _allowed(value: Any, deep: int = 0) -> Any:
+    """The value, if it can be written down again."""
+    if isinstance(value, list | dict):
+        if deep == DEEPEST:
+            raise RecursionError
+        for one in value.values() if isinstance(value, dict) else value:
+            _allowed(one, deep + 1)
+    return value
+
+
+def _parts(value: Any, *, ended: str = "", begun: _Operation | None = None) -> list[_Part]:
+    """The micro-operations of an operation, in order, of its invocation or (`ended`) its completion."""
+    if not isinstance(value, list):
+        raise ValueError(f"{_short(value)} is no list of micro-operations")
+    # What an invocation says was looked at when it was read.
+    whole = [one[2] if one[0] == "send" else _ABSENT for one in begun.value or ()] if begun else []
+    same = len(whole) == len(value)
+    parts: list[_Part] = []
+    for place, one in enumerate(value):
+        if not isinstance(one, list) or not one:
+            raise ValueError(f"{_short(one)} is no micro-operation")
+        if one[0] == "poll" and len(one) <= 2:
+            parts += _given(one[1] if len(one) == 2 and one[1] is not None else {})
+        elif one[0] == "send" and len(one) == 3:
+            if ended:
+                parts.append(_Sent(_name(one[1]), *_told(one[2], whole[place] if same else _ABSENT)))
+            else:
+                parts.append(_Sent(_name(one[1]), NONE, _allowed(one[2])))
+        elif one[0] in STEPS and len(one) == 3:
+            parts.append(_Done(_name(one[1]), one[0], _whole(one[2], "the offset")))
+        else:
+            raise ValueError(f"{_short(one)} is none of send, poll, {', '.join(STEPS)} with what belongs to it")
+    return parts
+
+
+def _given(records: Any) -> Iterable[_Given]:
+    if not isinstance(records, dict):
+        raise ValueError(f"{_short(records)} is not {{key: [[offset, value], …]}}")
+    for name, pairs in records.items():
+        if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            raise ValueError(f"{_short(pairs)} is not [[offset, value], …]")
+        yield _Given(name, [(_whole(offset, "the offset"), _allowed(value)) for offset, value in pairs])
+
+
+def _told(value: Any, whole: Any) -> tuple[int, Any]:
+    """Offset and value of a send that is over. Its value is known from the invocation, if there is one; without one
+    a list is [offset, value].
+    """
+    if isinstance(value, list):
+        if whole is not _ABSENT and _named(value) == _named(whole):
+            return NONE, value
+        if len(value) != 2:
+            raise ValueError(f"{_short(value)} is not [offset, value]")
+        return NONE if value[0] is None else _whole(value[0], "the offset"), _allowed(value[1])
+    return NONE, value
+
+
+def read(path: Path) -> Others:
+    """Read a history. Raises UsageError if there is no such file, or nothing in it can be read."""
+    others = Others()
+    lines = taken = 0
+    try:
+        with path.open("rb") as file:
+            for number, text in enumerate(file, start=1):
+                if not text.strip():
+                    others.times.append(NONE)
+                    continue
+                lines += 1
+                taken += others.read(number, text)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a history, one operation a line") from None
+    if lines and not taken:
+        raise UsageError(
+            f"{path}: no history ({others.problems[0]['detail']}); docs/histories-of-others.md has the form"
+        )
+    others.close()
+    return others
+
+
+__all__: Sequence[str] = ("NONE", "End", "Key", "Others", "Record", "Step", "Unknown", "read")
