@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from evidence.errors import unknown_name
+from evidence.events import NO_LEADER
 
 Facts = Mapping[str, Any]
 Permits = Callable[[Facts, Facts], str | None]
@@ -40,7 +41,6 @@ GUARANTEES: Final = "Kafka documentation, Design: replication"
 LOST_WRITE: Final = "lost-write"
 UNSEEN: Final = "unseen"
 TRUNCATED: Final = "log-truncated-below-high-watermark"
-NO_LEADER: Final = -1
 NEVER_NS: Final = 2**63 - 1
 UNLIMITED: Final = 2**31 - 1
 

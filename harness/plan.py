@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
+from typing import Any
 
 Layout = Mapping[int, int]
 """The broker that stands for each broker which a scenario names."""
@@ -81,3 +82,11 @@ class TopicPlan:
     def laid_out(self, brokers: Layout) -> TopicPlan:
         """The same with other brokers in the roles."""
         return replace(self, replicas=tuple(tuple(brokers.get(b, b) for b in placed) for placed in self.replicas))
+
+    def as_json(self) -> dict[str, Any]:
+        """As run.json has it."""
+        return {
+            "name": self.name,
+            "partitions": {str(number): list(brokers) for number, brokers in enumerate(self.replicas)},
+            "settings": dict(self.settings),
+        }

@@ -43,14 +43,13 @@ from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
 from harness.cluster.docker import connect, find_ours, remove
 from harness.cluster.ownership import owner
-from harness.faults.base import Faults
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import layout
 from harness.removal import Removals, abandoned_data, remove_data
-from harness.run import START_LIMIT_S, PreconditionNotHeld, Run
+from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
 from harness.setup.images import ensure_image
 from harness.workloads.handles.client import FinalReader
 
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
 
 FINAL_ISR_LIMIT_S: Final = 60.0
 QUIET_LIMIT_S: Final = 20.0
-FINAL_READ_LIMIT_S: Final = 300.0
 LOW_DISK_BYTES: Final = 2 * 1024**3
 FULL_DISK_BYTES: Final = 32 * 1024**2
 
@@ -224,13 +222,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
             "overridden": dict(request.settings),
             "observed": observed,
             "expect": None if request.expect is None else list(request.expect),
-            "topics": [
-                {
-                    "name": topic.name,
-                    "partitions": {str(number): list(brokers) for number, brokers in enumerate(topic.replicas)},
-                    "settings": dict(topic.settings),
-                }
-            ],
+            "topics": [topic.as_json()],
             "documented": {
                 "required": [] if observed else sorted(documented.required),
                 "allowed": [] if observed else sorted(documented.allowed),
@@ -292,16 +284,6 @@ def _bring_up(run: Run) -> None:
     )
 
 
-def _create_topic(run: Run) -> None:
-    topic = run.topic
-    with run.step("create topic", topic=topic.name):
-        run.admin.create_topic(topic.name, topic.replicas, topic.settings)
-    for number, brokers in enumerate(topic.replicas):
-        t = run.partition(number)
-        run.wait_leader(t, run.broker(brokers[0]))
-        run.wait_isr(t, run.replicas_of(t))
-
-
 def _collect_logs(cluster: clusters.Cluster, recording: Recording) -> None:
     """Keep what every node printed, and put the telling lines among everything else that happened."""
     broker_logs.collect({name: node.container for name, node in cluster.nodes.items()}, recording.run_dir)
@@ -309,17 +291,22 @@ def _collect_logs(cluster: clusters.Cluster, recording: Recording) -> None:
     broker_logs.append_to(recording.timeline, recording.run_dir, wall_to_monotonic_ns=offset_ns)
 
 
+def _partitions(run: Run) -> Iterator[Partition]:
+    for topic in run.topics:
+        for number in range(len(topic.replicas)):
+            yield Partition(topic.name, number)
+
+
 def _settle(run: Run) -> None:
     """Heal everything, start whoever is down, and wait until every replica is in sync again.
 
     Whoever does not come back is noted, not waited for beyond the limit: the findings say what that means.
     """
-    run.faults.heal()
+    run.nemesis.heal()
     down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
     if down:
         run.start(*down)
-    for number in range(len(run.topic.replicas)):
-        t = run.partition(number)
+    for t in _partitions(run):
         try:
             run.wait_isr(t, run.replicas_of(t), FINAL_ISR_LIMIT_S)
         except WaitTimeout as error:
@@ -328,23 +315,11 @@ def _settle(run: Run) -> None:
 
 def _wait_quiet(run: Run) -> None:
     """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with it."""
-    for number in range(len(run.topic.replicas)):
-        t = run.partition(number)
+    for t in _partitions(run):
         try:
             run.wait_quiet(t, run.in_isr(t), QUIET_LIMIT_S)
         except WaitTimeout as error:
             run.note(str(error))
-
-
-def _final_reader(run: Run) -> FinalReader:
-    """The final reader's process, started while the brokers still settle: it reads when it is told to."""
-    topic, name = run.topic, "final-read-1"
-    settings = dict(run.version.client_settings)
-    run.processes.append(
-        {"name": name, "kind": "final-read", "file": f"history/{name}.arrows", "final": True, "settings": settings}
-    )
-    partitions = {topic.name: list(range(len(topic.replicas)))}
-    return FinalReader(run.run_dir, name, run.cluster.bootstrap, partitions, settings, timeout_s=FINAL_READ_LIMIT_S)
 
 
 def _final_read(run: Run, reader: FinalReader) -> None:
@@ -512,25 +487,26 @@ def _carry_out(
     observer = _observer(cluster, timeline)
     cleanup.callback(_tidy, recording, observer.close)
     run = Run(
-        request.topic,
-        request.version,
-        request.scenario.case(request.case),
-        run_dir,
-        timeline,
-        cluster,
-        events,
-        observer,
-        None,  # type: ignore[arg-type]  # the admin needs an observer that has started
-        Faults(timeline, events, []),
-        moments=recording.facts["moments"],
-        processes=recording.facts["processes"],
+        Parts(
+            version=request.version,
+            topic=request.topic,
+            case=request.scenario.case(request.case),
+            run_dir=run_dir,
+            timeline=timeline,
+            cluster=cluster,
+            events=events,
+            observer=observer,
+            open_admin=lambda: open_admin(
+                request.version, cluster.bootstrap, observer, getattr(observer, "client", None)
+            ),
+            facts=recording.facts,
+        )
     )
-    cleanup.callback(_tidy, recording, run.close_clients)
+    cleanup.callback(_tidy, recording, run.clients.close)
     with phases.measure("start"):
         run.producer()
         _bring_up(run)
-        run.admin = open_admin(request.version, cluster.bootstrap, observer, getattr(observer, "client", None))
-        _create_topic(run)
+        run.create_topic(run.topic)
     if on_up is not None:
         on_up()
     recording.save()
@@ -542,7 +518,7 @@ def _carry_out(
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
             recording.facts["failure"] = _one_line(error)
-    reader = _final_reader(run)
+    reader = run.clients.final_reader()
     cleanup.callback(_tidy, recording, reader.close)
     with phases.measure("settle"):
         _settle(run)
@@ -551,7 +527,7 @@ def _carry_out(
         _final_read(run, reader)
         run.copy_replicas("final")
     with phases.measure("seal"):
-        run.close_clients()
+        run.clients.close()
         for node in cluster.nodes.values():
             source = cluster.data / node.name / "server.properties"
             with suppress(FileNotFoundError):

@@ -9,7 +9,7 @@ that the verdict can demand it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evidence.errors import FaultUnproved
@@ -19,7 +19,6 @@ from evidence.events import FaultPhase, Target
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
     from harness.cluster.docker import Node
-    from harness.observers.docker_events import DockerEvents
 
 Proof = Mapping[str, Any]
 
@@ -54,8 +53,7 @@ class Faults:
     """Carries faults out and keeps the ones that still last."""
 
     timeline: Timeline
-    events: DockerEvents
-    active: list[tuple[str, Fault]]
+    active: list[tuple[str, Fault]] = field(default_factory=list)
     count: int = 0
 
     def carry_out(self, fault: Fault, *, role: str = "", lasting: bool = False) -> Proof:

@@ -29,7 +29,6 @@ from typing import Any, Final, Literal, NamedTuple
 from evidence.events import Broker, Event, IsrChange, Missed
 from harness.observers.state import ClusterState, PartitionState
 
-NO_LEADER: Final = -1
 MS: Final = 1_000_000
 
 

@@ -175,7 +175,7 @@ def test_a_freezer_that_gave_up_is_asked_once_more(monkeypatch: pytest.MonkeyPat
 def test_every_phase_is_recorded_with_its_proof(tmp_path: Path) -> None:
     node, events = made(FakeEngine())
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
-        Faults(timeline, events, []).carry_out(Kill(node, events), role="leader of t-0")
+        Faults(timeline).carry_out(Kill(node, events), role="leader of t-0")
     faults = read(tmp_path / "timeline.jsonl").of(Fault)
     assert [event.phase for event in faults] == ["inject", "verified"]
     assert faults[1].proof["exit_code"] == 137
@@ -185,7 +185,7 @@ def test_every_phase_is_recorded_with_its_proof(tmp_path: Path) -> None:
 def test_a_sabotaged_fault_is_recorded_as_unproved_and_ends_the_sequence(tmp_path: Path) -> None:
     node, events = made(FakeEngine(sabotaged=True))
     with Timeline(tmp_path / "timeline.jsonl") as timeline, pytest.raises(FaultUnproved):
-        Faults(timeline, events, []).carry_out(Kill(node, events))
+        Faults(timeline).carry_out(Kill(node, events))
     assert [event.phase for event in read(tmp_path / "timeline.jsonl").of(Fault)] == [
         "inject",
         "unproved",

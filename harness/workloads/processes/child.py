@@ -19,13 +19,10 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
+from harness.workloads.settings import CLIENT
+
 DEFAULTS: Final[Mapping[str, Any]] = {
-    # A client that finds a new leader within a second instead of half a minute, whatever happened to the old one.
-    "topic.metadata.refresh.interval.ms": 1000,
-    "topic.metadata.refresh.fast.interval.ms": 100,
-    "socket.connection.setup.timeout.ms": 1500,
-    "reconnect.backoff.ms": 50,
-    "reconnect.backoff.max.ms": 500,
+    **CLIENT,
     # What goes wrong is in the history; librdkafka's own lines would go to stderr among the reasons of a crash.
     "log_level": 0,
 }

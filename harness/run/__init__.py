@@ -1,0 +1,156 @@
+"""One run as its scenario sees it: who is who, what to do to whom, what to wait for.
+
+Steps name roles ("the leader of t-0"), never brokers; a role is resolved when the step runs and both are recorded.
+Each word is one sentence of a scenario: it writes a step to the timeline, does one thing, and either proves it
+(faults), waits for its condition with a limit (waits), or records what came of it (sends). The words come from one
+module for each noun:
+
+    account   steps, notes, and preconditions: what the timeline says of the sequence itself
+    who       roles and what the cluster states of them
+    clients   producers, loads, consumers, transactions, pipelines
+    waits     until the cluster states something, or a node has logged it
+    disks     what lies on the brokers' disks, and copies of it
+    nemesis   faults, and starting again what they struck
+
+`Run` puts them together and offers their words as its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from harness.run.account import Account, PreconditionNotHeld
+from harness.run.clients import Clients
+from harness.run.disks import Disks
+from harness.run.nemesis import Nemesis
+from harness.run.waits import START_LIMIT_S, Waits
+from harness.run.who import Partition, Target, Who
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from evidence.timeline import Timeline
+    from harness.cluster.admin import Admin
+    from harness.cluster.cluster import Cluster
+    from harness.cluster.versions import Version
+    from harness.observers.docker_events import DockerEvents
+    from harness.observers.state import ClusterObserver
+    from harness.plan import TopicPlan
+    from harness.scenario import Case
+    from harness.workloads.handles.transactions import Pipeline
+
+__all__ = ["START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a run is made of: the running cluster, its witnesses, and the directory that takes everything down."""
+
+    version: Version
+    topic: TopicPlan
+    case: Case
+    run_dir: RunDir
+    timeline: Timeline
+    cluster: Cluster
+    events: DockerEvents
+    observer: ClusterObserver
+    open_admin: Callable[[], Admin]
+    """Called once, at the first need, when the observer has started."""
+    facts: dict[str, Any]
+    """Those of run.json; processes, moments and topics grow."""
+
+
+class Run:
+    """The running cluster, its witnesses and clients, in the words of a scenario."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._open_admin, self._facts = parts.open_admin, parts.facts
+        self.version, self.topic = parts.version, parts.topic
+        self.case = parts.case
+        """The case of the scenario that is run: its acks, its client's settings, its variant."""
+        self.cluster, self.observer, self.timeline = parts.cluster, parts.observer, parts.timeline
+        self.topics = [parts.topic]
+        """The scenario's topic, and those that it has made itself."""
+
+        account = Account(parts.timeline)
+        self.step, self.note, self.require = account.step, account.note, account.require
+
+        who = Who(self.topics, parts.cluster, parts.observer)
+        self.partition, self.assignment_of, self.state_of = who.partition, who.assignment_of, who.state_of
+        self.leader_of, self.followers_of, self.replicas_of = who.leader_of, who.followers_of, who.replicas_of
+        self.in_isr, self.broker, self.controller = who.in_isr, who.broker, who.controller
+
+        waits = Waits(parts.observer, who, account)
+        self.wait_state, self.wait_log_line = waits.wait_state, waits.wait_log_line
+        self.wait_leader, self.wait_no_leader, self.wait_isr = waits.wait_leader, waits.wait_no_leader, waits.wait_isr
+        self.wait_registered, self.wait_unregistered = waits.wait_registered, waits.wait_unregistered
+
+        disks = Disks(parts.cluster, parts.run_dir, parts.timeline, self.topics, parts.facts["moments"], account)
+        self.log_end_and_high_watermark, self.epochs_of = disks.log_end_and_high_watermark, disks.epochs_of
+        self.wait_files, self.wait_log_end, self.wait_quiet = disks.wait_files, disks.wait_log_end, disks.wait_quiet
+        self.wait_high_watermark = disks.wait_high_watermark
+        self.wait_checkpoint_written = disks.wait_checkpoint_written
+        self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
+        self.copy_replicas = disks.copy_replicas
+
+        self.nemesis = nemesis = Nemesis(parts.events, parts.timeline, parts.cluster, parts.observer, waits, account)
+        self.kill, self.stop, self.freeze, self.thaw = nemesis.kill, nemesis.stop, nemesis.freeze, nemesis.thaw
+        self.cut, self.heal_network = nemesis.cut, nemesis.heal_network
+        self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
+        self.wait_share_of_session = nemesis.wait_share_of_session
+        self.elected_after_death = nemesis.elected_after_death
+
+        self.clients = clients = Clients(
+            parts.cluster, parts.version, parts.run_dir, parts.timeline, self.topics, parts.facts["processes"], account
+        )
+        self.producer, self.send, self.try_send = clients.producer, clients.send, clients.try_send
+        self.send_async, self.load = clients.send_async, clients.load
+        self.consume, self.transaction = clients.consume, clients.transaction
+
+    @cached_property
+    def admin(self) -> Admin:
+        """The cluster's administration."""
+        return self._open_admin()
+
+    def create_topic(self, plan: TopicPlan) -> None:
+        """Create a topic and wait until its preferred leaders lead it and every replica is in sync."""
+        with self.step("create topic", topic=plan.name):
+            self.admin.create_topic(plan.name, plan.replicas, plan.settings)
+        if plan not in self.topics:
+            self.topics.append(plan)
+            self._facts["topics"].append(plan.as_json())
+        for number, brokers in enumerate(plan.replicas):
+            t = Partition(plan.name, number)
+            self.wait_leader(t, self.broker(brokers[0]))
+            self.wait_isr(t, self.replicas_of(t))
+
+    @contextmanager
+    def pipeline(
+        self, t: Partition, output: str = "output", *, transactional_id: str | None = None, **settings: str
+    ) -> Iterator[Pipeline]:
+        """A process that sends on what it consumes of t's topic while the block lasts: exactly once with a
+        `transactional_id` (0.11 and later), at least once without. The topic `output` is created like t's if there is
+        none of that name.
+        """
+        if all(plan.name != output for plan in self.topics):
+            source = next(plan for plan in self.topics if plan.name == t.topic)
+            self.create_topic(replace(source, name=output))
+        with self.clients.pipeline(t, output, transactional_id=transactional_id, settings=settings) as process:
+            yield process
+
+    def move_controller_away_from(self, *targets: Target) -> None:
+        """ZooKeeper: see to it that none of these brokers is the controller, now that they may have become
+        it.
+        """
+        if self.version.mode != "zookeeper":
+            return
+        avoid = {target.id for target in targets}
+        # The last word on the controller may still be of one that is dead: wait for one that is registered.
+        self.wait_state("a live broker is the controller", lambda state: state.controller in state.brokers)
+        if self.observer.state.controller in avoid:
+            others = sorted(self.observer.state.brokers - avoid)
+            with self.step("move the controller", to=others[0]):
+                self.admin.place_controller(others[0])

@@ -1,0 +1,322 @@
+"""Clients: processes of their own that record what they saw (harness/workloads), and what to have them do.
+
+Each is registered in run.json before its process starts, with the settings that it was given: a history that is
+missing is then missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from evidence.errors import UsageError
+from harness.cluster.cluster import KAFKA_PORT
+from harness.workloads import settings as defaults
+from harness.workloads.handles.client import (
+    BackgroundConsumer,
+    FinalReader,
+    LoadGenerator,
+    Pending,
+    ScriptedProducer,
+    Sent,
+)
+from harness.workloads.handles.transactions import Ended, Pipeline, TransactionalProducer
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from evidence.timeline import Timeline
+    from harness.cluster.cluster import Cluster
+    from harness.cluster.versions import Version
+    from harness.plan import TopicPlan
+    from harness.run.account import Account
+    from harness.run.who import Partition, Target
+
+SEND_LIMIT_S: Final = 30.0
+FINAL_READ_LIMIT_S: Final = 300.0
+NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class OpenTransaction:
+    """A transaction while it lasts, and what came of it when it has ended."""
+
+    _producer: TransactionalProducer
+    _account: Account
+    ended: Ended | None = None
+    """Its commit or abort; None while it is open, and if the block ended with an error."""
+
+    def send(self, t: Partition, count: int = 1, *, limit_s: float = SEND_LIMIT_S) -> list[Sent]:
+        """Send records within the transaction, each delivered before the next.
+
+        Raises PreconditionNotHeld if one is not delivered within `limit_s`.
+        """
+        with self._account.step("send in a transaction", partition=str(t), count=count):
+            sent = self._producer.send(t.topic, t.number, count=count, timeout_s=limit_s)
+        for one in sent:
+            if one.outcome != "ok":
+                self._account.require(
+                    f"a record sent to {t} in a transaction is delivered", held=False, error=one.error_name
+                )
+        return sent
+
+
+class Clients:
+    """Starts clients and tells them what to do."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        version: Version,
+        run_dir: RunDir,
+        timeline: Timeline,
+        topics: Sequence[TopicPlan],
+        processes: list[dict[str, Any]],
+        account: Account,
+    ) -> None:
+        """`processes` are those of run.json, and get every client that is started."""
+        self._cluster, self._version, self._run_dir = cluster, version, run_dir
+        self._timeline, self._topics, self._processes, self._account = timeline, topics, processes, account
+        self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
+        self._transactional: dict[str, TransactionalProducer] = {}
+
+    def _register(self, kind: str, settings: Mapping[str, str], *, final: bool = False) -> str:
+        """The name of a new process, which run.json has from now on."""
+        name = f"{kind}-{1 + sum(process['kind'] == kind for process in self._processes)}"
+        self._processes.append(
+            {
+                "name": name,
+                "kind": kind,
+                "file": f"history/{name}.arrows",
+                "final": final,
+                "settings": {"bootstrap.servers": self._cluster.bootstrap} | dict(settings),
+            }
+        )
+        return name
+
+    def _producer_settings(self, *more: Mapping[str, str]) -> dict[str, str]:
+        settings = dict(defaults.PRODUCER) | self._version.client_settings
+        for each in more:
+            settings |= each
+        return settings
+
+    def _reader_settings(self, committed_only: bool, settings: Mapping[str, str]) -> dict[str, str]:
+        isolation = defaults.READ_COMMITTED if committed_only else NO_SETTINGS
+        return dict(defaults.CLIENT) | self._version.client_settings | dict(isolation) | dict(settings)
+
+    # Producers
+
+    def producer(
+        self, *, acks: str = "all", only: Target | None = None, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> ScriptedProducer:
+        """The producer with these settings (one process each, started at first use).
+
+        `only` bootstraps it from that broker alone, as a client that has not heard of the others.
+        """
+        options = self._producer_settings({"acks": acks}, settings)
+        bootstrap = f"{only.node.address}:{KAFKA_PORT}" if only else self._cluster.bootstrap
+        key = tuple(sorted((options | {"bootstrap": bootstrap}).items()))
+        if key not in self._producers:
+            name = self._register("producer", options | {"bootstrap.servers": bootstrap})
+            self._producers[key] = ScriptedProducer(
+                self._run_dir, name, len(self._processes), bootstrap, options, self._timeline
+            )
+        return self._producers[key]
+
+    def send(
+        self,
+        t: Partition,
+        count: int = 1,
+        *,
+        acks: str = "all",
+        only: Target | None = None,
+        limit_s: float = SEND_LIMIT_S,
+    ) -> list[Sent]:
+        """Send records one after the other, each acknowledged before the next.
+
+        Raises PreconditionNotHeld if one is not acknowledged within `limit_s`.
+        """
+        sent = self.try_send(t, count, acks=acks, only=only, limit_s=limit_s)
+        for one in sent:
+            if one.outcome != "ok":
+                self._account.require(
+                    f"a record sent to {t} with acks={acks} is acknowledged", held=False, error=one.error_name
+                )
+        return sent
+
+    def try_send(
+        self,
+        t: Partition,
+        count: int = 1,
+        *,
+        acks: str = "all",
+        only: Target | None = None,
+        limit_s: float = SEND_LIMIT_S,
+    ) -> list[Sent]:
+        """Send records and return what came of each: acknowledged, refused or unknown."""
+        producer = self.producer(acks=acks, only=only)
+        with self._account.step("send", partition=str(t), count=count, acks=acks):
+            return producer.send(t.topic, t.number, count=count, timeout_s=limit_s)
+
+    def send_async(self, t: Partition, *, acks: str = "all") -> Pending:
+        """Send one record once, without retries, and do not wait: for records that are not to be
+        acknowledged.
+        """
+        producer = self.producer(acks=acks, settings={"message.send.max.retries": "0"})
+        with self._account.step("send without waiting", partition=str(t), acks=acks):
+            return producer.send_async(t.topic, t.number)
+
+    @contextmanager
+    def load(
+        self,
+        t: Partition,
+        *,
+        records: int | None = None,
+        rate_per_s: float | None = None,
+        acks: str = "all",
+        record_bytes: int = 200,
+        keys: int = 0,
+        **settings: str,
+    ) -> Iterator[LoadGenerator]:
+        """A load on all partitions of the topic while the block lasts; what is then in flight is waited for."""
+        options = self._producer_settings({"acks": acks, "linger.ms": "5"}, settings)
+        name = self._register("producer", options)
+        generator = LoadGenerator(
+            self._run_dir,
+            name,
+            len(self._processes),
+            self._cluster.bootstrap,
+            options,
+            topic=t.topic,
+            partitions=self._partitions_of(t.topic),
+            rate_per_s=rate_per_s,
+            record_bytes=record_bytes,
+            keys=keys,
+            records=records,
+        )
+        detail = {"acks": acks, "records": records, "rate_per_s": rate_per_s, "record_bytes": record_bytes}
+        with self._account.step("load", **detail), generator:
+            yield generator
+
+    # Transactions
+
+    @contextmanager
+    def transaction(
+        self,
+        transactional_id: str = "transactions",
+        *,
+        commit: bool = True,
+        settings: Mapping[str, str] = NO_SETTINGS,
+        limit_s: float = SEND_LIMIT_S,
+    ) -> Iterator[OpenTransaction]:
+        """A transaction that lasts as long as the block: committed at its end, or aborted if not `commit`; what came
+        of that is in `ended`. A block that ends with an error leaves it open.
+
+        One producer process for each transactional id, whose `settings` are those of its first transaction. Raises
+        PreconditionNotHeld if the transaction cannot begin, UsageError before 0.11 (KIP-98).
+        """
+        producer = self._transactional_producer(transactional_id, settings)
+        began = producer.begin(timeout_s=limit_s)
+        if began.outcome != "ok":
+            self._account.require("a transaction begins", held=False, error=began.error_name)
+        transaction = OpenTransaction(producer, self._account)
+        yield transaction
+        with self._account.step("commit" if commit else "abort", transactional_id=transactional_id):
+            transaction.ended = producer.commit(timeout_s=limit_s) if commit else producer.abort(timeout_s=limit_s)
+
+    def _transactional_producer(self, transactional_id: str, settings: Mapping[str, str]) -> TransactionalProducer:
+        if transactional_id not in self._transactional:
+            options = self._transactional_settings(transactional_id, settings)
+            name = self._register("producer", options)
+            self._transactional[transactional_id] = TransactionalProducer(
+                self._run_dir, name, len(self._processes), self._cluster.bootstrap, options, self._timeline
+            )
+        return self._transactional[transactional_id]
+
+    def _transactional_settings(self, transactional_id: str, settings: Mapping[str, str]) -> dict[str, str]:
+        if self._version.release < (0, 11):
+            raise UsageError(f"{self._version.id} has no transactions; they came with 0.11 (KIP-98)")
+        own = {"transactional.id": transactional_id, "enable.idempotence": "true"}
+        return self._producer_settings({"acks": "all"}, own, settings)
+
+    # Readers
+
+    @contextmanager
+    def consume(
+        self,
+        t: Partition,
+        *,
+        group: str | None = None,
+        committed_only: bool = False,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[BackgroundConsumer]:
+        """A consumer of the whole topic while the block lasts: assigned its partitions, from their beginning, or
+        subscribed to it in `group`. `committed_only` reads as a consumer of transactions does (read_committed).
+        """
+        options = self._reader_settings(committed_only, settings)
+        name = self._register("consumer", options)
+        consumer = BackgroundConsumer(
+            self._run_dir,
+            name,
+            self._cluster.bootstrap,
+            options,
+            assign={t.topic: self._partitions_of(t.topic)} if group is None else None,
+            subscribe=() if group is None else (t.topic,),
+            group=group or f"{name}-alone",
+        )
+        with self._account.step("consume", topic=t.topic, group=group, committed_only=committed_only), consumer:
+            yield consumer
+
+    @contextmanager
+    def pipeline(
+        self,
+        t: Partition,
+        output: str,
+        *,
+        transactional_id: str | None = None,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[Pipeline]:
+        """A process that sends on to the topic `output` what it consumes of t's topic, while the block lasts: exactly
+        once with a `transactional_id` (0.11 and later, UsageError before), at least once without.
+        """
+        sending = (
+            self._producer_settings({"acks": "all"}, settings)
+            if transactional_id is None
+            else self._transactional_settings(transactional_id, settings)
+        )
+        reading = self._reader_settings(transactional_id is not None, NO_SETTINGS)
+        name = self._register("processor", sending | reading)
+        process = Pipeline(
+            self._run_dir,
+            name,
+            len(self._processes),
+            self._cluster.bootstrap,
+            sending,
+            consumer_settings=reading,
+            inputs={t.topic: self._partitions_of(t.topic)},
+            output=output,
+            output_partitions=len(self._partitions_of(output)),
+            group=name,
+        )
+        detail = {"input": t.topic, "output": output, "transactional_id": transactional_id}
+        with self._account.step("pipeline", **detail), process:
+            yield process
+
+    def final_reader(self) -> FinalReader:
+        """The final reader's process, started while the brokers still settle: it reads when it is told to."""
+        settings = self._version.client_settings
+        name = self._register("final-read", settings, final=True)
+        partitions = {topic.name: self._partitions_of(topic.name) for topic in self._topics}
+        return FinalReader(
+            self._run_dir, name, self._cluster.bootstrap, partitions, settings, timeout_s=FINAL_READ_LIMIT_S
+        )
+
+    def close(self) -> None:
+        """Close every producer, so that each history ends properly."""
+        for producer in (*self._producers.values(), *self._transactional.values()):
+            producer.close()
+
+    def _partitions_of(self, topic: str) -> list[int]:
+        return list(range(next(len(plan.replicas) for plan in self._topics if plan.name == topic)))

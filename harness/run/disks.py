@@ -1,0 +1,128 @@
+"""What lies on the brokers' disks: log ends, checkpoints, leader epochs, waiting for them, and copies of it all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from evidence.errors import WaitTimeout
+from evidence.events import Moment
+from harness.observers.replicas import copy_replicas, leo_and_hw
+from kafkafiles.checkpoints import read_leader_epoch_checkpoint
+
+if TYPE_CHECKING:
+    from evidence.events import Ends
+    from evidence.rundir import RunDir
+    from evidence.timeline import Timeline
+    from harness.cluster.cluster import Cluster
+    from harness.plan import TopicPlan
+    from harness.run.account import Account
+    from harness.run.who import Partition, Target
+
+POLL_S: Final = 0.02
+FILE_LIMIT_S: Final = 30.0
+
+
+class Disks:
+    """Reads the nodes' live files, which are bind-mounted from this machine."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        run_dir: RunDir,
+        timeline: Timeline,
+        topics: Sequence[TopicPlan],
+        moments: list[str],
+        account: Account,
+    ) -> None:
+        """`moments` gets the name of every copy."""
+        self._cluster, self._run_dir, self._timeline = cluster, run_dir, timeline
+        self._topics, self._moments, self._account = topics, moments, account
+
+    def log_end_and_high_watermark(self, target: Target, t: Partition) -> tuple[int, int]:
+        """LEO and checkpointed HW of a replica, read from its files."""
+        return leo_and_hw(self._cluster.data / target.node.name, t.topic, t.number)
+
+    def wait_files(self, what: str, satisfied: Callable[[], bool], describe: Callable[[], str], limit_s: float) -> None:
+        """Wait until files on the brokers' disks show something; WaitTimeout says what they show."""
+        deadline = time.monotonic() + limit_s
+        with self._account.step(f"wait until {what}"):
+            while not satisfied():
+                if time.monotonic() > deadline:
+                    raise WaitTimeout(f"not within {limit_s:.0f} s: {what}; seen: {describe()}")
+                time.sleep(POLL_S)
+
+    def wait_high_watermark(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:
+        """Wait until these replicas have checkpointed this high watermark."""
+        self.wait_files(
+            f"the high watermark of {t} is {offset} on {', '.join(target.node.name for target in targets)}",
+            lambda: all(self.log_end_and_high_watermark(target, t)[1] == offset for target in targets),
+            lambda: self._describe_files(t, targets),
+            FILE_LIMIT_S,
+        )
+
+    def wait_checkpoint_written(self, target: Target) -> None:
+        """Wait until a broker has just written its high watermarks to disk.
+
+        It does so at a fixed interval, so what follows has most of that interval before the next time.
+        """
+        path = self._cluster.data / target.node.name / "kafka" / "replication-offset-checkpoint"
+        written = path.stat().st_mtime_ns
+        self.wait_files(
+            f"{target.node.name} has just checkpointed its high watermarks",
+            lambda: path.stat().st_mtime_ns != written,
+            lambda: f"last written at {written}",
+            FILE_LIMIT_S,
+        )
+
+    def wait_log_end(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:
+        """Wait until these replicas' logs end at this offset on disk."""
+        self.wait_files(
+            f"the log of {t} ends at {offset} on {', '.join(target.node.name for target in targets)}",
+            lambda: all(self.log_end_and_high_watermark(target, t)[0] == offset for target in targets),
+            lambda: self._describe_files(t, targets),
+            FILE_LIMIT_S,
+        )
+
+    def epochs_of(self, target: Target, t: Partition) -> list[tuple[int, int]]:
+        """(leader epoch, start offset) of a replica, from its leader-epoch-checkpoint."""
+        path = self._cluster.data / target.node.name / "kafka" / str(t) / "leader-epoch-checkpoint"
+        return [(entry.epoch, entry.start_offset) for entry in read_leader_epoch_checkpoint(path).entries]
+
+    def require_next_epoch_starts_at(self, target: Target, t: Partition, *, epoch: int, offset: int) -> None:
+        """Require that the first epoch after `epoch` begins at `offset` in this replica's epoch file."""
+        epochs = self.epochs_of(target, t)
+        later = [start for number, start in epochs if number > epoch]
+        self._account.require(
+            f"{target.node.name} truncated to the end of epoch {epoch}: the next one starts at {offset}",
+            held=bool(later) and later[0] == offset,
+            leader_epoch_checkpoint=epochs,
+        )
+
+    def wait_quiet(self, t: Partition, targets: Sequence[Target], limit_s: float) -> None:
+        """Wait until these replicas' logs end at one offset and all their high watermarks have reached it."""
+
+        def equal() -> bool:
+            seen = {self.log_end_and_high_watermark(target, t) for target in targets}
+            return len(seen) == 1 and len(set(seen.pop())) == 1
+
+        names = ", ".join(target.node.name for target in targets)
+        self.wait_files(f"{t} is quiet on {names}", equal, lambda: self._describe_files(t, targets), limit_s)
+
+    def _describe_files(self, t: Partition, targets: Sequence[Target]) -> str:
+        seen = {target.node.name: self.log_end_and_high_watermark(target, t) for target in targets}
+        return ", ".join(f"{name} LEO {leo} HW {hw}" for name, (leo, hw) in seen.items())
+
+    def copy_replicas(self, name: str) -> dict[str, dict[str, Ends]]:
+        """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and
+        HW.
+        """
+        moment = f"{len(self._moments):02d}-{name}"
+        nodes = [node.name for node in self._cluster.brokers.values()]
+        begun_ns = time.monotonic_ns()
+        topics = [topic.name for topic in self._topics]
+        seen = copy_replicas(self._cluster.data, nodes, self._run_dir.moment(moment), topics)
+        self._moments.append(moment)
+        self._timeline.append(Moment(name=moment, nodes=seen, begun_ns=begun_ns))
+        return seen

@@ -1,0 +1,116 @@
+"""Faults: what strikes a node, proved from outside, and starting again what was struck."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.faults.base import Faults
+from harness.faults.cut import Cut
+from harness.faults.process import Freeze, Kill, Start, Stop
+
+if TYPE_CHECKING:
+    from evidence.timeline import Timeline
+    from harness.cluster.cluster import Cluster
+    from harness.observers.docker_events import DockerEvents
+    from harness.observers.state import ClusterObserver
+    from harness.run.account import Account
+    from harness.run.waits import Waits
+    from harness.run.who import Partition, Target
+
+
+class Nemesis:
+    """Carries faults out and remembers when whom was killed."""
+
+    def __init__(
+        self,
+        events: DockerEvents,
+        timeline: Timeline,
+        cluster: Cluster,
+        observer: ClusterObserver,
+        waits: Waits,
+        account: Account,
+    ) -> None:
+        self._events, self._cluster, self._observer = events, cluster, observer
+        self._waits, self._account = waits, account
+        self._faults = Faults(timeline)
+        self._killed_ns: dict[str, int] = {}
+        """By node, the wall time at which Docker had sent the signal."""
+
+    def heal(self) -> None:
+        """Undo whatever still lasts."""
+        self._faults.heal()
+
+    def kill(self, *targets: Target) -> None:
+        """Kill -9, proved by exit code 137."""
+        for target in targets:
+            proof = self._faults.carry_out(Kill(target.node, self._events), role=target.role)
+            self._killed_ns[target.node.name] = int(proof["signal_nano"])
+
+    def stop(self, *targets: Target) -> None:
+        """A clean stop, proved by the exit code of SIGTERM."""
+        for target in targets:
+            self._faults.carry_out(Stop(target.node, self._events), role=target.role)
+
+    def freeze(self, *targets: Target) -> None:
+        """Freeze every thread of the node, proved by its CPU clock standing still."""
+        for target in targets:
+            self._faults.carry_out(Freeze(target.node, self._events), role=target.role, lasting=True)
+
+    def thaw(self) -> None:
+        """Thaw whatever is frozen."""
+        self._faults.heal("freeze")
+
+    def cut(self, senders: Sequence[Target], receivers: Sequence[Target], *, one_way: bool = False) -> None:
+        """Drop packets between two groups of nodes, proved by the kernel's counters."""
+        fault = Cut(tuple(t.node for t in senders), tuple(t.node for t in receivers), one_way)
+        self._faults.carry_out(fault, role="; ".join(str(t) for t in (*senders, *receivers)), lasting=True)
+
+    def heal_network(self) -> None:
+        """Undo every cut."""
+        self._faults.heal("cut")
+
+    def start_cut_off(self, target: Target, others: Sequence[Target]) -> None:
+        """Start a node that cannot reach these others from its first moment on, and wait until it is registered.
+
+        The cut is made in the node's new network while its process still loads.
+        """
+        self._waits.wait_unregistered(target)
+        self._faults.carry_out(Start(target.node, self._events), role=target.role)
+        self.cut([target], others)
+        self._waits.wait_registered([target])
+
+    def start(self, *targets: Target) -> None:
+        """Start nodes that are down, each once its old registration is gone, and wait until all are
+        registered.
+
+        From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only
+        add noise.
+        """
+        for target in targets:
+            self._waits.wait_unregistered(target)
+        for target in targets:
+            self._faults.carry_out(Start(target.node, self._events), role=target.role)
+            for _, fault in self._faults.active:
+                if isinstance(fault, Cut) and target.node.name in {node.name for node in fault.senders}:
+                    fault.apply(target.node)
+        self._waits.wait_registered(targets)
+
+    def wait_share_of_session(self, target: Target, share: float) -> None:
+        """Wait until `share` of the session has passed since this broker was killed.
+
+        One of the few waits that is a time, because the sequence is one: what counts is which of two dead
+        brokers' sessions ends first. A broker renews its session at least every third of it (ZooKeeper; KRaft:
+        every eighth), so it ends between two thirds and the whole of it after the kill. The time counts from
+        Docker's event that the signal was sent.
+        """
+        until_ns = self._killed_ns[target.node.name] + int(share * self._cluster.plan.session_timeout_ms * 1e6)
+        with self._account.step(f"wait until {share:.0%} of the session has passed since {target.node.name} died"):
+            time.sleep(max(0.0, (until_ns - time.time_ns()) / 1e9))
+
+    def elected_after_death(self, target: Target, t: Partition) -> bool:
+        """Whether a broker that was killed has been elected leader, and this after it died."""
+        died_ns = self._killed_ns[target.node.name]
+        elections = [state.source_ns for state in self._observer.history_of(*t) if state.leader == target.id]
+        return any(at_ns is not None and at_ns >= died_ns for at_ns in elections)

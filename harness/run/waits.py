@@ -1,0 +1,122 @@
+"""Waiting until the cluster states something, or a node has logged it: every wait has a limit and says what it saw."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from evidence.errors import HarnessError, WaitTimeout
+from evidence.events import NO_LEADER
+
+if TYPE_CHECKING:
+    from harness.observers.state import ClusterObserver, ClusterState
+    from harness.run.account import Account
+    from harness.run.who import Partition, Target, Who
+
+POLL_S: Final = 0.02
+START_LIMIT_S: Final = 90.0
+ELECTION_LIMIT_S: Final = 60.0
+ISR_LIMIT_S: Final = 90.0
+LOG_LIMIT_S: Final = 30.0
+
+
+class Waits:
+    """Waits for what the cluster says of itself."""
+
+    def __init__(self, observer: ClusterObserver, who: Who, account: Account) -> None:
+        self._observer, self._who, self._account = observer, who, account
+
+    def wait_state(
+        self,
+        what: str,
+        predicate: Callable[[ClusterState], bool],
+        limit_s: float = ELECTION_LIMIT_S,
+        *,
+        alive: Sequence[Target] = (),
+    ) -> ClusterState:
+        """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has
+        ended.
+        """
+        deadline = time.monotonic() + limit_s
+        with self._account.step(f"wait until {what}"):
+            while True:
+                # In slices, so that a node that died meanwhile is noticed before the limit.
+                remaining = deadline - time.monotonic()
+                try:
+                    return self._observer.wait(predicate, what=what, timeout_s=min(2.0, max(remaining, 0.01)))
+                except WaitTimeout:
+                    for target in alive:
+                        if not target.node.state()["Running"]:
+                            raise HarnessError(
+                                f"{target} ended while waiting until {what}; it said:\n{target.node.last_lines()}"
+                            ) from None
+                    if remaining <= 2.0:
+                        raise
+
+    def wait_leader(self, t: Partition, *targets: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
+        """Wait until one of `targets` leads the partition (any broker if none is named) and return it."""
+        wanted = {target.id for target in targets}
+        names = " or ".join(target.node.name for target in targets) or "a broker"
+
+        def leads(state: ClusterState) -> bool:
+            leader = state.partitions[t].leader if t in state.partitions else NO_LEADER
+            return leader in wanted if wanted else leader != NO_LEADER
+
+        self.wait_state(f"{names} leads {t}", leads, limit_s)
+        return self._who.leader_of(t)
+
+    def wait_no_leader(self, t: Partition, dead: Target) -> None:
+        """Wait until the cluster knows that the partition's leader is gone: it has none, or the dead one
+        unregistered.
+        """
+        self.wait_state(
+            f"{t} is without a live leader",
+            lambda state: dead.id not in state.brokers and state.partitions[t].leader in (NO_LEADER, dead.id),
+        )
+
+    def wait_isr(self, t: Partition, targets: Sequence[Target], limit_s: float = ISR_LIMIT_S) -> None:
+        """Wait until the ISR is exactly these replicas."""
+        wanted = {target.id for target in targets}
+        self.wait_state(
+            f"the ISR of {t} is {sorted(wanted)}",
+            lambda state: t in state.partitions and set(state.partitions[t].isr) == wanted,
+            limit_s,
+        )
+
+    def wait_registered(self, targets: Sequence[Target]) -> None:
+        """Wait until these brokers are registered; fails early if one of them ends."""
+        wanted = {target.id for target in targets}
+        self.wait_state(
+            f"brokers {sorted(wanted)} registered", lambda state: wanted <= state.brokers, START_LIMIT_S, alive=targets
+        )
+
+    def wait_unregistered(self, target: Target) -> None:
+        """Wait until a dead broker's registration has ended (its ZooKeeper session, or KRaft's fencing)."""
+        self.wait_state(
+            f"{target.node.name} is no longer registered",
+            lambda state: target.id not in state.brokers,
+            START_LIMIT_S,
+        )
+
+    def wait_log_line(self, target: Target, pattern: str, what: str, limit_s: float = LOG_LIMIT_S) -> str:
+        """Wait until the node has printed a line that matches since it was last started; returns the line.
+
+        Raises WaitTimeout with the end of what it printed.
+        """
+        since = datetime.fromisoformat(target.node.state()["StartedAt"][:26].rstrip("Z") + "+00:00")
+        expression, deadline = re.compile(pattern), time.monotonic() + limit_s
+        with self._account.step(f"wait until {target.node.name} logs: {what}"):
+            while True:
+                text = target.node.container.logs(since=since).decode(errors="replace")
+                for line in text.splitlines():
+                    if expression.search(line):
+                        self._account.note(f"{target.node.name} logged: {line}")
+                        return str(line)
+                if time.monotonic() > deadline:
+                    raise WaitTimeout(
+                        f"{target.node.name} did not log {what} in {limit_s:.0f} s; its last lines:\n{text[-2000:]}"
+                    )
+                time.sleep(POLL_S)

@@ -1,0 +1,94 @@
+"""Who is who: roles, resolved when a step runs, and what the cluster states of them at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from evidence.errors import HarnessError
+from evidence.events import NO_LEADER
+
+if TYPE_CHECKING:
+    from harness.cluster.cluster import Cluster
+    from harness.cluster.docker import Node
+    from harness.observers.state import ClusterObserver, PartitionState
+    from harness.plan import TopicPlan
+
+
+class Partition(NamedTuple):
+    """A topic-partition."""
+
+    topic: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A node and the role it was chosen for."""
+
+    role: str
+    node: Node
+
+    @property
+    def id(self) -> int:
+        return self.node.id
+
+    def __str__(self) -> str:
+        return f"{self.node.name} ({self.role})" if self.role else self.node.name
+
+
+class Who:
+    """Finds nodes by their role."""
+
+    def __init__(self, topics: Sequence[TopicPlan], cluster: Cluster, observer: ClusterObserver) -> None:
+        self._topics, self._cluster, self._observer = topics, cluster, observer
+
+    def partition(self, number: int = 0) -> Partition:
+        """A partition of the scenario's topic."""
+        return Partition(self._topics[0].name, number)
+
+    def assignment_of(self, t: Partition) -> tuple[int, ...]:
+        """The brokers that hold the partition, the preferred leader first."""
+        return next(topic.replicas[t.number] for topic in self._topics if topic.name == t.topic)
+
+    def state_of(self, t: Partition) -> PartitionState:
+        """The partition's state as the cluster last stated it."""
+        state = self._observer.state.partitions.get(t)
+        if state is None:
+            raise HarnessError(f"the cluster has not stated anything about {t} yet")
+        return state
+
+    def broker(self, broker_id: int, role: str = "") -> Target:
+        """A broker by id."""
+        return Target(role or f"broker {broker_id}", self._cluster.node(broker_id))
+
+    def leader_of(self, t: Partition) -> Target:
+        """The leader at this moment; HarnessError if there is none."""
+        leader = self.state_of(t).leader
+        if leader == NO_LEADER:
+            raise HarnessError(f"{t} has no leader at this moment")
+        return self.broker(leader, f"leader of {t}")
+
+    def followers_of(self, t: Partition) -> list[Target]:
+        """The other replicas, in the order in which they would be elected (that of the assignment)."""
+        leader = self.state_of(t).leader
+        return [self.broker(b, f"follower of {t}") for b in self.assignment_of(t) if b != leader]
+
+    def replicas_of(self, t: Partition) -> list[Target]:
+        """All replicas, in the order of the assignment."""
+        return [self.broker(b, f"replica of {t}") for b in self.assignment_of(t)]
+
+    def in_isr(self, t: Partition) -> list[Target]:
+        """The in-sync replicas at this moment."""
+        return [self.broker(b, f"in the ISR of {t}") for b in self.state_of(t).isr]
+
+    def controller(self) -> Target:
+        """The active controller at this moment; HarnessError if there is none."""
+        controller = self._observer.state.controller
+        if controller is None:
+            raise HarnessError("there is no controller at this moment")
+        return self.broker(controller, "controller")

@@ -1,0 +1,25 @@
+"""What every client of a run is configured with, unless the scenario says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+CLIENT: Final[Mapping[str, str]] = {
+    # A client must find the new leader soon after the election, whatever happened to the old one, or it would be the
+    # slowest part of every sequence.
+    "topic.metadata.refresh.interval.ms": "1000",
+    "topic.metadata.refresh.fast.interval.ms": "100",
+    "socket.connection.setup.timeout.ms": "1500",
+    "reconnect.backoff.ms": "50",
+    "reconnect.backoff.max.ms": "500",
+}
+
+PRODUCER: Final[Mapping[str, str]] = {
+    **CLIENT,
+    "retry.backoff.ms": "100",
+    "linger.ms": "0",
+    "enable.idempotence": "false",
+}
+
+READ_COMMITTED: Final[Mapping[str, str]] = {"isolation.level": "read_committed"}
