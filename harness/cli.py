@@ -181,7 +181,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _matrix(options: argparse.Namespace) -> int:
     from evidence.rundir import write_atomically
-    from harness.cluster import docker, versions
+    from harness.cluster import versions
     from harness.matrix import Matrix, cells
     from harness.scenario import all_scenarios, get_scenario
     from harness.setup import images
@@ -200,12 +200,9 @@ def _matrix(options: argparse.Namespace) -> int:
         known_settings.validate(version, overrides)
     wanted = cells(chosen, wanted_versions, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
     progress = Progress(quiet=options.quiet)
-    client = docker.connect()
-    for version in {v.kafka: v for v in wanted_versions if any(c.version == v.id for c in wanted)}.values():
-        images.ensure_image(version, progress.line)
+    images.ensure_images([v for v in wanted_versions if any(c.version == v.id for c in wanted)], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
-    client.close()
     matrix = Matrix(root, overrides, options.jobs, progress.line, expect)
     done = 0
 

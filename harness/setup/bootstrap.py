@@ -31,7 +31,7 @@ from harness.cluster import docker as engine
 from harness.cluster.versions import Version
 from harness.setup import java
 from harness.setup.cache import cache_dir, exclusive
-from harness.setup.images import ensure_image
+from harness.setup.images import ensure_images
 from harness.setup.java import find_java
 from harness.setup.packages import apt, install, may_install, os_release, run
 from harness.setup.sources import Mirror, mirrors, stanza
@@ -59,10 +59,8 @@ def setup(versions: Iterable[Version], echo: Echo) -> None:
         ensure_compose(echo)
         ensure_java(echo)
         hasten_spark(echo)
-    releases = list({version.kafka: version for version in wanted}.values())
-    for number, version in enumerate(releases, 1):
-        ensure_image(version, echo)
-        echo(f"image of Kafka {version.kafka}: ready ({number} of {len(releases)})")
+    ensure_images(wanted, echo)
+    echo(f"images: ready for Kafka {', '.join(dict.fromkeys(version.kafka for version in wanted))}")
 
 
 # --- 1. the engine ---

@@ -12,6 +12,8 @@ import re
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
 INPUTS_LABEL: Final = "kafka-chaos.inputs"
+NOTE: Final = "note: "
 BUILD_LIMIT_S: Final = 1800
 NEEDED_BYTES: Final = 2_000_000_000
 """What a base image with Java and the jars of a release take, with room for the engine's own copies."""
@@ -76,6 +79,28 @@ def ensure_image(version: Version, echo: Echo) -> str:
         client.close()
 
 
+def ensure_images(chosen: Iterable[Version], echo: Echo) -> None:
+    """Build what is missing or out of date of the images of these versions. Raises as `ensure_image` does.
+
+    What they are made from comes first: jars and bases side by side, since both wait for the network.
+    """
+    releases = list({version.kafka: version for version in chosen}.values())
+    client = connect()
+    try:
+        missing = [version for version in releases if not present(client, version)]
+        if missing:
+            check_space(client)
+            with ThreadPoolExecutor(max_workers=1) as pool:
+                fetching = pool.submit(jars.fetch, [version.kafka for version in missing], echo)
+                for java in sorted({version.java for version in missing}):
+                    ensure_base(client, java, echo)
+                fetching.result()
+    finally:
+        client.close()
+    for version in missing:
+        ensure_image(version, echo)
+
+
 def _build(client: DockerClient, version: Version, echo: Echo) -> str:
     check_space(client)
     libraries = jars.resolve(version.kafka, echo)
@@ -89,7 +114,7 @@ def _build(client: DockerClient, version: Version, echo: Echo) -> str:
         with tempfile.TemporaryFile() as context, saying(echo, f"building the image of Kafka {version.kafka}"):
             _write_context(context, libraries)
             context.seek(0)
-            image, _ = client.images.build(
+            image, output = client.images.build(
                 fileobj=context,
                 custom_context=True,
                 tag=version.image,
@@ -98,14 +123,22 @@ def _build(client: DockerClient, version: Version, echo: Echo) -> str:
                 buildargs={"BASE_IMAGE": base, "JAVA": str(version.java), "KAFKA_VERSION": version.kafka},
                 labels={LABEL: namespace(), INPUTS_LABEL: digest, "kafka-chaos.kafka": version.kafka},
             )
+            for line in notes(str(part.get("stream", "")) for part in output if isinstance(part, dict)):
+                echo(f"the image of Kafka {version.kafka}: {line}")
     except BuildError as error:
-        output = [str(line.get("stream", "")) for line in error.build_log]
-        raise explain_failure(version.kafka, str(error.msg), output) from None
+        said = [str(line.get("stream", "")) for line in error.build_log]
+        raise explain_failure(version.kafka, str(error.msg), said) from None
     except (APIError, DockerException, OSError) as error:
         raise explain_failure(version.kafka, str(error), []) from None
     finally:
         api.timeout = limit
     return str(image.id)
+
+
+def notes(output: Iterable[str]) -> list[str]:
+    """What the Dockerfile's commands want a reader to know: what they print behind "note: "."""
+    lines = "".join(output).splitlines()
+    return [line.removeprefix(NOTE).strip() for line in lines if line.startswith(NOTE)]
 
 
 def explain_failure(kafka: str, message: str, output: list[str]) -> UsageError | HarnessError:

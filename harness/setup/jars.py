@@ -19,7 +19,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,13 +30,18 @@ from evidence.errors import HarnessError, UsageError
 from harness.cluster import versions
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.java import find_java, trust_arguments
+from harness.setup.waiting import Echo, saying
 
 LOCKS: Final = Path(__file__).resolve().parents[2] / "compose" / "locks"
 FETCH_LIMIT_S: Final = 900
+FETCHERS: Final = 8
+"""How many files are fetched at the same time."""
+PIECE: Final = 12
+"""How many jars one Ivy fetches."""
+FULL: Final = "No space left"
+JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 COORDINATE: Final = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+(?::[\w.-]+)?")
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-
-Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -136,30 +142,82 @@ def resolve(kafka: str, echo: Echo) -> Path:
 
     Raises UsageError if there is no lock or no way to fetch, HarnessError if what was fetched is not what was locked.
     """
-    jars = read_lock(kafka)
-    directory = cache_dir() / "jars" / kafka
+    return fetch([kafka], echo)[kafka]
+
+
+def fetch(releases: Iterable[str], echo: Echo) -> dict[str, Path]:
+    """The directories with exactly the locked jars of releases; what is not in the cache is fetched, all side by side.
+
+    Raises as `resolve` does, after all that could be fetched is in the cache.
+    """
+    locked = {kafka: read_lock(kafka) for kafka in releases}
+    directories = {kafka: cache_dir() / "jars" / kafka for kafka in locked}
     with exclusive("jars", echo):
-        if not differences(directory, jars):
-            return directory
-        echo(f"fetching the {len(jars)} jars of Kafka {kafka}")
-        directory.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{kafka}-") as scratch:
-            fetched = Path(scratch) / "jars"
-            output = _ivy(_module(kafka, jars, transitive=False), fetched, "[module]-[revision](-[classifier]).[ext]")
-            wrong = differences(fetched, jars)
-            missing = [phrase for phrase in wrong if phrase.endswith("is missing")]
-            if missing:
-                raise UsageError(
-                    f"Kafka {kafka}: {len(missing)} of {len(jars)} jars could not be fetched ({missing[0]}); "
-                    f"fetching needs the network once: {_reason(output)}"
-                )
-            if wrong:
-                raise HarnessError(
-                    f"the jars fetched for Kafka {kafka} are not the locked ones: {'; '.join(wrong[:5])}"
-                )
-            shutil.rmtree(directory, ignore_errors=True)
-            fetched.rename(directory)
-    return directory
+        missing = {kafka: jars for kafka, jars in locked.items() if differences(directories[kafka], jars)}
+        if missing:
+            names = ", ".join(missing)
+            count = sum(map(len, missing.values()))
+            echo(f"fetching the {count} jars of Kafka {names} (half a minute or two)")
+            parent = cache_dir() / "jars"
+            parent.mkdir(exist_ok=True)
+            with (
+                tempfile.TemporaryDirectory(dir=parent, prefix=".fetch-") as scratch,
+                saying(echo, f"fetching the jars of Kafka {names}"),
+            ):
+                output = _fetch(missing, Path(scratch))
+                refusals = [
+                    refusal
+                    for kafka, jars in missing.items()
+                    if (refusal := _keep(kafka, jars, Path(scratch) / kafka, directories[kafka], output[kafka]))
+                ]
+            if refusals:
+                raise refusals[0]
+    return directories
+
+
+def _fetch(wanted: Mapping[str, Sequence[Jar]], scratch: Path) -> dict[str, str]:
+    """Fetch the jars of each release to `scratch`/<release>; returns what Ivy printed, by release.
+
+    Ivy fetches one file after the other and waits for each; so several of it have a few files each, and a cache each,
+    since they do not share one safely.
+    """
+
+    def piece(kafka: str, jars: Sequence[Jar], number: int) -> str:
+        module = _module(kafka, jars, transitive=False)
+        cache = scratch / f"ivy-{kafka}-{number}"
+        return _ivy(module, scratch / kafka, "[module]-[revision](-[classifier]).[ext]", cache)
+
+    with ThreadPoolExecutor(max_workers=FETCHERS) as pool:
+        pieces = {
+            kafka: [
+                pool.submit(piece, kafka, jars[start : start + PIECE], start) for start in range(0, len(jars), PIECE)
+            ]
+            for kafka, jars in wanted.items()
+        }
+        return {kafka: "".join(future.result() for future in futures) for kafka, futures in pieces.items()}
+
+
+def _keep(
+    kafka: str, jars: Sequence[Jar], fetched: Path, directory: Path, output: str
+) -> UsageError | HarnessError | None:
+    """Put what was fetched into its place, if it is what was locked; otherwise the error."""
+    wrong = differences(fetched, jars)
+    missing = [phrase for phrase in wrong if phrase.endswith("is missing")]
+    if missing:
+        reason = _reason(output)
+        cause = (
+            f"the disk of {directory.parent} is full; free some, or set KAFKA_CHAOS_CACHE"
+            if FULL in reason
+            else f"fetching needs the network once: {reason}"
+        )
+        return UsageError(
+            f"Kafka {kafka}: {len(missing)} of {len(jars)} jars could not be fetched ({missing[0]}); {cause}"
+        )
+    if wrong:
+        return HarnessError(f"the jars fetched for Kafka {kafka} are not the locked ones: {'; '.join(wrong[:5])}")
+    shutil.rmtree(directory, ignore_errors=True)
+    fetched.rename(directory)
+    return None
 
 
 def roots(kafka: str) -> tuple[Jar, ...]:
@@ -206,7 +264,7 @@ def lock(kafka: str, echo: Echo) -> Path:
         libraries = Path(scratch) / "jars"
         echo(f"resolving {', '.join(jar.coordinate for jar in chosen)}")
         pattern = "[organisation]/[module]/[revision]/[module]-[revision](-[classifier]).[ext]"
-        output = _ivy(_module(kafka, chosen, transitive=True), libraries, pattern)
+        output = _ivy(_module(kafka, chosen, transitive=True), libraries, pattern, cache_dir() / "ivy")
         jars = []
         for path in sorted(libraries.glob("*/*/*/*.jar")):
             group, artifact, version, name = path.relative_to(libraries).parts
@@ -260,7 +318,7 @@ def _ivy_jar() -> Path:
     return found[-1]
 
 
-def _ivy(module: str, directory: Path, pattern: str) -> str:
+def _ivy(module: str, directory: Path, pattern: str, cache: Path) -> str:
     """Let Ivy fetch what a module depends on into a directory; returns what Ivy printed.
 
     Ivy's exit status does not tell a partial failure from success, so callers look at the files.
@@ -269,10 +327,10 @@ def _ivy(module: str, directory: Path, pattern: str) -> str:
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
         descriptor = Path(scratch) / "ivy.xml"
         descriptor.write_text(module)
-        command: list[str | os.PathLike[str]] = [find_java(), *trust_arguments(), "-jar", _ivy_jar()]
+        command: list[str | os.PathLike[str]] = [find_java(), *JVM, *trust_arguments(), "-jar", _ivy_jar()]
         if settings := os.environ.get("KAFKA_CHAOS_IVY_SETTINGS"):
             command += ["-settings", settings]
-        command += ["-cache", cache_dir() / "ivy", "-ivy", descriptor, "-types", "jar", "bundle"]
+        command += ["-cache", cache, "-ivy", descriptor, "-types", "jar", "bundle"]
         command += ["-retrieve", f"{directory}/{pattern}"]
         try:
             result = subprocess.run(
@@ -286,7 +344,9 @@ def _ivy(module: str, directory: Path, pattern: str) -> str:
 def _reason(output: str) -> str:
     """The line of Ivy's output that explains a failure best."""
     lines = [line.strip() for line in output.splitlines()]
-    for mark in ("UnknownHost", "timed out", "refused", "Server access", "SSL", "not found", "ERROR"):
+    # Of an exception its first line says what happened; where it happened says nothing to a reader.
+    lines = [line for line in lines if line and not line.startswith("at ")]
+    for mark in (FULL, "UnknownHost", "timed out", "refused", "Server access", "SSL", "not found", "ERROR"):
         for line in lines:
             if mark.lower() in line.lower():
                 return line[:200]
@@ -301,12 +361,13 @@ def main(arguments: Sequence[str]) -> int:
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
 
-    for name in arguments[1:]:
-        kafka = next((version.kafka for version in versions.ALL if version.id == name), name)
-        if arguments[0] == "lock":
+    releases = [next((v.kafka for v in versions.ALL if v.id == name), name) for name in arguments[1:]]
+    if arguments[0] == "lock":
+        for kafka in releases:
             lock(kafka, say)
-        else:
-            say(str(resolve(kafka, say)))
+    if arguments[0] == "fetch":
+        for directory in fetch(releases, say).values():
+            say(str(directory))
     return 0
 
 

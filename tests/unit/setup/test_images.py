@@ -80,6 +80,27 @@ def test_any_other_failure_shows_the_line_that_matters() -> None:
     assert "Unable to locate package" in str(error)
 
 
+def test_what_a_command_of_the_build_notes_is_told() -> None:
+    output = ["Step 4\n", "note: this Java 8 ma", "kes no archive\nnothing to note: here\n"]
+    assert images.notes(output) == ["this Java 8 makes no archive"]
+
+
+def test_missing_images_are_built_after_all_their_jars_were_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    fresh = versions.get("4.3.1")
+    engine = FakeEngine({fresh.image: {images.INPUTS_LABEL: images.inputs(fresh)}})
+    monkeypatch.setattr(engine, "close", lambda: None, raising=False)
+    monkeypatch.setattr(images, "connect", lambda: engine)
+    monkeypatch.setattr(images, "ensure_base", lambda client, java, echo: None)
+    monkeypatch.setattr(
+        "harness.setup.images.jars.fetch", lambda releases, echo: done.append(f"jars {' '.join(releases)}")
+    )
+    monkeypatch.setattr(images, "ensure_image", lambda version, echo: done.append(version.kafka))
+    wanted = ["3.9.2-zk", "4.3.1", "3.9.2-kraft", "0.10.2.2"]
+    images.ensure_images([versions.get(name) for name in wanted], lambda line: None)
+    assert done == ["jars 3.9.2 0.10.2.2", "3.9.2", "0.10.2.2"]
+
+
 @pytest.mark.parametrize(
     ("output", "reason"),
     [

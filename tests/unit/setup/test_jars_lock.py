@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def _serve(monkeypatch: pytest.MonkeyPatch, content: bytes | None, output: str =
     """Put a file where Ivy would, or none; returns the list of modules asked for."""
     asked: list[str] = []
 
-    def ivy(module: str, directory: Path, pattern: str) -> str:
+    def ivy(module: str, directory: Path, pattern: str, cache: Path) -> str:
         asked.append(module)
         directory.mkdir(parents=True, exist_ok=True)
         if content is not None:
@@ -144,6 +145,66 @@ def test_no_network_is_one_line_that_says_so(one_jar: Path, monkeypatch: pytest.
     with pytest.raises(UsageError, match=r"1 of 1 jars could not be fetched .*UnknownHostException") as caught:
         jars.resolve("9.9", lambda line: None)
     assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_is_told_as_one(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = (
+        "Exception in thread main java.io.IOException: No space left on device\n"
+        "\tat java.base/java.io.FileOutputStream.write(Native Method)\n"
+        "\tat org.apache.ivy.Main.main(Main.java:233)\n"
+    )
+    _serve(monkeypatch, None, output)
+    with pytest.raises(UsageError, match=r"the disk of .*/cache/jars is full; free some, or set KAFKA_CHAOS_CACHE"):
+        jars.resolve("9.9", lambda line: None)
+
+
+def test_where_in_ivy_it_failed_is_never_the_reason(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _serve(monkeypatch, None, "java.lang.IllegalStateException: odd\n\tat org.apache.ivy.Main.main(Main.java:233)\n")
+    with pytest.raises(UsageError, match=r"IllegalStateException: odd$"):
+        jars.resolve("9.9", lambda line: None)
+
+
+def test_releases_are_fetched_side_by_side_and_what_came_is_kept(
+    one_jar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2, timeout=30)
+    good = hashlib.sha256(b"good").hexdigest()
+    (one_jar / "locks" / "1.0.lock").write_text(f"g:a:1 {good}\ng:b:1 {good}\n")
+    monkeypatch.setattr(jars, "PIECE", 2)
+
+    def ivy(module: str, directory: Path, pattern: str, cache: Path) -> str:
+        both.wait()  # each waits for the other: one after the other they would never end
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "a-1.jar").write_bytes(b"good")
+        return "no b"
+
+    monkeypatch.setattr(jars, "_ivy", ivy)
+    with pytest.raises(UsageError, match=r"Kafka 1\.0: 1 of 2 jars could not be fetched \(g:b:1 is missing\)"):
+        jars.fetch(["1.0", "9.9"], lambda line: None)
+    assert jars.resolve("9.9", lambda line: None) == one_jar / "cache" / "jars" / "9.9"
+    assert [path.name for path in (one_jar / "cache" / "jars").iterdir()] == ["9.9"]
+
+
+def test_the_jars_of_a_release_are_fetched_in_pieces(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = hashlib.sha256(b"good").hexdigest()
+    names = [f"n{number}" for number in range(5)]
+    (one_jar / "locks" / "1.0.lock").write_text("".join(f"g:{name}:1 {good}\n" for name in names))
+    monkeypatch.setattr(jars, "PIECE", 2)
+    pieces: list[list[str]] = []
+    caches: set[Path] = set()
+
+    def ivy(module: str, directory: Path, pattern: str, cache: Path) -> str:
+        directory.mkdir(parents=True, exist_ok=True)
+        pieces.append(re.findall(r'name="(n\d)"', module))
+        caches.add(cache)
+        for name in pieces[-1]:
+            (directory / f"{name}-1.jar").write_bytes(b"good")
+        return ""
+
+    monkeypatch.setattr(jars, "_ivy", ivy)
+    jars.resolve("1.0", lambda line: None)
+    assert sorted(pieces) == [["n0", "n1"], ["n2", "n3"], ["n4"]]
+    assert len(caches) == 3
 
 
 def test_a_version_without_lock_says_how_to_write_one(one_jar: Path) -> None:
