@@ -12,7 +12,7 @@ task. What comes back is findings. With --serve the application stays up and tak
 takes seconds to start and a fraction of one to check a run, so a suite starts it once, and while the first cluster is
 still busy. --prepare makes Spark start faster from then on (analysis.spark says how).
 
-Java 17 or later is taken from JAVA_HOME, the PATH or /usr/lib/jvm; the caller usually sets JAVA_HOME.
+Java 17 or later is taken from JAVA_HOME or the PATH; the harness, which looks further, sets JAVA_HOME.
 """
 
 from __future__ import annotations
@@ -29,7 +29,15 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.check import Piece, Result, check_piece, merge, to_check_again
 from analysis.places import Errand, at_hand, errands, put
-from analysis.spark import close_context, default_master, find_java_home, open_context, open_session, prepare_archive
+from analysis.spark import (
+    close_context,
+    default_master,
+    find_java_home,
+    open_context,
+    open_session,
+    prepare_archive,
+    quoted,
+)
 from evidence.errors import EXIT_ERROR, KafkaChaosError
 from evidence.rundir import RunDir
 
@@ -161,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(prepare_archive())
             return 0
         with tempfile.TemporaryDirectory(prefix="kafka-chaos-spark-") as scratch:
-            recording = f"-XX:ArchiveClassesAtExit={options.record_classes}" if options.record_classes else ""
+            recording = quoted(f"-XX:ArchiveClassesAtExit={options.record_classes}") if options.record_classes else ""
             context = open_context(options.master or default_master(), scratch, recording)
             try:
                 if options.record_classes:

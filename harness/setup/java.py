@@ -66,7 +66,7 @@ def _find() -> tuple[Path | None, tuple[str, ...]]:
 def find_java() -> Path:
     """The `java` binary of a Java 17 or later: $JAVA_HOME, the PATH, /usr/lib/jvm, or the one the set-up fetched.
 
-    JAVA_HOME for a program that wants it is `find_java().parent.parent`. Raises UsageError if there is none.
+    Raises UsageError if there is none.
     """
     java, refused = _find()
     if java is None:
@@ -75,6 +75,11 @@ def find_java() -> Path:
             f"no Java {OLDEST} or later for Spark{note}: run `make setup`, or install one and set JAVA_HOME"
         )
     return java
+
+
+def java_home() -> str:
+    """JAVA_HOME for a program that wants it. Raises UsageError as `find_java` does."""
+    return str(find_java().parent.parent)
 
 
 def forget() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -115,6 +116,17 @@ def test_a_directory_that_is_not_a_run_any_more_spoils_no_other(spark: Any, tmp_
     assert "partitions" in answer_for(spark, str(run.path))["error"]
     run.run_json.write_text(json.dumps(facts))
     assert answer_for(spark, str(run.path))["findings"] == 1
+
+
+def test_a_temporary_directory_with_a_space_spoils_nothing(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path / "loss", LOSS)
+    place = tmp_path / "a place ü"
+    place.mkdir()
+    command = [sys.executable, "-m", "analysis.job", str(run_dir.path)]
+    environment = os.environ | {"TMPDIR": str(place), "KAFKA_CHAOS_CACHE": str(place)}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert result.returncode == 0, result.stderr
+    assert "1 anomalies" in result.stdout
 
 
 def test_an_archive_belongs_to_one_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

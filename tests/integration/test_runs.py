@@ -23,6 +23,7 @@ from harness.faults.process import Kill
 from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import get_scenario
+from harness.setup.java import java_home
 from harness.workloads.handles.client import FinalRead, FinalReader
 from judgement.judge import Analyst, judge
 from judgement.verdict import Verdict
@@ -33,7 +34,7 @@ INTERRUPT_LIMIT_S = 90.0
 
 @pytest.fixture(scope="module")
 def analyst() -> Iterator[Analyst]:
-    with Analyst() as started:
+    with Analyst(java_home=java_home()) as started:
         yield started
 
 

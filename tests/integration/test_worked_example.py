@@ -15,6 +15,7 @@ from evidence.timeline import read
 from harness import scenario as scenarios
 from harness.cluster import versions
 from harness.runner import Request, execute
+from harness.setup.java import java_home
 from judgement.judge import Analyst, judge
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "writing-a-scenario.md"
@@ -43,7 +44,7 @@ def example(tmp_path: Path) -> Iterator[scenarios.Scenario]:
 def test_the_worked_example_runs(example: scenarios.Scenario, tmp_path: Path) -> None:
     request = Request(scenario=example, version=versions.get("4.3.1"), root=tmp_path)
     finished = execute(request, echo=lambda _: None)
-    with Analyst() as analyst:
+    with Analyst(java_home=java_home()) as analyst:
         judged = judge(finished.run_dir, analyst)
     finished.wait_removed()
     assert judged.verdict == "as-documented", judged.reasons

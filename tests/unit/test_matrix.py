@@ -16,6 +16,8 @@ ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1
 
 
 class NoAnalyst:
+    def __init__(self, java_home: str) -> None: ...
+
     def __enter__(self) -> NoAnalyst:
         return self
 
@@ -44,6 +46,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
 
     monkeypatch.setattr(Matrix, "_one", one)
     monkeypatch.setattr(matrix, "Analyst", NoAnalyst)
+    monkeypatch.setattr(matrix, "java_home", lambda: "/a/java")
     monkeypatch.setattr(matrix, "judge", lambda run_dir, analyst: "judged")
     return cells
 
