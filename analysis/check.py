@@ -23,7 +23,8 @@ from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
-from analysis.metadata import METADATA_CHECKS
+from analysis.due import due, times
+from analysis.metadata import METADATA_CHECKS, states_of
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
 from analysis.unknown import NOTHING_SETTLED, Settled, news, settle, unknown_operations
 from analysis.view import (
@@ -33,19 +34,21 @@ from analysis.view import (
     PartitionView,
     Rows,
     endings_of,
+    ends_of,
     identity_of,
     view_of,
 )
 from analysis.watermarks import WATERMARK_CHECKS
 from evidence import timeline
 from evidence.errors import UsageError
-from evidence.events import Partition, of
+from evidence.events import Event, Partition, of
 from evidence.history import schema
 from evidence.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
 from evidence.rundir import SCHEMA, RunDir
 
 if TYPE_CHECKING:
-    from analysis.screen import Screened
+    from analysis.screen import Screened, Screening
+    from analysis.witnesses import Witnesses
 
 LARGE_ROWS: Final = 100_000
 """From so many rows on a partition is screened (analysis.screen): below, reading it whole takes no longer."""
@@ -207,18 +210,9 @@ def check_piece(piece: Piece) -> Result:
 
 
 def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, result: Result) -> None:
-    topic, partition = where = (piece.topic, piece.partition)
-    copies = Copies()
-    try:
-        copies, problems = load_copies(
-            run_dir, timeline.read(run_dir.timeline).trusted, *where, compacted=_compacted(facts, topic)
-        )
-        result.problems += problems
-    except Exception as error:
-        result.problems.append(
-            {"what": "unreadable replicas", "process": "", "detail": f"{topic}-{partition}: {error!r}"}
-        )
-    seen = _see(run_dir, facts, where, copies, piece.settled)
+    where = (piece.topic, piece.partition)
+    events = timeline.read(run_dir.timeline).trusted
+    seen, copies = _see(run_dir, facts, piece, events, result)
     view = seen.view
     result.problems += [problem.as_json() for problem in seen.history.problems]
     for name, check in PARTITION_CHECKS.items():
@@ -261,39 +255,74 @@ def _found_in_part(name: str, view: PartitionView) -> bool:
     return name in SCREENED or (name in OF_PIPELINES and not pipelines)
 
 
-def _see(run_dir: RunDir, facts: Mapping[str, Any], where: Where, copies: Copies, settled: Settled) -> _Seen:
+def _see(
+    run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, events: Sequence[Event], result: Result
+) -> tuple[_Seen, Copies]:
+    """What clients and disks say of one topic-partition; what is wrong with the copies goes to the result."""
+    where = (piece.topic, piece.partition)
+
     def view(history: History) -> PartitionView:
         rows = history.tables.get(where, history.operations.slice(0, 0))
         endings = endings_of(history.operations)
-        return view_of(*where, rows, **_circumstances(facts, history), endings=endings, settled=settled)
+        return view_of(*where, rows, **_circumstances(facts, history), endings=endings, settled=piece.settled)
 
     @cache
     def whole() -> PartitionView:
         return view(open_run(run_dir, facts, only=where))
 
-    # What brokers did, and what is on their disks, is held against everything that was acknowledged and read.
-    left_out = None if copies.copies or copies.states else _screened(run_dir, facts, where)
-    if left_out is None:
+    def copies(witnesses: Callable[[str], Witnesses] | None = None) -> Copies:
+        try:
+            found, problems = load_copies(
+                run_dir, events, *where, compacted=_compacted(facts, where[0]), witnesses=witnesses
+            )
+        except Exception as error:
+            detail = f"{where[0]}-{where[1]}: {error!r}"
+            found, problems = Copies(), [{"what": "unreadable replicas", "process": "", "detail": detail}]
+        result.problems += problems
+        return found
+
+    screening = _screening(run_dir, facts, where, events)
+    if screening is None:
         history = open_run(run_dir, facts, only=where)
-        return _Seen(history, view(history), None, whole)
+        return _Seen(history, view(history), None, whole), copies()
     # Files of other partitions are counted once for the run, by the piece of its metadata.
-    history = replace(open_run(run_dir, facts, only=NOTHING, counted=False), tables={where: left_out.table})
-    return _Seen(history, view(history), left_out, whole)
+    history = open_run(run_dir, facts, only=NOTHING, counted=False)
+    kept, loaded = _kept(screening, where, copies)
+    history = replace(history, tables={where: kept.table})
+    return _Seen(history, view(history), kept, whole), loaded
 
 
-def _screened(run_dir: RunDir, facts: Mapping[str, Any], where: Where) -> Screened | None:
-    """A large partition's rows less those that no check finds anything in; None if it is not large, or the whole is
-    needed to tell.
-    """
+def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, events: Sequence[Event]) -> Screening | None:
+    """A large partition's histories, scanned once; None if it is not large, or the whole is needed to tell."""
     files = sealed_files(run_dir, facts, where)
     try:
         if files is None or sum(files.values()) < LARGE_ROWS:
             return None
-        from analysis.screen import screened  # imports the compiler, which takes a second
+        from analysis.screen import scan  # imports the compiler, which takes a second
 
-        return screened(list(files))
+        return scan(list(files), times(states_of(events).get(where, ()), events))
     except (*UNREADABLE, pa.ArrowException):
         return None  # reading the whole tells what is damaged, or does without
+
+
+def _kept(
+    screening: Screening, where: Where, load: Callable[[Callable[[str], Witnesses]], Copies]
+) -> tuple[Screened, Copies]:
+    """The rows that checks need, and the copies with those of their records that checks need."""
+    from analysis.witnesses import Witnesses
+
+    by_moment: dict[str, Witnesses] = {}
+
+    def witnesses(moment: str) -> Witnesses:
+        return by_moment.setdefault(moment, Witnesses(screening.table, screening.base))
+
+    copies = load(witnesses)
+    answers = ends_of(screening.answers())
+    kept = screening.finish(list(due(where, copies, answers, lambda copy: by_moment[copy.moment].seen_in(copy.broker))))
+    parts = tuple(
+        replace(copy, part=by_moment[copy.moment].part(copy.broker, screening.kept)) for copy in copies.copies
+    )
+    return kept, replace(copies, copies=parts)
 
 
 def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]:

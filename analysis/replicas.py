@@ -26,12 +26,12 @@ than reading them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -47,6 +47,9 @@ from kafkafiles.checkpoints import EpochStart
 from kafkafiles.columns import read_headers
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import Difference, Examination, Replica, SegmentProblem, examine, read_replica
+
+if TYPE_CHECKING:
+    from analysis.witnesses import Witnesses
 
 Problem = dict[str, str]
 
@@ -69,6 +72,8 @@ class Copy:
     condition: str = metadata.LIVE
     asked_ns: int | None = None
     """When its copying began; `at_ns` is when all copies of the moment were there."""
+    part: tuple[Ints, Ints] | None = None
+    """Of a screened partition, what of its contents checks need."""
 
     @property
     def broker(self) -> int:
@@ -86,7 +91,9 @@ class Copy:
 
     @cached_property
     def contents(self) -> tuple[Ints, Ints]:
-        """Values and offsets of all data records, in log order."""
+        """Values and offsets of all data records, in log order; or of those that checks need."""
+        if self.part is not None:
+            return self.part
         values, offsets = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for batch in self.replica.record_batches():
             if isinstance(batch, SegmentProblem):
@@ -141,8 +148,11 @@ def load_copies(
     partition: int,
     *,
     compacted: bool = False,
+    witnesses: Callable[[str], Witnesses] | None = None,
 ) -> tuple[Copies, list[Problem]]:
-    """The copies of one partition at all moments, and what is wrong with them."""
+    """The copies of one partition at all moments, and what is wrong with them. Of a partition that is screened,
+    `witnesses` of a moment are told which records its copies hold.
+    """
     states = tuple(metadata.states_of(events).get((topic, partition), ()))
     moments = {moment.name: moment for moment in of(events, Moment)}
     found: list[Copy] = []
@@ -160,7 +170,8 @@ def load_copies(
         if gone := sorted(held - {path.parent.name for path in directories}):
             detail = f"{moment}: {', '.join(gone)} had {topic}-{partition}, and there is no copy of it"
             problems.append({"what": "missing copies", "process": "", "detail": detail})
-        examined, unreadable = _examine(directories, compacted)
+        told = None if witnesses is None else witnesses(moment)
+        examined, unreadable = _examine(directories, compacted, told)
         problems += [_problem(moment, path.parent.name, path, reason) for path, reason in unreadable.items()]
         found_to_differ[moment] = examined.differences
         for replica in examined.replicas.values():
@@ -177,6 +188,8 @@ def load_copies(
                 asked_ns=moments[moment].begun_ns,
             )
             found.append(copy)
+            if told is not None and (copy.broker in told.refused or replica.problems or replica.notes):
+                told.take(copy.broker, *replace(copy).contents)
             problems += [
                 _problem(moment, node, directory, f"segment {p.segment}: {p.corrupt.kind}: {p.corrupt.reason}")
                 for p in _damage(copy)
@@ -188,13 +201,17 @@ def load_copies(
     return Copies(copies=tuple(found), states=states, events=tuple(events), differences=found_to_differ), problems
 
 
-def _examine(directories: Sequence[Path], compacted: bool) -> tuple[Examination[int], dict[Path, str]]:
+def _examine(
+    directories: Sequence[Path], compacted: bool, witnesses: Witnesses | None
+) -> tuple[Examination[int], dict[Path, str]]:
     """The copies of one moment, by broker, read together; those that cannot be read, with the reason, left out."""
     readable = {metadata.broker_of(directory.parent.name): directory for directory in directories}
     unreadable: dict[Path, str] = {}
     while True:
+        if witnesses is not None:
+            witnesses.begin()
         try:
-            return examine(readable, compacted=compacted), unreadable
+            return examine(readable, compacted=compacted, passed=witnesses), unreadable
         except (ParseError, OSError, ValueError):
             before = len(readable)
             for broker, directory in list(readable.items()):

@@ -22,16 +22,20 @@ a witness that is not. Between kept rows that were no neighbours all steps are f
 over kept offsets show no step of another size that was not there. Last come the plain sends before and after every
 kept send, in the order of sending: theirs are the only steps that are not upward by definition.
 
-Memory is 10 bytes an offset and 4 bytes a row, whatever the columns, and what is kept. `screened` gives None, and the
-caller takes the whole, where the layout is not that of large histories: not ordered by operation, a process that both
-sends and reads, producers of several processes with one number, offsets with holes throughout.
+Of a run that has a timeline and copies of replicas, what is due to be held against these is kept as well
+(analysis.due), and of the copies what bears on what is kept (analysis.witnesses).
+
+Memory is 10 bytes an offset and 4 bytes a row, whatever the columns, and what is kept; where states are known two bytes
+an offset more, and one for each moment of copies. `scan` gives None, and the caller takes the whole, where the layout
+is not that of large histories: not ordered by operation, a process that both sends and reads, producers of several
+processes with one number, offsets with holes throughout.
 
 A column whose footer says that it holds one value in a row group is not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -42,16 +46,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numba import njit
 
+from analysis.due import Due
 from analysis.view import SEQUENCE_BITS, Bools, Ints
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
 
 NONE: Final = -1
+LARGEST: Final = 2**63 - 1
 SPARSE: Final = 4
 """So many offsets a row, and a table by offset is no longer the smaller thing."""
 LARGEST_SPAN: Final = 2**31 - 1
+MOST_TIMES: Final = 2**16 - 1
 NOT_CHECKED: Final = ("topic", "partition", "error", "timestamp_ms", "leader_epoch")
 IDENTITY: Final = ("offset", "producer", "sequence")
+ANSWERED: Final = ("process", "offset", "invoked_ns", "completed_ns")
 CHECKED: Final = [name for name in schema.COLUMNS if name not in NOT_CHECKED]
 
 
@@ -77,6 +85,10 @@ class _Work:
     """Of the plain send at each offset; NONE if there is none."""
     read: npt.NDArray[np.uint8]
     keep: npt.NDArray[np.uint8]
+    times: Ints
+    """At which something was stated of the partition, ascending: they part the run into eras."""
+    era: npt.NDArray[np.uint16]
+    """In which the plain send at each offset was invoked: so many of the times are not after it."""
     odd: list[Ints] = field(default_factory=list)
     """Values of odd sends and polls."""
     furthest: int = NONE
@@ -144,6 +156,27 @@ class _File:
             highs.append(statistics.max)
         return (min(lows), max(highs)) if lows else (NONE, NONE)
 
+    def least(self, group: int, name: str) -> int:
+        """No number of a column in a row group is smaller, as far as its footer says; NONE if it does not say."""
+        statistics = self._groups[group].column(self._columns[name]).statistics
+        return statistics.min if statistics is not None and statistics.has_min_max else NONE
+
+    def largest(self, group: int, name: str) -> int:
+        """No number of a column in a row group is larger."""
+        statistics = self._groups[group].column(self._columns[name]).statistics
+        return statistics.max if statistics is not None and statistics.has_min_max else LARGEST
+
+    def rows_of(self, kind: str, *names: str) -> Iterator[pa.Table]:
+        """Columns of all rows of a kind, `kind` itself being the first."""
+        forms = pa.schema([PLAIN_SCHEMA.field(name) for name in ("kind", *names)])
+        for number, rows in self.groups():
+            if kind not in self.words(number, "kind"):
+                continue
+            count = rows.stop - rows.start
+            columns = self.read(number, *forms.names)
+            chosen = pa.array(np.flatnonzero(_is(columns["kind"], count, kind)))
+            yield _table(columns, chosen, forms)
+
     def note(self, group: int, rows: slice, **columns: Ints) -> None:
         """Remember the rows of a group that are odd: these columns take the longest to read, so not twice."""
         odd = self.slots[rows] < 0
@@ -172,15 +205,20 @@ class _File:
         for name, odd in noted.items():
             plain[name][slots < 0] = odd
             columns[name] = pa.chunked_array([pa.array(plain[name], mask=plain[name] == NONE)])
-        arrays = []
-        for form in PLAIN_SCHEMA:
-            column = columns.get(form.name)
-            if isinstance(column, pa.ChunkedArray):
-                rows = column if form.name in noted else column.take(pa.array(chosen))
-                arrays.append(rows.cast(form.type).combine_chunks())
-            else:
-                arrays.append(pa.repeat(pa.scalar(column, form.type), len(chosen)))
-        return pa.table(arrays, schema=PLAIN_SCHEMA)
+        return _table(columns, pa.array(chosen), PLAIN_SCHEMA, taken=list(noted))
+
+
+def _table(columns: Mapping[str, Any], chosen: pa.Array, forms: pa.Schema, taken: Sequence[str] = ()) -> pa.Table:
+    """Rows of columns as `_File.read` gives them (those that are not among them null); of `taken` they are all."""
+    arrays = []
+    for form in forms:
+        column = columns.get(form.name)
+        if isinstance(column, pa.ChunkedArray):
+            rows = column if form.name in taken else column.take(chosen)
+            arrays.append(rows.cast(form.type).combine_chunks())
+        else:
+            arrays.append(pa.repeat(pa.scalar(column, form.type), len(chosen)))
+    return pa.table(arrays, schema=forms)
 
 
 def _numbers(column: Any, rows: int) -> Ints:
@@ -204,34 +242,78 @@ def _is(column: Any, rows: int, *words: str | bool) -> Bools:
     return np.concatenate(parts)
 
 
-def screened(paths: Sequence[Path]) -> Screened | None:
-    """The rows of one topic-partition that checks need, out of the sealed files of all processes; None if it takes
-    the whole to tell.
+@dataclass(slots=True)
+class Screening:
+    """One topic-partition while it is screened: its files have been scanned once, and nothing is taken out yet."""
 
-    Raises what Arrow raises on files that are not what they should be.
+    files: Sequence[_File]
+    senders: Sequence[_File]
+    readers: Sequence[_File]
+    late: Sequence[tuple[Ints, Ints]]
+    """Odd sends of each sender: when they were invoked, and their values."""
+    work: _Work
+
+    @property
+    def table(self) -> Ints:
+        """The value of the plain send at each offset from `base` on; NONE if there is none."""
+        return self.work.value
+
+    @property
+    def base(self) -> int:
+        return self.work.base
+
+    @property
+    def kept(self) -> npt.NDArray[np.uint8]:
+        """Which offsets are kept, by `table`."""
+        return self.work.keep
+
+    def answers(self) -> pa.Table:
+        """The rows that say what a client was answered that asked for the log's end, as far as checks look at them."""
+        found = [table for file in self.files for table in file.rows_of(schema.END_OFFSETS, *ANSWERED)]
+        return pa.concat_tables(found) if found else PLAIN_SCHEMA.empty_table().select(["kind", *ANSWERED])
+
+    def finish(self, due: Sequence[Due]) -> Screened:
+        """The rows that checks need; those that are `due` to be held against copies and states among them."""
+        for file in self.files:
+            kind = schema.SEND if file in self.senders else schema.POLL
+            _keep_due(file, [one for one in due if one.kind == kind], self.work)
+        _close(self.senders, self.late, self.files, self.work)
+        work = self.work
+        table = pa.concat_tables([part for file in self.files for part in file.take(work)])
+        left_out = [int(_left_out(file.slots, work.keep)) for file in self.files]
+        return Screened(
+            table=table,
+            sends=sum(count for file, count in zip(self.files, left_out, strict=True) if file in self.senders),
+            polls=sum(count for file, count in zip(self.files, left_out, strict=True) if file in self.readers),
+            values=int(np.count_nonzero(work.read & (work.keep == 0))),
+        )
+
+
+def scan(paths: Sequence[Path], times: Sequence[int] = ()) -> Screening | None:
+    """Scan the sealed files of all processes of one topic-partition; None if it takes the whole to tell.
+
+    `times` at which something was stated of the partition, ascending. Raises what Arrow raises on files that are not
+    what they should be.
     """
     files = [_File(path) for path in paths]
     kinds = [set().union(*(file.words(number, "kind") for number, _ in file.groups())) for file in files]
     senders = [file for file, of_file in zip(files, kinds, strict=True) if schema.SEND in of_file]
     readers = [file for file, of_file in zip(files, kinds, strict=True) if schema.POLL in of_file]
-    work = _work(files) if _separate(files, senders, readers) else None
+    work = _work(files, times) if _separate(files, senders, readers) else None
     if work is None:
         return None
-    # Odd sends of each file: when they were invoked, and their values.
     late = [_place(file, work) for file in senders]
     for file in readers:
         if not _match(file, work):
             return None
     _keep_beyond(_ends(files), work)
-    _close(senders, late, files, work)
-    table = pa.concat_tables([part for file in files for part in file.take(work)])
-    left_out = [int(_left_out(file.slots, work.keep)) for file in files]
-    return Screened(
-        table=table,
-        sends=sum(count for file, count in zip(files, left_out, strict=True) if file in senders),
-        polls=sum(count for file, count in zip(files, left_out, strict=True) if file in readers),
-        values=int(np.count_nonzero(work.read & (work.keep == 0))),
-    )
+    return Screening(files, senders, readers, late, work)
+
+
+def screened(paths: Sequence[Path]) -> Screened | None:
+    """The rows of one topic-partition that checks of histories need; None as `scan` has it."""
+    screening = scan(paths)
+    return None if screening is None else screening.finish(())
 
 
 def _separate(files: Sequence[_File], senders: Sequence[_File], readers: Sequence[_File]) -> bool:
@@ -246,16 +328,18 @@ def _separate(files: Sequence[_File], senders: Sequence[_File], readers: Sequenc
     return alike and len(set(producers)) == len(producers)
 
 
-def _work(files: Sequence[_File]) -> _Work | None:
-    """Room for all offsets; None if they are strewn too widely."""
+def _work(files: Sequence[_File], times: Sequence[int]) -> _Work | None:
+    """Room for all offsets; None if they are strewn too widely, or too much was stated."""
     bounds = [file.bounds("offset") for file in files]
     known = [one for one in bounds if one is not None and one[1] >= 0]
     rows = sum(file.rows for file in files)
     base = max(0, min((low for low, _ in known), default=0))
     span = max((high for _, high in known), default=0) - base + 1
-    if None in bounds or span > min(SPARSE * rows, LARGEST_SPAN):
+    if None in bounds or span > min(SPARSE * rows, LARGEST_SPAN) or len(times) > MOST_TIMES:
         return None
-    return _Work(base, np.full(span, NONE, np.int64), np.zeros(span, np.uint8), np.zeros(span, np.uint8))
+    era = np.zeros(span if times else 0, np.uint16)
+    flags = np.zeros(span, np.uint8), np.zeros(span, np.uint8)
+    return _Work(base, np.full(span, NONE, np.int64), *flags, np.array(times, np.int64), era)
 
 
 def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
@@ -282,6 +366,8 @@ def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
             work.base,
             work.value,
             work.keep,
+            work.times,
+            work.era,
             state,
             file.slots[rows],
             odd_at,
@@ -366,6 +452,24 @@ def _keep_beyond(ends: Ints, work: _Work) -> None:
         work.keep[max(0, int(ends.min()) - work.base) :] = 1
 
 
+def _keep_due(file: _File, due: Sequence[Due], work: _Work) -> None:
+    """Keep the plain rows of a file that are due; row groups in which none can be are not read."""
+    nowhere = np.zeros(0, np.uint8)
+    for number, rows in file.groups() if due else ():
+        slots = file.slots[rows]
+        earliest, furthest = file.least(number, "completed_ns"), file.largest(number, "offset")
+        wanted = [one for one in due if earliest <= one.latest_ns.max() and furthest >= one.first]
+        moments = {id(one.seen): one.seen for one in wanted if one.bit}
+        everywhere = {moment: _in_common(slots, seen) for moment, seen in moments.items()}
+        wanted = [one for one in wanted if not everywhere.get(id(one.seen), 0) & one.bit]
+        if not wanted:
+            continue
+        known = _numbers(file.read(number, "completed_ns")["completed_ns"], len(slots))
+        for one in wanted:
+            seen = nowhere if one.seen is None else one.seen
+            _keep_known(slots, known, work.era, one.first - work.base, one.latest_ns, seen, one.bit, work.keep)
+
+
 def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: Sequence[_File], work: _Work) -> None:
     """Keep whatever belongs to what is kept so far."""
     if work.furthest >= 0:
@@ -409,13 +513,15 @@ def _place_rows(
     base: Any,
     table: Any,
     keep: Any,
+    times: Any,
+    eras: Any,
     state: Any,
     slots: Any,
     odd_at: Any,
     odd_values: Any,
 ) -> Any:
     """`state`: offset, value and invocation of the last plain send. Returns how many are odd."""
-    odd = 0
+    odd = era = 0
     last_offset, last_value, last_invoked = state[0], state[1], state[2]
     for row in range(len(offset)):
         if not send[row]:
@@ -435,6 +541,10 @@ def _place_rows(
         ):
             table[at] = value
             slots[row] = at
+            if len(times):
+                while era < len(times) and times[era] <= invoked[row]:
+                    era += 1
+                eras[at] = era
             last_offset, last_value, last_invoked = offset[row], value, invoked[row]
             continue
         if offset[row] >= 0:
@@ -497,6 +607,29 @@ def _match_rows(
             furthest = max(furthest, last_offset)
     state[0], state[1], state[2] = last_offset, last_op, furthest
     return odd, stepped
+
+
+@njit(cache=True, nogil=True)
+def _in_common(slots: Any, seen: Any) -> Any:
+    """The bits that are set at all offsets of plain rows."""
+    common = np.uint8(0xFF)
+    for slot in slots:
+        if slot >= 0:
+            common &= seen[slot]
+    return common
+
+
+@njit(cache=True, nogil=True)
+def _keep_known(slots: Any, known: Any, eras: Any, first: Any, latest: Any, seen: Any, bit: Any, keep: Any) -> None:
+    """Keep plain rows from the index `first` on that were known by the time that is the latest for their era, and
+    where the bit is not set.
+    """
+    for row in range(len(slots)):
+        slot = slots[row]
+        if slot < 0 or slot < first or known[row] < 0 or known[row] > latest[eras[slot]]:
+            continue
+        if not bit or not seen[slot] & bit:
+            keep[slot] = 1
 
 
 @njit(cache=True, nogil=True)

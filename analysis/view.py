@@ -387,7 +387,7 @@ def view_of(
         uncommitted_readers=frozenset(names.index(name) for name in uncommitted_readers if name in names),
         readers_missing=readers_missing,
         writers_missing=writers_missing,
-        ends=_ends(table, uncommitted_readers),
+        ends=ends_of(table, uncommitted_readers),
         processed=settled_steps(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
         committed_offsets=settled_steps(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
@@ -455,7 +455,8 @@ def endings_of(operations: pa.Table) -> dict[tuple[str, int], Ending]:
     return endings
 
 
-def _ends(table: pa.Table, uncommitted_readers: Collection[str]) -> tuple[EndAnswer, ...]:
+def ends_of(table: pa.Table, uncommitted_readers: Collection[str] = ()) -> tuple[EndAnswer, ...]:
+    """What clients were answered that asked for the log's end, in the order of asking."""
     answers = [
         EndAnswer(
             offset=row["offset"],

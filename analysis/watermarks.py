@@ -49,6 +49,8 @@ class _Reached:
     what: str
     row: Ints
     """Rows of sends."""
+    poll: Ints | None = None
+    """Rows of the polls that were given them, of what was read."""
     offset: Ints
     begun_ns: Ints
     known_ns: Ints
@@ -82,6 +84,7 @@ def _read(view: PartitionView) -> _Reached:
     return _Reached(
         what="read",
         row=row,
+        poll=poll,
         offset=polls.offset[poll],
         begun_ns=sends.invoked_ns[row],
         known_ns=polls.completed_ns[poll],
@@ -97,18 +100,19 @@ def _by_era(states: Sequence[Partition], begin_ns: Ints, end_ns: Ints) -> Iterat
     stated are left out.
     """
     times = _times(states)
-    first = np.searchsorted(times, begin_ns, side="right")
-    last = np.searchsorted(times, end_ns, side="right")
-    for low, high in np.unique(np.stack([first, last], axis=1), axis=0).tolist() if len(begin_ns) else ():
+    eras = len(times) + 1
+    era = np.searchsorted(times, begin_ns, side="right") * eras + np.searchsorted(times, end_ns, side="right")
+    for one in np.unique(era).tolist():
+        low, high = divmod(one, eras)
         if low > 0:
-            yield times[low - 1], times[high - 1], np.flatnonzero((first == low) & (last == high))
+            yield times[low - 1], times[high - 1], np.flatnonzero(era == one)
 
 
 # log-truncated-below-high-watermark
 
 
 @dataclass(frozen=True, kw_only=True)
-class _LogEnd:
+class LogEnd:
     """Where a replica's log was seen to end, at the latest, at some time after `at_ns`."""
 
     node: str
@@ -117,22 +121,22 @@ class _LogEnd:
     witness: Mapping[str, Any]
 
 
-def _log_ends(view: PartitionView, copies: Copies) -> list[_LogEnd]:
+def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
     """By copies, and by what brokers logged of truncations, in order of time."""
     found = [
-        _LogEnd(node=copy.node, at_ns=copy.begun_ns, end=copy.replica.leo, witness={"moment": copy.moment})
+        LogEnd(node=copy.node, at_ns=copy.begun_ns, end=copy.replica.leo, witness={"moment": copy.moment})
         for copy in copies.copies
         if copy.replica.segments and not copy.damaged
     ]
     for line in of(copies.events, Log):
-        here = (line.topic, line.partition) == (view.topic, view.partition)
+        here = (line.topic, line.partition) == (topic, partition)
         if line.event == "truncate" and here and line.offset is not None:
             witness = {"log_line": line.line}
-            found.append(_LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), witness=witness))
+            found.append(LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), witness=witness))
     return sorted(found, key=lambda end: end.at_ns)
 
 
-def _below_own(ends: Sequence[_LogEnd], copies: Copies) -> Iterator[Evidence]:
+def _below_own(ends: Sequence[LogEnd], copies: Copies) -> Iterator[Evidence]:
     """Log ends below what the same broker had checkpointed."""
     stated = [copy for copy in copies.copies if copy.high_watermark is not None]
     for end in ends:
@@ -154,12 +158,12 @@ def _below_own(ends: Sequence[_LogEnd], copies: Copies) -> Iterator[Evidence]:
             }
 
 
-def _truncated(end: _LogEnd, high_watermark: int) -> dict[str, Any]:
+def _truncated(end: LogEnd, high_watermark: int) -> dict[str, Any]:
     return {"node": end.node, "log_end": end.end, **end.witness, "high_watermark": high_watermark, "at_ns": end.at_ns}
 
 
 def _below_leaders(
-    view: PartitionView, ends: Sequence[_LogEnd], copies: Copies, reached: _Reached
+    view: PartitionView, ends: Sequence[LogEnd], copies: Copies, reached: _Reached
 ) -> Iterator[Evidence]:
     """Log ends below what the leader had reached while the replica was in sync."""
     in_sync: list[tuple[set[int], Ints]] = [
@@ -185,7 +189,7 @@ def log_truncated_below_high_watermark(view: PartitionView, copies: Copies) -> R
     """Replicas whose log ended below a high watermark that they, or their leader while they were in sync, had reached;
     each end once for each witness.
     """
-    ends = _log_ends(view, copies)
+    ends = log_ends(view.topic, view.partition, copies)
     rows: list[Evidence] = list(_below_own(ends, copies))
     for reached in (_acknowledged(view), _read(view)):
         rows += _below_leaders(view, ends, copies, reached)
@@ -204,7 +208,7 @@ def _one_leader(states: Sequence[Partition], begin_ns: int, end_ns: int) -> Part
     return held[0] if len(terms) == 1 and metadata.leader_of(held[0]) is not None else None
 
 
-def _undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
+def undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
     """The time from which on a node's process ran until `end_ns`, or lay still, without being replaced; 0: always."""
     replaced = [
         event.monotonic_ns
@@ -217,11 +221,12 @@ def _undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
 def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
     """Records read before the copying, and missing from a copy whose broker was in the ISR throughout."""
     read, rows = _read(view), Rows()
+    assert read.poll is not None, "what was read was read by a poll"
     for copy in copies.copies:
         if not copy.replica.segments or copy.damaged:
             continue
         until_ns = copy.at_ns + QUIET_NS
-        since_ns = _undisturbed(copies.events, copy.node, until_ns)
+        since_ns = undisturbed(copies.events, copy.node, until_ns)
         due = np.flatnonzero(
             (read.known_ns <= copy.begun_ns) & (read.begun_ns >= since_ns) & (read.offset >= copy.replica.leo)
         )
@@ -232,12 +237,8 @@ def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
             for one in due[which].tolist():
                 rows.total += 1
                 if len(rows) < EVIDENCE_LIMIT:
-                    first = np.flatnonzero(
-                        (view.polls.value == view.sends.value[read.row[one]])
-                        & (view.polls.completed_ns == read.known_ns[one])
-                    )
                     rows.append(
-                        reader(view, int(first[0]))
+                        reader(view, int(read.poll[one]))
                         | copy.place()
                         | {
                             "log_end": copy.replica.leo,
@@ -272,7 +273,7 @@ def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
                 }
 
 
-def _answering(copies: Copies, answer: EndAnswer) -> Partition | None:
+def answering(copies: Copies, answer: EndAnswer) -> Partition | None:
     """The leader that gave an answer; None if it may have been another broker."""
     leader = _one_leader(copies.states, answer.asked_ns - QUIET_NS, answer.answered_ns + QUIET_NS)
     if leader is None:
@@ -285,7 +286,7 @@ def _answering(copies: Copies, answer: EndAnswer) -> Partition | None:
             continue
         node = f"broker-{other}"
         dead = metadata.condition_at(copies.events, node, answer.asked_ns) == metadata.DEAD
-        if not dead and _undisturbed(copies.events, node, answer.asked_ns) < led_since:
+        if not dead and undisturbed(copies.events, node, answer.asked_ns) < led_since:
             return None
     return leader
 
@@ -307,7 +308,7 @@ def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
         (answer, leader)
         for answer in view.ends
         if not transactions or answer.uncommitted
-        for leader in [_answering(copies, answer)]
+        for leader in [answering(copies, answer)]
         if leader is not None
     ]
     polls = view.polls

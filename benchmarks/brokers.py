@@ -15,10 +15,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numba import njit
 
 from benchmarks.synthetic import BLOCK, PACE_NS, Partition, sent_at, steps
+from evidence import events
 from evidence.history import record
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -47,7 +49,7 @@ def write_brokers(run_dir: RunDir, parts: list[Partition]) -> list[dict[str, Any
         for moment in (MIDDLE, FINAL):
             for broker in BROKERS:
                 directory = run_dir.moment(moment) / f"broker-{broker}" / part.name
-                end = _stated(part, moment, broker, load_ns)["leo"]
+                end = _stated(part, moment, broker, load_ns).leo or 0
                 write_log(directory, part, end, _offset_at(part, int(ELECTED * load_ns)))
     _write_timeline(run_dir, parts, load_ns)
     return [{"name": MIDDLE}, {"name": FINAL}]
@@ -85,37 +87,42 @@ def _write_timeline(run_dir: RunDir, parts: list[Partition], load_ns: int) -> No
     def at(share: float) -> int:
         return int(share * load_ns)
 
-    events = [(-1_000_000_000, "zookeeper", "controller", {"node": "broker-1", "epoch": 1})]
+    lagging = f"broker-{LAGGING}"
+    controller = events.Controller(source="zookeeper", node="broker-1", epoch=1)
+    found: list[tuple[int, events.Event]] = [(-1_000_000_000, controller)]
     for part in parts:
         for at_ns, leader, epoch, isr in (
-            (-900_000_000, 1, 0, [1, 2, 3]),
-            (at(KILLED) + 1, 1, 0, [1, 2]),
-            (at(ELECTED), 2, 1, [2, 1]),
-            (at(RETURNED) + SETTLING_NS, 2, 1, [2, 1, 3]),
+            (-900_000_000, 1, 0, (1, 2, 3)),
+            (at(KILLED) + 1, 1, 0, (1, 2)),
+            (at(ELECTED), 2, 1, (2, 1)),
+            (at(RETURNED) + SETTLING_NS, 2, 1, (2, 1, 3)),
         ):
-            state = {"leader": leader, "leader_epoch": epoch, "isr": isr, "controller_epoch": 1}
-            events.append((at_ns, "zookeeper", "partition", part.where | {"replicas": list(BROKERS)} | state))
-        truncated = {"node": f"broker-{LAGGING}", "event": "truncate", "offset": _offset_at(part, at(KILLED))}
-        events.append((at(RETURNED), "log", "log", part.where | truncated | {"line": "Truncating log"}))
-    for share, action in ((KILLED, "die"), (RETURNED - 0.01, "start")):
-        events.append((at(share), "docker", "container", {"node": f"broker-{LAGGING}", "action": action}))
+            state = events.Partition(
+                source="zookeeper", leader=leader, leader_epoch=epoch, isr=isr, replicas=BROKERS, **part.where
+            )
+            found.append((at_ns, state))
+        cut = _offset_at(part, at(KILLED))
+        line = events.Log(node=lagging, event="truncate", offset=cut, line="Truncating log", **part.where)
+        found.append((at(RETURNED), line))
+    found.append((at(KILLED), events.Container(node=lagging, action="die")))
+    found.append((at(RETURNED - 0.01), events.Container(node=lagging, action="start")))
     for name, at_ns in ((MIDDLE, at(MIDDLE_AT)), (FINAL, load_ns + 10_000_000_000)):
         nodes = {
             f"broker-{broker}": {part.name: _stated(part, name, broker, load_ns) for part in parts}
             for broker in BROKERS
         }
-        events.append((at_ns, "harness", "moment", {"name": name, "begun_ns": at_ns - 50_000_000, "nodes": nodes}))
+        found.append((at_ns, events.Moment(name=name, begun_ns=at_ns - 50_000_000, nodes=nodes)))
     with Timeline(run_dir.timeline) as timeline:
-        for at_ns, source, kind, fields in sorted(events, key=lambda event: event[0]):
-            timeline.append(source, kind, monotonic_ns=at_ns, wall_ns=WALL_NS + at_ns, **fields)
+        for at_ns, event in sorted(found, key=lambda one: one[0]):
+            timeline.append(msgspec.structs.replace(event, monotonic_ns=at_ns, wall_ns=WALL_NS + at_ns))
 
 
-def _stated(part: Partition, moment: str, broker: int, load_ns: int) -> dict[str, int]:
+def _stated(part: Partition, moment: str, broker: int, load_ns: int) -> events.Ends:
     """Log end and high watermark of a copy: the checkpoint is behind, as it is written now and then."""
     end = part.end
     if moment == MIDDLE:
         end = _offset_at(part, int((KILLED if broker == LAGGING else MIDDLE_AT) * load_ns))
-    return {"leo": end, "hw": max(0, end - BATCH) if moment == MIDDLE else end}
+    return events.Ends(leo=end, hw=max(0, end - BATCH) if moment == MIDDLE else end)
 
 
 @njit(cache=True, nogil=True)

@@ -160,7 +160,8 @@ def gather(
 
 
 @njit(cache=True, nogil=True)
-def _big(data: Any, at: int, size: int) -> Any:
+def big(data: Any, at: int, size: int) -> Any:
+    """A number of `size` bytes, the highest first."""
     value = np.int64(0)
     for index in range(size):
         value = (value << 8) | np.int64(data[at + index])
@@ -175,8 +176,8 @@ def _scan(data: Any, position: Any, stop: Any, available: Any, out: Any) -> Any:
         left = stop - position
         if left <= 16 or (position + 61 > available and available < stop):
             break
-        offset = _big(data, position, 8)
-        size = np.int64(np.int32(_big(data, position + 8, 4)))
+        offset = big(data, position, 8)
+        size = np.int64(np.int32(big(data, position + 8, 4)))
         magic = data[position + 16]
         if magic > 2 or offset < 0 or size + 12 > left:
             break
@@ -184,32 +185,32 @@ def _scan(data: Any, position: Any, stop: Any, available: Any, out: Any) -> Any:
         if magic == 2:
             if size < 49:
                 break
-            delta = np.int64(np.int32(_big(data, position + 23, 4)))
-            records = np.int64(np.int32(_big(data, position + 57, 4)))
+            delta = np.int64(np.int32(big(data, position + 23, 4)))
+            records = np.int64(np.int32(big(data, position + 57, 4)))
             if delta < 0 or records < 0 or records > delta + 1 or offset > _INT64_MAX - delta:
                 break
             row.base_offset = offset
             row.last_offset = offset + delta
             row.count = np.int32(records)
-            row.leader_epoch = np.int32(_big(data, position + 12, 4))
-            row.crc = np.uint32(_big(data, position + 17, 4))
-            row.attributes = np.uint16(_big(data, position + 21, 2))
-            row.base_timestamp_ms = _big(data, position + 27, 8)
-            row.max_timestamp_ms = _big(data, position + 35, 8)
-            row.producer_id = _big(data, position + 43, 8)
-            row.producer_epoch = np.int16(_big(data, position + 51, 2))
-            row.base_sequence = np.int32(_big(data, position + 53, 4))
+            row.leader_epoch = np.int32(big(data, position + 12, 4))
+            row.crc = np.uint32(big(data, position + 17, 4))
+            row.attributes = np.uint16(big(data, position + 21, 2))
+            row.base_timestamp_ms = big(data, position + 27, 8)
+            row.max_timestamp_ms = big(data, position + 35, 8)
+            row.producer_id = big(data, position + 43, 8)
+            row.producer_epoch = np.int16(big(data, position + 51, 2))
+            row.base_sequence = np.int32(big(data, position + 53, 4))
         else:
             if size < (22 if magic == 1 else 14):
                 break
             attributes = data[position + 17]
             compressed = attributes & 7
-            timestamp = _big(data, position + 18, 8) if magic == 1 else np.int64(-1)
+            timestamp = big(data, position + 18, 8) if magic == 1 else np.int64(-1)
             row.base_offset = -1 if compressed else offset
             row.last_offset = offset
             row.count = -1 if compressed else 1
             row.leader_epoch = -1
-            row.crc = np.uint32(_big(data, position + 12, 4))
+            row.crc = np.uint32(big(data, position + 12, 4))
             row.attributes = attributes
             row.base_timestamp_ms = timestamp
             row.max_timestamp_ms = timestamp
@@ -232,8 +233,8 @@ def _checked(data: Any, until: Any, floor: Any, epoch: Any) -> Any:
     total = np.int64(0)
     stop = np.int64(len(data))
     while stop - position > 16:
-        first = _big(data, position, 8)
-        size = np.int64(np.int32(_big(data, position + 8, 4)))
+        first = big(data, position, 8)
+        size = np.int64(np.int32(big(data, position + 8, 4)))
         magic = data[position + 16]
         end = position + size + 12
         if magic > 2 or first < 0 or end > stop:
@@ -241,21 +242,21 @@ def _checked(data: Any, until: Any, floor: Any, epoch: Any) -> Any:
         if magic == 2:
             if size < 49:
                 break
-            delta = np.int64(np.int32(_big(data, position + 23, 4)))
-            count = np.int64(np.int32(_big(data, position + 57, 4)))
+            delta = np.int64(np.int32(big(data, position + 23, 4)))
+            count = np.int64(np.int32(big(data, position + 57, 4)))
             if delta < 0 or count < 0 or count > delta + 1 or first > _INT64_MAX - delta:
                 break
-            own = np.int32(_big(data, position + 12, 4))
+            own = np.int32(big(data, position + 12, 4))
             if own >= 0 and own != epoch:
                 break
             next_last = first + delta
-            stated = np.uint32(_big(data, position + 17, 4))
+            stated = np.uint32(big(data, position + 17, 4))
         else:
             if size < (22 if magic == 1 else 14):
                 break
             count = np.int64(0 if data[position + 17] & 7 else 1)
             next_last = first
-            stated = np.uint32(_big(data, position + 12, 4))
+            stated = np.uint32(big(data, position + 12, 4))
         if first <= last or next_last >= until:
             break
         if stated != (sums.crc32c(data, position + 21, end) if magic == 2 else sums.crc32(data, position + 16, end)):
@@ -301,7 +302,7 @@ def _checksums_match(data: Any, headers: Any, matches: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _varint(data: Any, position: int, end: int, bits: int) -> Any:
+def varint(data: Any, position: int, end: int, bits: int) -> Any:
     """A zigzag varint and the position after it; the position is -1 if there is none before `end`."""
     value = np.uint64(0)
     shift = 0
@@ -354,31 +355,31 @@ def _records(
         before = np.int64(-1)
         stamp = base_timestamps[batch]
         for _ in range(counts[batch]):
-            length, position = _varint(data, position, stop, 32)
+            length, position = varint(data, position, stop, 32)
             if position < 0 or length < 1 or length > stop - position:
                 return True, 0
             end = position + length
-            delta_ms, position = _varint(data, position + 1, end, 64)
+            delta_ms, position = varint(data, position + 1, end, 64)
             if position < 0:
                 return True, 0
-            delta, position = _varint(data, position, end, 32)
+            delta, position = varint(data, position, end, 32)
             if position < 0 or delta <= before or delta > delta_max:
                 return True, 0
             before = delta
             for field in range(2):
-                size, position = _varint(data, position, end, 32)
+                size, position = varint(data, position, end, 32)
                 if position < 0 or size < -1 or size > end - position:
                     return True, 0
                 starts[field, row] = position
                 sizes[field, row] = size
                 if size > 0:
                     position += size
-            count, position = _varint(data, position, end, 32)
+            count, position = varint(data, position, end, 32)
             if position < 0 or count < 0 or 2 * count > end - position:
                 return True, 0
             for _header in range(count):
                 for field in range(2):
-                    size, position = _varint(data, position, end, 32)
+                    size, position = varint(data, position, end, 32)
                     if position < 0 or size < field * -1 or size > end - position:
                         return True, 0
                     if headers < room:

@@ -24,8 +24,9 @@ when quiet.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -48,6 +49,8 @@ REPLICA_SCHEMA: Final = SCHEMA.insert(0, pa.field("segment", pa.int64(), nullabl
 """`SCHEMA` and before it the base offset of the segment that the record is in; `position` is within that segment."""
 
 Broker = TypeVar("Broker", int, str)
+Passed = Callable[[Sequence[Broker], ByteArray], None]
+"""Is told of whole entries, one after another, and which brokers have them; the bytes are overwritten afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,18 +173,22 @@ def read_replica(directory: Path) -> Replica:
 
 
 def examine(
-    directories: Mapping[Broker, Path], *, compacted: bool = False, limit: int | None = None
+    directories: Mapping[Broker, Path],
+    *,
+    compacted: bool = False,
+    limit: int | None = None,
+    passed: Passed[Broker] | None = None,
 ) -> Examination[Broker]:
     """Read the replicas of one partition and compare them: all differences, or the first `limit` by offset.
 
-    Raises ParseError as `read_replica` does.
+    `passed` is given the bytes of all entries as they are read. Raises ParseError as `read_replica` does.
     """
     walkers = {broker: _walker(directory) for broker, directory in directories.items()}
-    comparison = _Comparison(walkers, compacted)
+    comparison = _Comparison(walkers, compacted, passed)
     try:
         found = list(islice(comparison.differences(), None if limit is None else limit + 1))
-        for walker in walkers.values():  # what comes after the last difference wanted
-            _walk_to_end(walker)
+        for broker, walker in walkers.items():  # what comes after the last difference wanted
+            _walk_to_end(broker, walker, passed)
     finally:
         comparison.close()
     return Examination(
@@ -198,10 +205,14 @@ def _walker(directory: Path) -> Walker:
     return Walker({int(path.name[:20]): path for path in segment_paths(directory)})
 
 
-def _walk_to_end(walker: Walker) -> None:
+def _walk_to_end(broker: Broker, walker: Walker, passed: Passed[Broker] | None) -> None:
+    told = partial(passed, [broker]) if passed is not None else None
     while not walker.exhausted:
-        if not check_ahead([walker], walker.ahead(), ANY_OFFSET):
-            walker.step()
+        if check_ahead([walker], walker.ahead(), ANY_OFFSET, told):
+            continue
+        entry = walker.step()
+        if told is not None and entry is not None:
+            told(entry.data)
 
 
 def _replica(directory: Path, walker: Walker) -> Replica:
@@ -246,8 +257,9 @@ class _Comparison(Generic[Broker]):
     the others have not come to yet.
     """
 
-    def __init__(self, walkers: Mapping[Broker, Walker], compacted: bool) -> None:
+    def __init__(self, walkers: Mapping[Broker, Walker], compacted: bool, passed: Passed[Broker] | None) -> None:
         self._walkers: Mapping[Broker, Walker] = walkers
+        self._passed: Passed[Broker] | None = passed
         self._compacted = compacted
         self._held: dict[Broker, dict[int, Record]] = {broker: {} for broker in walkers}
         self._compared = -1  # every difference up to this offset has been given
@@ -281,7 +293,10 @@ class _Comparison(Generic[Broker]):
         size = min(len(block) for block in blocks)
         if len(front) > 1:
             size = _equal_bytes([block[:size] for block in blocks], front[0].compiled)
-        return check_ahead(front, blocks[0][:size], border)
+        told = None
+        if self._passed is not None:
+            told = partial(self._passed, [broker for broker, walker in self._walkers.items() if walker in front])
+        return check_ahead(front, blocks[0][:size], border, told)
 
     def _take_one_each(self, border: int) -> None:
         """Pass over one entry of each replica that is behind, and hold its records if they are to be compared."""
@@ -290,6 +305,9 @@ class _Comparison(Generic[Broker]):
         front = {broker: walker for broker, walker in live.items() if walker.reached == low}
         taken = {broker: entry for broker, walker in front.items() if (entry := walker.step()) is not None}
         alike = len(taken) == len(front) and _all_equal([entry.data for entry in taken.values()])
+        if self._passed is not None:
+            for broker, entry in taken.items():
+                self._passed([broker], entry.data)
         for broker, entry in taken.items():
             if not alike or entry.header.last_offset >= border:
                 self._held[broker].update((record.offset, record) for record in entry.records())

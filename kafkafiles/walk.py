@@ -16,6 +16,7 @@ Files are read, not mapped: a broker that truncates a mapped file would kill the
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -236,9 +237,11 @@ class Walker:
         return self._descriptor
 
 
-def check_ahead(walkers: list[Walker], data: ByteArray, until: int) -> bool:
+def check_ahead(
+    walkers: list[Walker], data: ByteArray, until: int, told: Callable[[ByteArray], None] | None = None
+) -> bool:
     """Pass over what can be passed over of `data`, which lies ahead of every one of the walkers, up to the offset
-    `until`. Whether that was anything.
+    `until`. Whether that was anything; `told` is given it.
     """
     floor = max(walker.last_offset for walker in walkers)
     epochs = {walker.epoch for walker in walkers}
@@ -249,6 +252,8 @@ def check_ahead(walkers: list[Walker], data: ByteArray, until: int) -> bool:
         size, last, count = kernels.checked(data, until, floor, epoch)
     else:
         size, last, count = _checked(data.data, until, floor, epoch)
+    if size and told is not None:
+        told(data[:size])
     if size:
         for walker in walkers:
             walker.pass_over(size, last, count)

@@ -1,0 +1,122 @@
+"""What screening must keep so that the checks of copies and states find in it what they find in the whole.
+
+Those checks (analysis.watermarks, replicas.unreplicated_acknowledgement) look for an acknowledgement, or a read, that
+ought to be on a replica and is not. All that they need of it is an offset and two times: when it was sent and when it
+was known. So each way in which a copy, a truncation or an answer can be at fault comes down to one question about such
+a row, a `Due`: is its offset at or beyond the log's end, or missing from the copy, and was it known by the time that
+the states then in force allow? Rows of which that is so are kept, and the checks themselves tell what to make of them;
+a row that is kept needlessly costs time and nothing else. Most questions need no row: the footer of a row group says
+that it ends below the log's end, or begins after the copies were taken.
+
+States hold from one time to the next, so what they allow depends on the *era* in which a record was sent: how many of
+`times` are not after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis import metadata
+from analysis.replicas import QUIET_NS, Copies, Copy
+from analysis.view import NEVER_NS, EndAnswer, Ints
+from analysis.watermarks import answering, log_ends, undisturbed
+from evidence.events import Container, Event, Partition, of
+from evidence.history import schema
+
+NOT_AT_ALL: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """Rows of a kind at or beyond the offset `first` that were known (completed) no later than the era of their
+    sending allows.
+    """
+
+    kind: str
+    first: int
+    latest_ns: Ints
+    """By era."""
+    seen: npt.NDArray[np.uint8] | None = None
+    bit: int = 0
+    """Only of offsets at which this bit of `seen` (by the table of screening) is not set: those missing from a copy."""
+
+
+def times(states: Sequence[Partition], events: Sequence[Event]) -> list[int]:
+    """The times at which what holds of a partition may change, ascending."""
+    containers = {event.monotonic_ns for event in of(events, Container)}
+    return sorted({state.monotonic_ns for state in states} | containers)
+
+
+class _Stays:
+    """Until when each broker stays in the ISR, for records sent in each era."""
+
+    def __init__(self, states: Sequence[Partition], at: Sequence[int]) -> None:
+        self._states, self._at = states, at
+        self._known: dict[int, Ints] = {}
+
+    def until(self, broker: int) -> Ints:
+        """By era: when the broker left the ISR that it was in at the era's beginning, NOT_AT_ALL if it was in none;
+        NEVER_NS if it stayed.
+        """
+        if broker not in self._known:
+            self._known[broker] = np.array([NOT_AT_ALL, *self._each(broker)], np.int64)
+        return self._known[broker]
+
+    def _each(self, broker: int) -> list[int]:
+        found: list[int] = []
+        left, rest = NEVER_NS, list(self._states)
+        for at_ns in reversed(self._at):
+            while rest and rest[-1].monotonic_ns > at_ns:
+                state = rest.pop()
+                left = left if broker in state.isr else state.monotonic_ns
+            found.append(left if rest and broker in rest[-1].isr else NOT_AT_ALL)
+        return found[::-1]
+
+
+def _known_before(until_ns: Ints, at_ns: int) -> Ints:
+    """The latest time, by era, for who must stay in the ISR for `QUIET_NS` after a record was known."""
+    return np.where(until_ns == NOT_AT_ALL, NOT_AT_ALL, np.minimum(at_ns, until_ns - QUIET_NS - 1))
+
+
+def due(
+    where: tuple[str, int],
+    copies: Copies,
+    answers: Sequence[EndAnswer],
+    seen: Callable[[Copy], tuple[npt.NDArray[np.uint8], int]],
+) -> Iterator[Due]:
+    """What the checks of copies and states have to see of one topic-partition; `seen` says which bit of what tells
+    which plain sends are in a copy.
+    """
+    at = times(copies.states, copies.events)
+    if not copies.states:
+        return
+    stays = _Stays(copies.states, at)
+    began = np.array([NOT_AT_ALL, *at], np.int64)
+    for end in log_ends(*where, copies):
+        latest_ns = _known_before(stays.until(metadata.broker_of(end.node)), end.at_ns)
+        for kind in (schema.SEND, schema.POLL):
+            yield Due(kind=kind, first=end.end, latest_ns=latest_ns)
+    for copy in copies.copies:
+        if not copy.replica.segments:
+            continue
+        until_ns = stays.until(copy.broker)
+        # Sent after it was known, as clocks may have it: that one is told by its acknowledgement alone.
+        allowed = _while((until_ns > copy.at_ns) | (began > copy.at_ns), copy.at_ns)
+        table, bit = seen(copy)
+        yield Due(kind=schema.SEND, first=copy.replica.start_offset, latest_ns=allowed, seen=table, bit=bit)
+        quiet_ns = copy.at_ns + QUIET_NS
+        since_ns = undisturbed(copies.events, copy.node, quiet_ns)
+        stayed = (until_ns > quiet_ns) & (began >= since_ns)
+        yield Due(kind=schema.POLL, first=copy.replica.leo, latest_ns=_while(stayed, copy.begun_ns))
+    for answer in answers:
+        if answering(copies, answer) is not None:
+            yield Due(kind=schema.POLL, first=answer.offset, latest_ns=np.full(len(began), answer.asked_ns, np.int64))
+
+
+def _while(holds: npt.NDArray[np.bool_], latest_ns: int) -> Ints:
+    return np.where(holds, latest_ns, NOT_AT_ALL).astype(np.int64)

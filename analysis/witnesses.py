@@ -1,0 +1,173 @@
+"""Which records of a partition lie in which of its copies, told while the copies are read to be compared.
+
+Copies are large and agree: nearly every record in them is one that was acknowledged at that very offset. So each
+record's identity is held against the table of screening (which value was acknowledged at which offset), once for all
+copies that are equal byte for byte, and what agrees is one bit. The records of which a check needs more than that are
+those that differ, and those at offsets that are kept anyway: `part` gives these two together, as `Copy.contents`
+gives all.
+
+Only what is plainly sound is taken so: entries of message format 2, not compressed, every record well formed. Where a
+copy has anything else, or its reading had any problem, it is decoded by itself, all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from analysis.view import NOBODY, SEQUENCE_BITS, Ints
+from evidence.history.record import MAGIC, MINIMUM_BYTES
+from kafkafiles import sums
+from kafkafiles.kernels import big, varint
+
+MOST_COPIES: Final = 8
+"""Of one moment: a bit for each."""
+_MAGIC: Final = int.from_bytes(MAGIC, "big")
+_SMALLEST_RECORD_BYTES: Final = 7
+_BATCH_HEAD_BYTES: Final = 61
+
+
+@dataclass(slots=True)
+class Witnesses:
+    """What the copies of one moment hold, by broker; `table` and `base` are those of screening."""
+
+    table: Ints
+    base: int
+    seen: npt.NDArray[np.uint8] = field(init=False)
+    """For each offset of the table a bit for each copy that holds the plain send there."""
+    refused: set[int] = field(default_factory=set)
+    """Brokers whose copies were not read to the end."""
+    _bits: dict[int, int] = field(default_factory=dict)
+    _odd: dict[int, list[tuple[Ints, Ints]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget everything: the copies are read from the beginning."""
+        self.seen = np.zeros(len(self.table), np.uint8)
+        self.refused, self._bits, self._odd = set(), {}, {}
+
+    def bit(self, broker: int) -> int:
+        """The bit that stands for a broker's copy. Raises ValueError if there are more than MOST_COPIES."""
+        if broker not in self._bits and len(self._bits) == MOST_COPIES:
+            raise ValueError(f"more than {MOST_COPIES} copies of one moment")
+        return self._bits.setdefault(broker, 1 << len(self._bits))
+
+    def __call__(self, brokers: Sequence[int], data: npt.NDArray[np.uint8]) -> None:
+        """Take down the records of whole entries that all of these brokers have."""
+        brokers = [broker for broker in brokers if broker not in self.refused]
+        if not brokers:
+            return
+        room = len(data) // _SMALLEST_RECORD_BYTES + 1
+        values, offsets = np.empty(room, np.int64), np.empty(room, np.int64)
+        mask = sum(self.bit(broker) for broker in brokers)
+        odd = _mark(data, self.base, self.table, self.seen, np.uint8(mask), values, offsets)
+        if odd < 0:
+            self.refused.update(brokers)
+        elif odd:
+            for broker in brokers:
+                self._odd.setdefault(broker, []).append((values[:odd].copy(), offsets[:odd].copy()))
+
+    def take(self, broker: int, values: Ints, offsets: Ints) -> None:
+        """Take down all records of one copy, decoded."""
+        at = offsets - self.base
+        within = np.flatnonzero((values >= 0) & (at >= 0) & (at < len(self.table)))
+        plain = within[self.table[at[within]] == values[within]]
+        bit = self.bit(broker)
+        self.seen &= np.uint8(0xFF ^ bit)
+        self.seen[at[plain]] |= np.uint8(bit)
+        odd = np.ones(len(values), np.bool_)
+        odd[plain] = False
+        self._odd[broker] = [(values[odd], offsets[odd])]
+
+    def seen_in(self, broker: int) -> tuple[npt.NDArray[np.uint8], int]:
+        """`seen`, and which bit of it is that of a broker's copy."""
+        return self.seen, self.bit(broker)
+
+    def part(self, broker: int, keep: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
+        """Values and offsets, in log order, of a copy's records that are no plain sends, or that are kept."""
+        found = self._odd.get(broker, [])
+        slots = np.flatnonzero((keep != 0) & (self.seen & np.uint8(self.bit(broker)) != 0))
+        values = np.concatenate([self.table[slots], *(values for values, _ in found)])
+        offsets = np.concatenate([slots + self.base, *(offsets for _, offsets in found)])
+        order = np.argsort(offsets, kind="stable")
+        return values[order], offsets[order]
+
+
+@njit(cache=True, nogil=True)
+def _identity(data: Any, start: Any, size: Any) -> Any:
+    """The value that a record's bytes are of; NOBODY if they are not ours, or damaged."""
+    if size < MINIMUM_BYTES or big(data, start, 4) != _MAGIC:
+        return np.int64(NOBODY)
+    end = start + size
+    stated = np.int64(0)
+    for place in range(4):
+        stated |= np.int64(data[end - 4 + place]) << (8 * place)
+    if np.int64(sums.crc32c(data, start, end - 4)) != stated:
+        return np.int64(NOBODY)
+    producer = np.int64(np.int32(big(data, start + 8, 4)))
+    sequence = big(data, start + 12, 8)
+    if producer < 0 or sequence < 0:
+        return np.int64(NOBODY)
+    return (producer << SEQUENCE_BITS) + sequence
+
+
+@njit(cache=True, nogil=True)
+def _mark(data: Any, base: Any, table: Any, seen: Any, mask: Any, values: Any, offsets: Any) -> Any:
+    """Hold the records of whole, sound entries against the table. Returns how many are odd; -1 if an entry is not of
+    format 2, or compressed, or not well formed.
+    """
+    odd = 0
+    position: Any = np.int64(0)
+    while position < len(data):
+        first = big(data, position, 8)
+        stop = position + np.int64(np.int32(big(data, position + 8, 4))) + 12
+        attributes = big(data, position + 21, 2)
+        if data[position + 16] != 2 or attributes & 7:
+            return -1
+        if attributes & 0x20:  # a marker of a transaction is no record
+            position = stop
+            continue
+        most = big(data, position + 23, 4)
+        count = big(data, position + 57, 4)
+        position += _BATCH_HEAD_BYTES
+        before = np.int64(-1)
+        for _ in range(count):
+            length, position = varint(data, position, stop, 32)
+            if position < 0 or length < 1 or length > stop - position:
+                return -1
+            end = position + length
+            _, position = varint(data, position + 1, end, 64)
+            if position < 0:
+                return -1
+            delta, position = varint(data, position, end, 32)
+            if position < 0 or delta <= before or delta > most:
+                return -1
+            before = delta
+            size, position = varint(data, position, end, 32)
+            if position < 0 or size < -1 or size > end - position:
+                return -1
+            position += max(size, 0)
+            size, position = varint(data, position, end, 32)
+            if position < 0 or size < -1 or size > end - position:
+                return -1
+            value = _identity(data, position, size)
+            position += max(size, 0)
+            if position != end - 1 or data[position] != 0:  # it has headers
+                return -1
+            position = end
+            at = first + delta - base
+            if value >= 0 and 0 <= at < len(table) and table[at] == value:
+                seen[at] |= mask
+            else:
+                values[odd], offsets[odd] = value, first + delta
+                odd += 1
+        if position != stop:
+            return -1
+    return odd
