@@ -24,6 +24,14 @@ OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $
 
 ##@ Run
 
+.PHONY: demo
+demo: ## A first verdict and its report, from a bare machine in about 3 minutes: double-failover on 0.10.2.2
+	@[ -e $(VENV)/.locked ] || bash .ci/venv "$(PYTHON)" "$(VENV)" $(FIRST)
+	@$(BIN)/python -m harness.demo -- $(MAKE) --no-print-directory venv
+
+# The Docker SDK and what it needs: harness/demo.py begins with these, and brings the others beside Docker itself.
+FIRST := docker requests urllib3 certifi charset-normalizer idna
+
 .PHONY: chaos-run
 chaos-run: venv ## Set everything up and run the default suite (SCENARIO= VERSION= SEED= REPEAT= narrow it)
 	$(CHAOS) setup $(if $(VERSION),--versions $(VERSION))
