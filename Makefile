@@ -33,12 +33,12 @@ demo: ## A first verdict and its report, from a bare machine in about 3 minutes:
 FIRST := docker requests urllib3 certifi charset-normalizer idna
 
 .PHONY: chaos-run
-chaos-run: venv ## Set everything up and run the default suite (SCENARIO= VERSION= SEED= REPEAT= narrow it)
+chaos-run: engine venv ## Set everything up and run the default suite (SCENARIO= VERSION= SEED= REPEAT= narrow it)
 	$(CHAOS) setup $(if $(VERSION),--versions $(VERSION))
 	$(CHAOS) suite $(OPTIONS)
 
 .PHONY: nightly
-nightly: venv ## Every scenario on every version, in runs/nightly; started again, it goes on where it stopped
+nightly: engine venv ## Every scenario on every version, in runs/nightly; started again, it goes on where it stopped
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
 	  $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
@@ -66,11 +66,11 @@ clean: venv ## Remove containers, networks and live data that dead harnesses lef
 ##@ Develop
 
 .PHONY: setup
-setup: venv ## The virtual environment, Docker, Java and the images of the default suite
-	$(CHAOS) setup
+setup: engine venv ## The virtual environment, Docker, Java and the images of the default suite (or VERSION=)
+	$(CHAOS) setup $(if $(VERSION),--versions $(VERSION))
 
 .PHONY: setup-tests
-setup-tests: venv ## What tests need: Docker, Java, and the images of the versions that tests use (tests/releases.py)
+setup-tests: engine venv ## What tests need: Docker, Java, and the images of the versions that tests use (tests/releases.py)
 	$(CHAOS) setup --versions $$($(BIN)/python -m tests.releases)
 
 .PHONY: test
@@ -102,6 +102,11 @@ COMPILE := env -u PIP_FIND_LINKS -u UV_FIND_LINKS uv pip compile --quiet --pytho
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	      /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Before anything else, so that a machine that cannot run clusters says so at once.
+.PHONY: engine
+engine:
+	@bash .ci/engine "$(PYTHON)"
 
 # The environment is made again only when the lock changes; the project in it when its own description does.
 .PHONY: venv

@@ -51,7 +51,7 @@ def connect() -> DockerClient:
             ) from None
         raise UsageError(
             "no Docker engine answers: start it, or run `make setup`, which installs one on Debian and Ubuntu as root "
-            f"(`kafka-chaos doctor` shows what is missing; the engine said: {text.splitlines()[0][:160]})"
+            f"({text.splitlines()[0][:160]})"
         ) from None
     return client
 

@@ -80,12 +80,17 @@ def ensure_engine(echo: Echo) -> None:
         return
     if "permission denied" in refusal or os.environ.get("DOCKER_HOST"):
         raise UsageError(refusal)
+    dockerd = shutil.which("dockerd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if not may_install():
+        if dockerd is not None:
+            raise UsageError(
+                "Docker is installed and does not run: start it (sudo systemctl start docker), then try again"
+            )
         raise UsageError(
             "no Docker engine answers and this is not root on Debian or Ubuntu: install Docker Engine 20.10 or later "
             "with Compose v2 and start it, then run this again"
         )
-    if shutil.which("dockerd") is None:
+    if dockerd is None:
         install(["docker.io", "iptables"], echo)
     if shutil.which("docker") is None:
         # From Debian 13 on the command is a package of its own.

@@ -38,10 +38,20 @@ def no_apt(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 @pytest.mark.usefixtures("not_root")
 def test_no_engine_and_no_root_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "_answer", lambda: "no Docker engine answers")
+    monkeypatch.setattr("harness.setup.bootstrap.shutil.which", lambda name, path=None: None)
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     with pytest.raises(UsageError, match=r"install Docker Engine .* with Compose v2") as caught:
         bootstrap.ensure_engine(lambda line: None)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("not_root")
+def test_an_engine_that_is_stopped_is_to_be_started_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "_answer", lambda: "no Docker engine answers")
+    monkeypatch.setattr("harness.setup.bootstrap.shutil.which", lambda name, path=None: "/usr/sbin/dockerd")
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    with pytest.raises(UsageError, match=r"^Docker is installed and does not run: start it"):
+        bootstrap.ensure_engine(lambda line: None)
 
 
 def test_an_engine_without_rights_is_not_installed_over(
