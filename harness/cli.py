@@ -217,7 +217,7 @@ def _matrix(options: argparse.Namespace) -> int:
     html.write_suite(runs, root / "report.html")
     junit.write_suite(runs, root / "junit.xml")
     if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(step_summary).open("a") as file:
+        with Path(step_summary).open("a", encoding="utf-8") as file:
             file.write(summary.markdown(runs))
     write_atomically(root / "summary.md", summary.markdown(runs))
     if options.json:

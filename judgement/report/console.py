@@ -38,6 +38,9 @@ COLOURS: Final = {
 WIDTH: Final = 100
 """Columns of text that does not go to a terminal."""
 HEADINGS: Final = ("scenario", "version", "outcome", "verdict", "documented", "seen", "runs", "time")
+NUMBERS: Final = ("runs", "time")
+SPARED: Final = ("seen", "documented")
+"""What a table that is too wide does without, in this order."""
 
 
 def paint(text: str, verdict: str, colour: bool) -> str:
@@ -45,8 +48,13 @@ def paint(text: str, verdict: str, colour: bool) -> str:
     return _coloured(visible(text), COLOURS.get(verdict, "0"), colour)
 
 
-def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: Sequence[str] = ()) -> str:
-    """The table of these runs, then for each cell that did not end well what happened and where to look; pure."""
+def render(
+    facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: Sequence[str] = (), room: int | None = None
+) -> str:
+    """The table of these runs, then for each cell that did not end well what happened and where to look; pure.
+
+    A table wider than `room` columns leaves out what was seen, then what is documented: reports have both.
+    """
     grouped = cells.group(facts)
     rows = [tuple(visible(column) for column in cell.row) for cell in grouped]
     lines: list[str] = []
@@ -57,18 +65,21 @@ def render(facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: 
             held = f"{runs} as documented (documented {documented}; seen {seen}){took}"
             lines.append(f"{scenario} on {version}: {records}: {verdict}, {held}")
     elif rows:
-        widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS))]
+        widths = {name: max(map(len, column)) for name, *column in zip(HEADINGS, *rows, strict=True)}
+        widths |= {name: max(width, len(name)) for name, width in widths.items()}
+        for name in SPARED:
+            if room is not None and sum(widths.values()) + 2 * (len(widths) - 1) > room:
+                del widths[name]
 
         def line(row: Sequence[str], tone: str = "", verdict: str = "") -> str:
-            padded = [
-                value.rjust(w) if i >= 6 else value.ljust(w)
-                for i, (value, w) in enumerate(zip(row, widths, strict=True))
-            ]
+            values = dict(zip(HEADINGS, row, strict=True))
+            padded = {n: values[n].rjust(w) if n in NUMBERS else values[n].ljust(w) for n, w in widths.items()}
             if verdict:
-                padded[2:4] = paint(padded[2], tone, colour), paint(padded[3], verdict, colour)
-            return "  ".join(padded).rstrip()
+                padded["outcome"] = paint(padded["outcome"], tone, colour)
+                padded["verdict"] = paint(padded["verdict"], verdict, colour)
+            return "  ".join(padded.values()).rstrip()
 
-        lines += [line(HEADINGS), "  ".join("─" * width for width in widths)]
+        lines += [line(HEADINGS), "  ".join("─" * width for width in widths.values())]
         lines += [line(row, cell.outcome[1], cell.verdict) for cell, row in zip(grouped, rows, strict=True)]
     for cell in cells.failures_first(grouped):
         if cell.worst_run.verdict.good:
@@ -103,6 +114,7 @@ def table(runs: Iterable[RunDir], *, plain: bool | None = None, colour: bool | N
         plain=not terminal or "CI" in os.environ if plain is None else plain,
         colour=in_colour() if colour is None else colour,
         unreadable=unreadable,
+        room=shutil.get_terminal_size().columns if terminal else None,
     )
 
 

@@ -393,6 +393,19 @@ def test_the_table_has_aligned_columns(runs: list[RunDir]) -> None:
     ]
 
 
+def test_a_narrow_terminal_spares_what_was_seen_and_then_what_is_documented(runs: list[RunDir]) -> None:
+    loaded = facts.load_all(runs[:1])[0]
+
+    def headings(room: int | None) -> list[str]:
+        return console.render(loaded, plain=False, colour=False, room=room).splitlines()[0].split()
+
+    assert headings(None) == list(console.HEADINGS)
+    whole = len(console.render(loaded, plain=False, colour=False).splitlines()[1])
+    assert headings(whole) == list(console.HEADINGS)
+    assert headings(whole - 1) == ["scenario", "version", "outcome", "verdict", "documented", "runs", "time"]
+    assert headings(80) == ["scenario", "version", "outcome", "verdict", "runs", "time"]
+
+
 def test_plain_lines_can_be_searched(runs: list[RunDir]) -> None:
     text = console.table(runs, plain=True, colour=False)
     assert "replica-divergence on 0.10.2.2: 1 of 5 acknowledged records LOST; replicas disagree at 1 offset: " in text
