@@ -78,6 +78,11 @@ class Board:
             self._heard = time.monotonic()
             self._write(f"{self.seconds:7.1f} s  {visible(text)}")
 
+    def echo(self, text: str) -> None:
+        """Write what a step says, but for that it still goes on: `speaking` says that, and about how long it takes."""
+        if not text.startswith("still "):
+            self.say(text)
+
     @contextmanager
     def doing(self, step: Step) -> Iterator[None]:
         """Say that a step begins and about how long it takes, and at its end how long it took."""
@@ -138,7 +143,7 @@ class Packages:
             with process.stdout:
                 for line in process.stdout:
                     last = line.strip() or last
-                    board.say(f"packages: {line.rstrip()}")
+                    board.echo(line.rstrip())
             if process.wait() != 0:
                 raise HarnessError(f"the Python packages were not installed: {last}")
 
@@ -153,14 +158,14 @@ class Packages:
 def bring_machine(board: Board, version: versions.Version) -> None:
     """Docker, Compose, Java, and the bare Debian that the image is made from, if the image is not there yet."""
     with board.doing(MACHINE):
-        bootstrap.ensure_engine(board.say)
-        bootstrap.ensure_compose(board.say)
-        bootstrap.ensure_java(board.say)
+        bootstrap.ensure_engine(board.echo)
+        bootstrap.ensure_compose(board.echo)
+        bootstrap.ensure_java(board.echo)
     client = docker.connect()
     try:
         if images.present(client, version) is None:
             with board.doing(BASE):
-                base.ensure_base(client, version.java, board.say)
+                base.ensure_base(client, version.java, board.echo)
     finally:
         client.close()
 
@@ -179,7 +184,7 @@ def set_up(board: Board, packages: Packages, version: versions.Version) -> None:
         for part in reversed(parts):
             part.result()
         with board.doing(IMAGE):
-            images.ensure_image(version, board.say)
+            images.ensure_image(version, board.echo)
 
 
 def newest(runs: Path) -> Path | None:

@@ -150,7 +150,7 @@ def a_run(path: Path) -> RunDir:
 class NoSpark:
     """The analysis without an application."""
 
-    def __init__(self, *, master: str) -> None:
+    def __init__(self, *, java_home: object, master: str) -> None:
         self.closed = False
 
     def __enter__(self) -> NoSpark:

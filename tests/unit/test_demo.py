@@ -73,6 +73,13 @@ def test_a_step_that_fails_is_not_called_done() -> None:
     assert on.waiting() == ""
 
 
+def test_what_a_step_says_is_told_but_for_that_it_still_goes_on() -> None:
+    on, lines = board()
+    for line in ("starting Docker by systemd", "still installing docker.io, 10 s"):
+        on.echo(line)
+    assert [line.split(" s  ")[1] for line in lines] == ["starting Docker by systemd"]
+
+
 def test_silence_is_broken_by_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "SILENT_S", 0.0)
     heard = threading.Event()
@@ -86,7 +93,7 @@ def test_the_last_line_explains_packages_that_could_not_be_installed() -> None:
     packages = demo.Packages(python("print('no index \\x1b[2J'); raise SystemExit(1)"))
     with pytest.raises(HarnessError, match="no index"):
         packages.install(on)
-    assert any(line.endswith("packages: no index \\x1b[2J") for line in lines)
+    assert any(line.endswith("  no index \\x1b[2J") for line in lines)
 
 
 def test_both_parts_go_on_side_by_side_and_the_image_comes_after(monkeypatch: pytest.MonkeyPatch) -> None:
