@@ -98,9 +98,14 @@ def _pull(client: DockerClient, name: str, tag: str, echo: Echo) -> str | None:
             client.images.pull("debian", tag=f"{name}-slim")
             label(client, source, tag, made_from(name))
     except (DockerException, OSError) as error:
-        said = getattr(error, "explanation", None) or str(error) or type(error).__name__
-        return " ".join(str(said).split())[:300]
+        return said(error)
     return None
+
+
+def said(error: Exception) -> str:
+    """What Docker said, in a line: the SDK puts it behind the request's whole address, which may be long."""
+    words = getattr(error, "explanation", None) or str(error) or type(error).__name__
+    return " ".join(str(words).split())[:300]
 
 
 def label(client: DockerClient, source: str, tag: str, made: str) -> None:
@@ -193,7 +198,7 @@ def import_directory(client: DockerClient, root: Path, name: str, made: str, ech
         try:
             answer = str(client.api.import_image(archive, repository=base_repository(), tag=name, changes=changes))
         except (DockerException, OSError) as error:
-            answer = f"error: {error}"
+            answer = f"error: {said(error)}"
         finally:
             client.api.timeout = limit
     if "error" in answer.lower():
