@@ -370,19 +370,19 @@ def execute(
     settings = clusters.broker_settings(request.version, request.cluster, request.settings)
     ensure_image(request.version, echo)
     name = run_id(request)
-    recording = open_recording(request, name, settings, client)
-    if listen is not None:
-        recording.timeline.listen(listen)
     removals = removals or Removals()
 
     def remove_everything() -> None:
         try:
             remove(find_ours(client, run=name))
         finally:
-            shutil.rmtree(recording.run_dir.data, ignore_errors=True)
+            shutil.rmtree(RunDir(request.root / name).data, ignore_errors=True)
 
     if not request.keep:
         removals.owe(name, remove_everything)
+    recording = open_recording(request, name, settings, client)
+    if listen is not None:
+        recording.timeline.listen(listen)
     state, failure = "interrupted", "interrupted before it was complete"
     try:
         with tidying(recording) as cleanup:

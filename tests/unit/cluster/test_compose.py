@@ -8,11 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from evidence.errors import HarnessError, UsageError
-from harness.cluster import cluster
+from harness.cluster import cluster, versions
+from harness.cluster import docker as engine
+from harness.plan import ClusterPlan
 
 LIMIT_S = 30.0
 CHILD = 'sleep 600 & echo $! >"$CHILD"; wait'
@@ -83,3 +87,85 @@ def await_end(process: int) -> None:
     while Path(f"/proc/{process}").exists() and "Z" not in Path(f"/proc/{process}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline, f"process {process} is still there"
         time.sleep(0.02)
+
+
+class Containers:
+    """What Compose made, by service; networks and volumes are none."""
+
+    def __init__(self, *services: str) -> None:
+        self.containers = self.networks = self.volumes = self
+        self._services = services
+
+    def list(self, **_options: object) -> list[Any]:
+        labels = [{engine.NODE_LABEL: service} for service in self._services]
+        return [
+            SimpleNamespace(labels=each, attrs={"Image": "sha256:1", "Labels": each}, remove=lambda **_: None)
+            for each in labels
+        ]
+
+
+def create(tmp_path: Path, client: Containers) -> cluster.Cluster:
+    return cluster.create(
+        client,  # type: ignore[arg-type]
+        version=versions.get("4.3.1"),
+        plan=ClusterPlan(),
+        settings={"min.insync.replicas": "2"},
+        run_id="run",
+        data=tmp_path / "data",
+        rendered=tmp_path / "compose.yml",
+    )
+
+
+@pytest.fixture
+def ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "free_prefixes_here", lambda _: iter(f"172.20.{n}" for n in range(9)))
+
+
+NODES = ("controller-100", "broker-1", "broker-2", "broker-3")
+
+
+@pytest.mark.usefixtures("ranges")
+def test_an_address_range_that_is_taken_is_not_the_last(docker_command: Path, tmp_path: Path) -> None:
+    docker_command.write_text(
+        '#!/bin/sh\ncase "$*" in *config*) echo "services: $KAFKA_SETTINGS"; exit 0;; esac\n'
+        'test "$CHAOS_SUBNET" = 172.20.2 && exit 0\necho "Pool overlaps with other one" >&2; exit 1\n'
+    )
+    made = create(tmp_path, Containers(*NODES))
+    made.wait_rendered()
+    assert (tmp_path / "compose.yml").read_text() == "services: min.insync.replicas=2\n"
+    assert made.bootstrap == "172.20.2.11:9092,172.20.2.12:9092,172.20.2.13:9092"
+    assert made.coordinator.address == "172.20.2.100"
+    assert cluster.images_of(made) == dict.fromkeys(NODES, "sha256:1")
+    assert made.node(2).name == "broker-2"
+    with pytest.raises(HarnessError, match=r"no node with id 7; it has \[1, 2, 3, 100\]"):
+        made.node(7)
+
+
+@pytest.mark.usefixtures("ranges")
+@pytest.mark.parametrize(
+    ("said", "error", "why"),
+    [
+        ("Pool overlaps with other one", UsageError, "no address range for the cluster's network: 172.20.0.0/24"),
+        ("no such image", HarnessError, "could not create the cluster: no such image"),
+    ],
+)
+def test_a_cluster_that_cannot_be_made(
+    said: str, error: type[Exception], why: str, docker_command: Path, tmp_path: Path
+) -> None:
+    docker_command.write_text(f'#!/bin/sh\necho "{said}" >&2; exit 1\n')
+    with pytest.raises(error, match=why):
+        create(tmp_path, Containers())
+
+
+@pytest.mark.usefixtures("ranges")
+def test_what_compose_leaves_out_is_missed(docker_command: Path, tmp_path: Path) -> None:
+    docker_command.write_text("#!/bin/sh\nexit 0\n")
+    with pytest.raises(HarnessError, match="made no container for broker-3"):
+        create(tmp_path, Containers(*NODES[:-1]))
+
+
+@pytest.mark.usefixtures("ranges")
+def test_a_file_that_cannot_be_rendered_is_told(docker_command: Path, tmp_path: Path) -> None:
+    docker_command.write_text('#!/bin/sh\ncase "$*" in *config*) echo "no such variable" >&2; exit 1;; esac\n')
+    with pytest.raises(HarnessError, match="could not render the cluster's file: no such variable"):
+        create(tmp_path, Containers(*NODES)).wait_rendered()

@@ -1,0 +1,389 @@
+"""A stage on which scenarios are rehearsed without Docker: everything of the harness is real but what it stands on.
+
+The stage is the engine (containers that die and start as they are told, with the events that Docker would send), the
+cluster on it (who is registered, who leads, whose log holds what, as real files in real places) and the clients, which
+record histories as the real ones do. It is kinder than Kafka: what happens, happens at once. A `forgetful` stage has a
+bug: a leader that is elected has lost the last record of its log.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker.errors import APIError, NotFound
+
+from analysis.check import check_run
+from evidence import events
+from evidence.errors import RecorderDied
+from evidence.history import record, schema
+from evidence.history.writer import HistoryWriter
+from evidence.rundir import DEFAULT_CASE, RunDir, write_json
+from evidence.timeline import Timeline
+from harness.cluster import versions
+from harness.cluster.docker import NODE_LABEL
+from harness.observers.state import ClusterState, PartitionState, StateKeeper, node_name
+from harness.plan import ClusterPlan, TopicPlan
+from harness.removal import Removals
+from harness.run import Run
+from harness.runner import Finished, Request, execute
+from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from harness.workloads.handles.client import FinalRead, Sent
+from judgement.verdict import Verdict, judge_run
+from tests.unit.kafkafiles import encode
+
+Key = tuple[str, int]
+NODES = {0: "zookeeper", 1: "broker-1", 2: "broker-2", 3: "broker-3", 4: "broker-4"}
+
+
+class Observer(StateKeeper):
+    """What the cluster says of itself, when it says it."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        super().__init__("zookeeper", timeline, node_name())
+        self.at_close: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        self.publish(ClusterState())
+
+    def close(self) -> None:
+        self.at_close()
+
+
+@dataclass
+class Container:
+    """A node's container, as the engine's API shows it."""
+
+    stage: Stage
+    number: int
+    attrs: dict[str, Any] = field(default_factory=dict)
+    running: bool = False
+    exit_code: int = 0
+    deaf: bool = False
+    """Signals do nothing: a fault that cannot be proved."""
+    stuck: bool = False
+    """It cannot be removed."""
+
+    @property
+    def name(self) -> str:
+        return NODES[self.number]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {NODE_LABEL: self.name}
+
+    def reload(self) -> None:
+        if self not in self.stage.created:
+            raise NotFound(f"No such container: {self.name}")
+        self.attrs["State"] = {"Running": self.running, "ExitCode": self.exit_code, "Pid": 1, "Status": "?"}
+
+    def start(self) -> None:
+        self.running = True
+        self.stage.tell(self.name, "start")
+        with self.stage.lock:
+            self.stage.came(self.number)
+
+    def kill(self, signal: str) -> None:
+        self.stage.tell(self.name, "kill", signal="9")
+        self._end(137)
+
+    def stop(self, timeout: int) -> None:
+        self._end(143)
+
+    def _end(self, code: int) -> None:
+        if not self.deaf:
+            self.running, self.exit_code = False, code
+            self.stage.tell(self.name, "die", exitCode=str(code))
+            self.stage.went(self.number)
+
+    def logs(self, **_options: Any) -> Any:
+        return iter([b""])
+
+    def remove(self, **_options: Any) -> None:
+        if self.stuck:
+            raise APIError(f"{self.name} is stuck")
+        if self in self.stage.created:
+            self.stage.created.remove(self)
+
+
+class Stream:
+    """Docker's events, until somebody closes them."""
+
+    def __init__(self) -> None:
+        self._events: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+
+    def put(self, event: dict[str, Any]) -> None:
+        self._events.put(event)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self._events.get, None)
+
+    def close(self) -> None:
+        self._events.put(None)
+
+
+@dataclass
+class Listing:
+    """A kind of thing that the engine has."""
+
+    things: Callable[[], Sequence[Any]]
+
+    def list(self, **_options: Any) -> list[Any]:
+        return list(self.things())
+
+
+@dataclass
+class Broker:
+    """A broker's disk: its log of each partition, and the high watermarks it has checkpointed."""
+
+    logs: dict[Key, list[tuple[int, bytes]]] = field(default_factory=dict)
+    """By partition, (leader epoch, value) at each offset."""
+
+
+class Stage:
+    """The engine, and the cluster on it."""
+
+    def __init__(self, *, forgetful: bool = False) -> None:
+        self.forgetful = forgetful
+        self.lock = threading.RLock()
+        """Nodes are started several at once."""
+        self.containers_of = {number: Container(self, number) for number in NODES}
+        self.created: list[Container] = []
+        self.brokers = {number: Broker() for number in NODES if number}
+        self.replicas: dict[Key, tuple[int, ...]] = {}
+        self.stream = Stream()
+        self.observer: Observer
+        self.data: Path
+        self.run: Run
+        self.containers = Listing(lambda: self.created)
+        self.networks = Listing(list)
+        self.volumes = Listing(list)
+
+    # The engine
+
+    def version(self) -> dict[str, str]:
+        return {"Version": "a stage"}
+
+    def events(self, **_options: Any) -> Stream:
+        return self.stream
+
+    def tell(self, node: str, action: str, **attributes: str) -> None:
+        """An event, as Docker would send it."""
+        actor = {"Attributes": {NODE_LABEL: node, **attributes}}
+        self.stream.put({"Type": "container", "Action": action, "Actor": actor, "timeNano": time.time_ns()})
+
+    def create(self, arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str, str]:
+        """`docker compose create …` and `docker compose config …`."""
+        if "create" in arguments:
+            self.data = Path(variables["CHAOS_DATA"])
+            self.created += [each for each in self.containers_of.values() if each.name in arguments]
+            for each in self.created:
+                each.attrs = {"Image": "sha256:0", "Labels": {NODE_LABEL: each.name}}
+        return 0, "services: {}\n", ""
+
+    # The cluster
+
+    def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
+        for number, brokers in enumerate(replicas):
+            self.replicas[name, number] = tuple(brokers)
+            for broker in brokers:
+                self.brokers[broker].logs[name, number] = []
+            self._state(name, number, leader=brokers[0], isr=tuple(brokers), epoch=0)
+        self._write()
+
+    def _state(self, topic: str, number: int, *, leader: int, isr: tuple[int, ...], epoch: int) -> None:
+        now = self.observer.state
+        partition = PartitionState(leader=leader, leader_epoch=epoch, isr=isr, controller_epoch=1)
+        self._publish(partitions={**now.partitions, (topic, number): partition})
+
+    def _publish(self, **changes: Any) -> None:
+        now = self.observer.state
+        fields: dict[str, Any] = {"controller": now.controller, "controller_epoch": 1, "brokers": now.brokers}
+        self.observer.publish(ClusterState(**(fields | {"partitions": now.partitions} | changes)))
+
+    def came(self, broker: int) -> None:
+        """A broker is registered, truncates its log to its leader's, fetches, and is in sync."""
+        if broker == 0:
+            return
+        now = self.observer.state
+        self._publish(brokers=now.brokers | {broker}, controller=now.controller or broker)
+        for key, state in list(self.observer.state.partitions.items()):
+            if broker in self.replicas[key]:
+                leader = state.leader if state.leader >= 0 else broker
+                self.brokers[broker].logs[key] = list(self.brokers[leader].logs[key])
+                isr = tuple(b for b in self.replicas[key] if b in (*state.isr, broker))
+                self._state(*key, leader=leader, isr=isr, epoch=state.leader_epoch + (state.leader < 0))
+        self._write()
+
+    def went(self, broker: int) -> None:
+        """A broker is not registered any more: the next in-sync replica leads, if there is one."""
+        now = self.observer.state
+        self._publish(brokers=now.brokers - {broker})
+        for key, state in list(now.partitions.items()):
+            if broker in state.isr:
+                isr = tuple(b for b in state.isr if b != broker) or state.isr
+                leader = state.leader if state.leader != broker else next((b for b in isr if b != broker), -1)
+                changed = leader != state.leader
+                if changed and leader >= 0 and self.forgetful:
+                    for each in isr:
+                        del self.brokers[each].logs[key][-1:]
+                self._state(*key, leader=leader, isr=isr, epoch=state.leader_epoch + changed)
+        self._write()
+
+    def append(self, key: Key, value: bytes) -> int | None:
+        """The offset at which the leader and everybody in sync holds the record; None if nobody leads."""
+        state = self.observer.state.partitions[key]
+        if state.leader < 0:
+            return None
+        for broker in state.isr:
+            self.brokers[broker].logs[key].append((state.leader_epoch, value))
+        self._write()
+        return len(self.brokers[state.leader].logs[key]) - 1
+
+    def _write(self) -> None:
+        """Put every log on its disk."""
+        for number, broker in self.brokers.items():
+            folder = self.data / NODES[number] / "kafka"
+            for (topic, partition), log in broker.logs.items():
+                directory = folder / f"{topic}-{partition}"
+                directory.mkdir(parents=True, exist_ok=True)
+                batches = [encode.batch(at, [encode.R(value=v)], epoch=epoch) for at, (epoch, v) in enumerate(log)]
+                (directory / f"{0:020}.log").write_bytes(b"".join(batches))
+            if broker.logs:
+                lines = [f"{topic} {partition} {len(log)}\n" for (topic, partition), log in broker.logs.items()]
+                (folder / "replication-offset-checkpoint").write_text(f"0\n{len(lines)}\n{''.join(lines)}")
+
+
+class Client:
+    """What the clients on the stage share: a history of their own."""
+
+    def __init__(self, stage: Stage, run_dir: RunDir, name: str) -> None:
+        self.name, self._stage, self._run = name, stage, record.run_hash(run_dir.path.name)
+        self._writer = HistoryWriter(run_dir.stream(name), name)
+        self._dead = self._closed = False
+
+    def close(self) -> None:
+        if not self._dead and not self._closed:
+            self._closed = True
+            self._writer.close()
+
+    def kill(self) -> None:
+        """Its history has no end."""
+        self._writer.flush()
+        self._dead = True
+
+    def _alive(self) -> None:
+        if self._dead:
+            raise RecorderDied(f"the process {self.name} has ended (status -9); it said: nothing")
+
+
+class Producer(Client):
+    """In the place of ScriptedProducer."""
+
+    def __init__(
+        self, stage: Stage, run_dir: RunDir, name: str, number: int, _b: str, _s: object, timeline: Timeline
+    ) -> None:
+        super().__init__(stage, run_dir, name)
+        self._number, self._timeline, self._sequence = number, timeline, -1
+
+    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float) -> list[Sent]:
+        return [self._send(topic, partition) for _ in range(count)]
+
+    def _send(self, topic: str, partition: int) -> Sent:
+        self._alive()
+        self._sequence += 1
+        place: dict[str, Any] = {"topic": topic, "partition": partition, "producer": self._number}
+        place["sequence"] = self._sequence
+        self._writer.reserve(topic, [partition], self._number, self._sequence, 1)
+        self._timeline.append(events.Send(process=self.name, acks="all", **place))
+        invoked_ns = time.monotonic_ns()
+        offset = self._stage.append((topic, partition), record.encode(self._run, self._number, self._sequence))
+        times: dict[str, Any] = {"invoked_ns": invoked_ns, "completed_ns": time.monotonic_ns()}
+        outcome: events.Outcome = "info" if offset is None else "ok"
+        self._writer.append(kind=schema.SEND, outcome=outcome, offset=offset, acks=-1, flush=True, **place, **times)
+        if offset is not None:
+            told: dict[str, Any] = {"offset": offset, "outcome": outcome, "error": None, "acks": "all", **times}
+            self._timeline.append(events.Acked(process=self.name, **place, **told))
+        error = "_MSG_TIMED_OUT" if offset is None else None
+        return Sent(outcome=outcome, offset=offset, error=None, error_name=error, acks=-1, **place, **times)
+
+
+class FinalReader(Client):
+    """In the place of the final reader."""
+
+    def __init__(
+        self, stage: Stage, run_dir: RunDir, name: str, _b: str, topics: Mapping[str, Sequence[int]], *_: Any, **__: Any
+    ) -> None:
+        super().__init__(stage, run_dir, name)
+        self._topics = topics
+
+    def read(self) -> FinalRead:
+        self._alive()
+        seen: dict[Key, tuple[int | None, int]] = {}
+        for key in [(topic, number) for topic, numbers in self._topics.items() for number in numbers]:
+            log = self._stage.brokers[self._stage.observer.state.partitions[key].leader].logs[key]
+            place: dict[str, Any] = {"topic": key[0], "partition": key[1]}
+            for offset, (_, value) in enumerate(log):
+                found = record.decode(value)
+                assert found is not None
+                now = time.monotonic_ns()
+                self._writer.append(
+                    kind=schema.POLL, outcome=schema.OK, offset=offset, valid=True, invoked_ns=now, completed_ns=now,
+                    producer=found.producer, sequence=found.sequence, **place,
+                )  # fmt: skip
+            end = len(log)
+            self._writer.append(
+                kind=schema.FINAL_READ, outcome=schema.OK, offset=end, completed_ns=time.monotonic_ns(), **place
+            )
+            seen[key] = (end, end)
+        return FinalRead(seen, ())
+
+
+def rehearsed(steps: Callable[[Run], None]) -> Scenario:
+    """A scenario of these steps, for which nothing is documented on any version."""
+    return Scenario(
+        name="rehearsal",
+        claim="a claim",
+        source="a source",
+        cluster=ClusterPlan(),
+        topic=TopicPlan(),
+        cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+        steps=steps,
+    )
+
+
+def rehearse(
+    stage: Stage,
+    root: Path,
+    steps: Callable[[Run], None],
+    monkeypatch: pytest.MonkeyPatch,
+    removals: Removals | None = None,
+) -> Finished:
+    """Carry a scenario of these steps out on the stage."""
+
+    def observer(_cluster: object, timeline: Timeline) -> Observer:
+        stage.observer = Observer(timeline)
+        return stage.observer
+
+    monkeypatch.setattr("harness.runner._observer", observer)
+    monkeypatch.setattr("harness.runner.ensure_image", lambda *_: None)
+    monkeypatch.setattr("harness.runner.open_admin", lambda *_: stage)
+    monkeypatch.setattr("harness.cluster.cluster._compose", stage.create)
+    monkeypatch.setattr("harness.cluster.cluster.free_prefixes_here", lambda _: iter(["172.20.0"]))
+    monkeypatch.setattr("harness.run.clients.ScriptedProducer", partial(Producer, stage))
+    monkeypatch.setattr("harness.run.clients.FinalReader", partial(FinalReader, stage))
+    request = Request(scenario=rehearsed(steps), version=versions.get("2.8.2"), root=root)
+    return execute(request, client=stage, removals=removals, echo=lambda _: None)  # type: ignore[arg-type]
+
+
+def judged(run_dir: RunDir) -> Verdict:
+    """The verdict, by the analysis without Spark."""
+    write_json(run_dir.findings, check_run(run_dir))
+    return judge_run(run_dir)

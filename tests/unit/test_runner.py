@@ -1,0 +1,301 @@
+"""The runner and the words of scenarios, rehearsed without Docker: whole runs, and what ends them before their time."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from evidence.errors import FaultUnproved, HarnessError
+from evidence.events import Fault, Moment, Note, Step
+from evidence.rundir import RunDir
+from evidence.timeline import read
+from harness.removal import Removals
+from harness.run import Run
+from harness.runner import Recording
+from tests.unit.cluster.test_ownership import dead_identity
+from tests.unit.rehearsal import Stage, judged, rehearse
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+def quiet(run: Run) -> None:
+    run.send(run.partition(), 3)
+
+
+def leader_dies(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    leader, (heir, _) = run.leader_of(t), run.followers_of(t)
+    run.kill(leader)
+    run.wait_leader(t, heir)
+    run.copy_replicas("without-it")
+    run.send(t, 2)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+
+
+def only_run(root: Path) -> RunDir:
+    (path,) = root.iterdir()
+    return RunDir(path)
+
+
+@pytest.mark.parametrize("steps", [quiet, leader_dies])
+def test_a_clean_run_is_complete_judged_and_removed(
+    steps: Callable[[Run], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage()
+    finished = rehearse(stage, tmp_path, steps, monkeypatch)
+    finished.wait_removed()
+    facts = finished.run_dir.read_run()
+    assert (facts["state"], facts["failure"]) == ("complete", None)
+    verdict = judged(finished.run_dir)
+    assert verdict.verdict == "as-documented", verdict.reasons
+    assert stage.created == []
+    assert not finished.run_dir.data.exists()
+    assert facts["moments"][-1].endswith("final")
+
+
+def test_roles_and_proofs_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = rehearse(Stage(), tmp_path, leader_dies, monkeypatch).run_dir
+    reading = read(run_dir.timeline)
+    kill, _, start, _ = reading.of(Fault)
+    assert (kill.fault, kill.target.role, kill.target.node) == ("kill", "leader of t-0", "broker-1")
+    assert (start.fault, start.phase) == ("start", "inject")
+    assert [moment.name for moment in reading.of(Moment)] == ["00-without-it", "01-final"]
+    names = [step.name for step in reading.of(Step) if step.phase == "begin"]
+    assert names.index("create topic") < names.index("send") < names.index("final read")
+
+
+def test_a_broker_that_loses_what_was_acknowledged_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished = rehearse(Stage(forgetful=True), tmp_path, leader_dies, monkeypatch)
+    verdict = judged(finished.run_dir)
+    assert verdict.verdict == "unexpected"
+    assert "lost-write" in verdict.unexpected
+
+
+def test_a_fault_that_does_nothing_makes_the_run_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.process.EVENT_LIMIT_S", 0.05)
+    stage = Stage()
+    stage.containers_of[1].deaf = True
+    finished = rehearse(stage, tmp_path, leader_dies, monkeypatch)
+    assert finished.run_dir.read_run()["state"] == "complete"
+    assert judged(finished.run_dir).verdict == "unknown"
+
+
+def test_a_precondition_that_does_not_hold_ends_the_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(run: Run) -> None:
+        quiet(run)
+        run.require("pigs fly", held=False, height=0)
+        raise AssertionError("the sequence went on")
+
+    finished = rehearse(Stage(), tmp_path, steps, monkeypatch)
+    assert finished.run_dir.read_run()["state"] == "complete"
+    verdict = judged(finished.run_dir)
+    assert verdict.verdict == "unknown"
+    assert any("pigs fly" in reason for reason in verdict.reasons)
+
+
+@pytest.mark.parametrize("who", ["producer", "final reader"])
+def test_a_recorder_that_dies_makes_the_run_unknown(
+    who: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        quiet(run)
+        if who == "producer":
+            run.producer().kill()
+        quiet(run)
+
+    if who == "final reader":
+        original = Run.__init__
+
+        def killed(run: Run, parts: Any) -> None:
+            original(run, parts)
+            reader = run.clients.final_reader
+            monkeypatch.setattr(run.clients, "final_reader", lambda: _killed(reader()))
+
+        monkeypatch.setattr(Run, "__init__", killed)
+    finished = rehearse(Stage(), tmp_path, steps, monkeypatch)
+    assert finished.run_dir.read_run()["state"] == "complete"
+    verdict = judged(finished.run_dir)
+    assert verdict.verdict == "unknown"
+    assert any("recorder died" in reason for reason in verdict.reasons)
+    assert any("has ended" in note.text for note in read(finished.run_dir.timeline).of(Note))
+
+
+def _killed(reader: Any) -> Any:
+    reader.kill()
+    return reader
+
+
+def raising(error: BaseException) -> Callable[..., NoReturn]:
+    def act(*_: object) -> NoReturn:
+        raise error
+
+    return act
+
+
+def test_a_failure_in_the_sequence_is_told_and_the_rest_is_still_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage()
+    finished = rehearse(stage, tmp_path, raising(HarnessError("the dog ate it")), monkeypatch)
+    assert (stage.created, finished.run_dir.data.exists()) == ([], False)
+    facts = finished.run_dir.read_run()
+    assert (facts["state"], facts["failure"]) == ("failed", "the dog ate it")
+    assert judged(finished.run_dir).verdict == "error"
+    assert "final read" in [step.name for step in read(finished.run_dir.timeline).of(Step)]
+
+
+def test_a_node_that_somebody_removed_is_a_failure_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+    finished = rehearse(
+        stage, tmp_path, lambda run: stage.created.remove(stage.containers_of[2]), monkeypatch
+    )
+    facts = finished.run_dir.read_run()
+    assert (facts["state"], facts["failure"]) == ("failed", "No such container: broker-2")
+    assert stage.created == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), TypeError("a defect"), SystemExit(3)])
+def test_whatever_ends_a_run_nothing_is_left_and_it_is_passed_on(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> NoReturn:
+        # A client that is half connected, say: what fails while tidying up must not hide why.
+        stage.observer.at_close = raising(AttributeError("half made"))
+        raise error
+
+    stage = Stage()
+    with pytest.raises(type(error)):
+        rehearse(stage, tmp_path, steps, monkeypatch)
+    assert stage.created == []
+    run_dir = only_run(tmp_path)
+    assert not run_dir.data.exists()
+    assert run_dir.read_run()["state"] == ("failed" if isinstance(error, Exception) else "interrupted")
+
+
+def test_an_error_while_tidying_up_is_the_failure_if_there_is_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        stage.observer.at_close = raising(HarnessError("cannot let go"))
+
+    stage = Stage()
+    facts = rehearse(stage, tmp_path, steps, monkeypatch).run_dir.read_run()
+    assert (facts["state"], facts["failure"]) == ("failed", "tidying up: cannot let go")
+
+
+class FillingDisk:
+    """Free space until it is full."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._usage, self.full = shutil.disk_usage, False
+        monkeypatch.setattr(shutil, "disk_usage", self._ask)
+
+    def _ask(self, path: Path) -> Any:
+        found = self._usage(path)
+        return found._replace(free=4096 if self.full else max(found.free, 3 * 1024**3))
+
+
+def test_a_disk_that_fills_up_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, stage = FillingDisk(monkeypatch), Stage()
+
+    def steps(run: Run) -> None:
+        disk.full = True
+        run.timeline._file.close()
+        run.timeline._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115
+        quiet(run)
+
+    with pytest.raises(HarnessError, match=r"the disk is full \(0 MiB free\), so the run was ended; free some") as told:
+        rehearse(stage, tmp_path, steps, monkeypatch)
+    assert len(str(told.value).splitlines()) == 1
+    assert stage.created == []
+    run_dir = only_run(tmp_path)
+    assert not run_dir.data.exists()
+    assert "the disk is full" in run_dir.read_run()["failure"]
+
+
+@pytest.mark.parametrize("frees", [True, False], ids=["until the data is gone", "for good"])
+def test_a_disk_too_full_for_the_last_word(frees: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The complete run's run.json does not fit; with the live data gone it may."""
+    stage, save = Stage(), Recording.save
+
+    def refusing(recording: Recording, **changes: Any) -> None:
+        if "state" in changes and (recording.run_dir.data.exists() or not frees):
+            raise FULL
+        save(recording, **changes)
+
+    monkeypatch.setattr(Recording, "save", refusing)
+    # The data must still be there when it is tried first.
+    allowed = threading.Event()
+    remove = stage.containers_of[0].remove
+    monkeypatch.setattr(
+        stage.containers_of[0], "remove", lambda **options: allowed.wait(10) and remove(**options), raising=False
+    )
+    wait = Removals.wait
+
+    def wait_and_allow(removals: Removals) -> None:
+        allowed.set()
+        wait(removals)
+
+    monkeypatch.setattr(Removals, "wait", wait_and_allow)
+    if frees:
+        finished = rehearse(stage, tmp_path, quiet, monkeypatch)
+        assert finished.run_dir.read_run()["state"] == "complete"
+    else:
+        with pytest.raises(HarnessError, match=r"run\.json cannot be written: No space left on device"):
+            rehearse(stage, tmp_path, quiet, monkeypatch)
+    assert stage.created == []
+
+
+def test_what_would_not_go_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+    stage.containers_of[3].stuck = True
+    finished = rehearse(stage, tmp_path, quiet, monkeypatch)
+    with pytest.raises(HarnessError, match=r"Docker would not remove: broker-3: .*stuck.*`kafka-chaos clean`"):
+        finished.wait_removed()
+
+
+def test_the_next_run_removes_live_data_of_one_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = RunDir(tmp_path / "killed")
+    killed.write_run({"scenario": "s", "version": "v", "owner": dead_identity()})
+    (killed.data / "broker-1").mkdir(parents=True)
+    rehearse(Stage(), tmp_path, quiet, monkeypatch)
+    assert not killed.data.exists()
+    assert killed.run_json.exists()
+
+
+def test_a_send_that_nobody_acknowledges_is_a_precondition_not_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.kill(*run.replicas_of(t))
+        assert [one.outcome for one in run.try_send(t)] == ["info"]
+        run.send(t)
+
+    verdict = judged(rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir)
+    assert verdict.verdict == "unknown"
+    assert any("is acknowledged" in reason for reason in verdict.reasons)
+
+
+def test_unproved_is_what_a_sabotaged_stage_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.process.EVENT_LIMIT_S", 0.05)
+    stage, seen = Stage(), []
+    stage.containers_of[1].deaf = True
+
+    def steps(run: Run) -> None:
+        with pytest.raises(FaultUnproved) as caught:
+            run.kill(run.leader_of(run.partition()))
+        seen.append(str(caught.value))
+
+    rehearse(stage, tmp_path, steps, monkeypatch)
+    assert "no 'die' event" in seen[0]
