@@ -109,39 +109,54 @@ def _final(others: Others, key: Key) -> FinalRead | None:
 # One key
 
 
-def _orderly(key: Key, others: Others) -> bool:
-    """Whether nothing can be found in a key: every value acknowledged, in order, at an offset of its own, read there
-    by readers that went from each offset to the next, and nothing else happened.
+def _orderly(key: Key, others: Others, settled: Settled) -> bool:
+    """Whether nothing can be found in a key: every value that was acknowledged, or is proven here, lies in order at an
+    offset of its own, and was read there by readers that went from each offset to the next; nobody read another one.
     """
-    if key.processed or key.commits or not key.sends:
+    if key.processed or key.commits:
         return False
-    place: dict[int, tuple[int, int]] = {}
+    place = _places(key)
+    if place is None:
+        return False
     last: dict[str, int] = {}
     for row in key.sends:
-        if row.outcome != schema.OK or row.transaction != NONE or row.value in place:
+        offset = place.get(row.value)
+        if offset is None:
+            if row.outcome == schema.INFO and (OPERATION, row.process, row.op) in settled.proven:
+                return False
+            continue
+        if offset <= last.get(row.process, NONE) or row.offset not in (NONE, offset):
             return False
-        if row.offset <= last.get(row.process, NONE) or row.process in others.overlapping:
-            return False
-        last[row.process] = row.offset
-        place[row.value] = (row.offset, row.invoked if row.begun else NONE)
-    offsets = sorted(offset for offset, _ in place.values())
+        last[row.process] = offset
+    offsets = sorted(place.values())
     ranks = {offset: rank for rank, offset in enumerate(offsets)}
-    if len(ranks) != len(place) or any(end.offset <= offsets[-1] for end in key.ends):
+    if len(ranks) != len(place) or any(end.offset <= offset for end in key.ends for offset in offsets[-1:]):
         return False
     before: dict[str, tuple[int, int]] = {}
-    seen: set[int] = set()
     for row in key.polls:
-        offset, invoked = place.get(row.value, (NONE, NONE))
-        if row.outcome != schema.OK or row.transaction != NONE or row.offset != offset or row.completed < invoked:
-            return False
-        if row.process in last or row.process in others.overlapping:
-            return False
         rank, op = before.get(row.process, (NONE, NONE))
-        if op != NONE and ranks[offset] != rank + 1 and not _began_anew(key, others, row.process, op, row.op):
+        here = ranks[row.offset]
+        if op != NONE and here != rank + 1 and not _began_anew(key, others, row.process, op, row.op):
             return False
-        before[row.process] = (ranks[offset], row.op)
-        seen.add(row.value)
-    return len(seen) == len(place)
+        before[row.process] = (here, row.op)
+    return not (last.keys() & before.keys() or others.overlapping & (last.keys() | before.keys()))
+
+
+def _places(key: Key) -> dict[int, int] | None:
+    """Where each value lies that was acknowledged or read; None if one is not read, or anything is out of the way."""
+    sent: dict[int, Record] = {}
+    for row in key.sends:
+        if row.transaction != NONE or row.value in sent or (row.outcome == schema.OK and row.offset == NONE):
+            return None
+        sent[row.value] = row
+    place: dict[int, int] = {}
+    for row in key.polls:
+        writer = sent.get(row.value)
+        if row.outcome != schema.OK or row.transaction != NONE or writer is None or writer.outcome == schema.FAIL:
+            return None
+        if place.setdefault(row.value, row.offset) != row.offset or (writer.begun and row.completed < writer.invoked):
+            return None
+    return place if all(row.outcome != schema.OK or row.value in place for row in key.sends) else None
 
 
 def _began_anew(key: Key, others: Others, process: str, before: int, after: int) -> bool:
@@ -154,7 +169,7 @@ def _longest_lag(key: Key, others: Others) -> int:
     since: dict[int, int] = {}
     for row in (*key.sends, *key.polls):
         at_ns = times[row.completed]
-        if at_ns >= 0:
+        if row.outcome == schema.OK and at_ns >= 0:
             since[row.value] = min(since.get(row.value, NEVER_NS), at_ns)
     before: dict[str, int] = {}
     for row in key.polls:
@@ -342,7 +357,7 @@ def check_history(path: Path) -> dict[str, Any]:
     longest = 0
     for name, key in sorted(others.keys.items()):
         _count(key, result)
-        orderly = _orderly(key, others)
+        orderly = _orderly(key, others, settled)
         lag_ns = _longest_lag(key, others) if orderly else 0
         longest = max(longest, lag_ns)
         if not orderly or lag_ns == longest > 0:

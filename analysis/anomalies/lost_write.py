@@ -7,28 +7,56 @@ final read had asked for the end, or one that a reader may have been given whose
 
 A send is committed for sure if it is ok, or if the outcome of its operation is unknown and an ok poll returned one of
 the operation's values. What any poll returned, even a failed one, was handed to a consumer: it is lost all the same if
-it was acknowledged before the final read asked for the end, and that end is at or below every offset at which it was
-seen. Then the log was cut off after it was read, and `read_before` says who had been given it. A value that a poll
-returned after the end was asked for is not lost.
+it was acknowledged before the final read asked for the end, and each offset at which it was seen is at or beyond that
+end or was read later with another value. Then the log was cut off after it was read, and `read_before` says who had
+been given it. A value that a poll returned after the end was asked for is not lost.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, NEVER_NS, NO_OFFSET, Bools, PartitionView, Rows, reader, sender
+from analysis.view import EVIDENCE_LIMIT, NEVER_NS, NO_TIME, Bools, Ints, PartitionView, Rows, reader, sender
 
 
 def _cut_off(view: PartitionView) -> Bools:
-    """Acknowledged values that were read once, and that lie at or beyond the end of the log."""
+    """Acknowledged values that were read once, and are in the log no more: each place where they were seen lies at or
+    beyond its end, or was read later with another value.
+    """
     sends, polls, final = view.sends, view.polls, view.final
-    if final is None or not (np.any(sends.offset >= final.offset) or np.any(polls.offset >= final.offset)):
-        return np.zeros(len(sends), dtype=np.bool_)
-    inside = (polls.offset < final.offset) & (polls.offset != NO_OFFSET)
-    later = (polls.completed_ns > final.asked_ns) | (polls.completed_ns < 0) & (final.asked_ns != NEVER_NS)
-    below = np.isin(sends.value, sends.value[sends.ok & (sends.offset >= 0) & (sends.offset < final.offset)])
-    acknowledged = sends.ok & (sends.completed_ns <= final.asked_ns)
-    return acknowledged & view.read & ~below & ~np.isin(sends.value, polls.value[inside | later])
+    nothing = np.zeros(len(sends), dtype=np.bool_)
+    if final is None:
+        return nothing
+    seen, value = view.log.offset, view.log.value
+    contested = np.unique(seen[1:][(seen[1:] == seen[:-1]) & (value[1:] != value[:-1])])
+    gone = np.concatenate([value[seen >= final.offset], value[np.isin(seen, contested)]])
+    acknowledged = sends.ok & view.read & (sends.completed_ns <= final.asked_ns) & np.isin(sends.value, gone)
+    values = np.unique(sends.value[acknowledged])
+    if not len(values):
+        return nothing
+    own = np.flatnonzero(np.isin(polls.value, values))
+    given_ns = np.where(polls.completed_ns < 0, NEVER_NS, polls.completed_ns)
+    last_ns = np.full(len(values), NO_TIME, np.int64)
+    np.maximum.at(last_ns, np.searchsorted(values, polls.value[own]), given_ns[own])
+    told = np.flatnonzero(sends.ok & np.isin(sends.value, values))
+    value = np.concatenate([polls.value[own], sends.value[told]])
+    offset = np.concatenate([polls.offset[own], sends.offset[told]])
+    inside = (offset >= 0) & (offset < final.offset)
+    of, offset = np.searchsorted(values, value[inside]), offset[inside]
+    kept = final.asked_ns != NEVER_NS and last_ns > final.asked_ns
+    there = np.zeros(len(values), dtype=np.bool_) | kept
+    there[of[_read_last(view, offset) <= last_ns[of]]] = True
+    return acknowledged & np.isin(sends.value, values[~there])
+
+
+def _read_last(view: PartitionView, offsets: Ints) -> Ints:
+    """When each of some offsets was read last, with whatever value; NO_TIME if it never was."""
+    polls = view.polls
+    rows = np.flatnonzero(np.isin(polls.offset, offsets))
+    places = np.unique(offsets)
+    last_ns = np.full(len(places), NO_TIME, np.int64)
+    np.maximum.at(last_ns, np.searchsorted(places, polls.offset[rows]), polls.completed_ns[rows])
+    return last_ns[np.searchsorted(places, offsets)]
 
 
 def _never_read(view: PartitionView) -> Bools:

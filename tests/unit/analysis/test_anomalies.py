@@ -125,6 +125,25 @@ def test_what_lies_below_the_end_as_well_is_not_lost() -> None:
     assert len(lost_write(view(sent(0, None), polled(4, 0, completed_ns=2), *end))) == 1
 
 
+def test_what_was_read_and_whose_place_was_read_later_with_another_value_is_lost() -> None:
+    end = (asked_end(1, at_ns=50), final_read(1))
+    rows = (sent(0, 0), sent(1, 0), polled(0, 0, completed_ns=20))
+    assert sequences(lost_write(view(*rows, polled(0, 1, completed_ns=60), *end))) == [0]
+    assert lost_write(view(*rows, polled(0, 1, completed_ns=60))) == []
+    assert sequences(lost_write(view(*rows, polled(0, 1, completed_ns=10), *end))) == [1]
+    both = (polled(0, 1, completed_ns=60), polled(0, 0, completed_ns=70))
+    assert sequences(lost_write(view(*rows, *both, *end))) == []
+    elsewhere = (
+        polled(0, 1, completed_ns=60),
+        sent(2, 1),
+        polled(1, 2, completed_ns=60),
+        polled(1, 0, completed_ns=15),
+    )
+    end = (asked_end(2, at_ns=50), final_read(2))
+    assert sequences(lost_write(view(*rows, *elsewhere, *end))) == [0]
+    assert lost_write(view(*rows, *elsewhere[:1], polled(1, 0, completed_ns=15), *end)) == []
+
+
 def test_of_several_final_reads_the_one_that_was_asked_for_last_counts() -> None:
     first, second = (asked_end(1, at_ns=5), final_read(1)), (asked_end(1, at_ns=30), final_read(1))
     rows = (sent(0, 0, completed_ns=1), polled(0, 0, completed_ns=2), sent(1, 1, completed_ns=20))
