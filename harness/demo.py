@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from evidence.errors import EXIT_ERROR, HarnessError, KafkaChaosError
+from evidence.errors import HarnessError, KafkaChaosError
 from evidence.text import forgiving_output, visible
 from harness.cluster import docker, versions
 from harness.setup import base, bootstrap, images
@@ -37,6 +37,7 @@ from harness.setup import base, bootstrap, images
 SCENARIO: Final = "double-failover"
 VERSION: Final = "0.10.2.2"
 RUNS: Final = Path("runs") / "demo"
+EXIT_INTERRUPTED: Final = 130
 SILENT_S: Final = 10.0
 """After so long without a word it is said what is waited for."""
 
@@ -187,6 +188,16 @@ def set_up(board: Board, packages: Packages, version: versions.Version) -> None:
             images.ensure_image(version, board.echo)
 
 
+def run_to_end(command: Sequence[str]) -> int:
+    """Run a command and return its status. On Ctrl-C it is given the time to remove what it started."""
+    with subprocess.Popen(command) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            return process.wait()
+
+
 def newest(runs: Path) -> Path | None:
     """The report of the newest run; names of runs begin with their time."""
     return max(runs.glob("*/report.html"), default=None, key=lambda path: path.parent.name)
@@ -212,12 +223,15 @@ def demo(packages: Packages, board: Board) -> int:
     board.say(f"{SCENARIO} on Kafka {VERSION}: does a record survive that every replica acknowledged?")
     board.say("from a bare machine to the verdict: about 3 minutes, and 1 GB to download; the second time: 30 s")
     set_up(board, packages, version)
+    before = newest(RUNS)
     with board.doing(RUN):
         command = [sys.executable, "-m", "harness.cli", "run", SCENARIO, "--version", VERSION, "--runs-dir", str(RUNS)]
-        status = subprocess.run(command, check=False).returncode
+        status = run_to_end(command)
+    if status == EXIT_INTERRUPTED:
+        return status
     report = newest(RUNS)
     board.say(f"from the start to the verdict: {board.seconds:.0f} s")
-    if report is not None:
+    if report is not None and report != before:
         board.say(f"its report, for a browser: {report.resolve()}")
         show(report)
     board.say("the same on versions with and without the bug, and more scenarios: make chaos-run")
@@ -231,13 +245,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     forgiving_output()
     packages = Packages(options.packages)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         return demo(packages, Board(lambda line: print(line, file=sys.stderr, flush=True)))
     except KafkaChaosError as error:
         print(visible(f"kafka-chaos: {error}"), file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
-        return EXIT_ERROR
+        return EXIT_INTERRUPTED
     finally:
         packages.stop()
 

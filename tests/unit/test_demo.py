@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -138,6 +140,24 @@ def test_what_was_stopped_is_not_started_any_more() -> None:
     packages.stop()
     packages.install(on)
     assert not any("begun" in line for line in lines)
+
+
+def test_a_run_that_is_interrupted_is_given_the_time_to_end() -> None:
+    ends = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(130)); "
+        "os.kill(os.getppid(), signal.SIGINT); signal.pause()"
+    )
+    assert demo.run_to_end(python(ends)) == 130
+    assert demo.run_to_end(python("raise SystemExit(2)")) == 2
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """Main's handlers are taken back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_packages_that_fail_are_the_error_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
