@@ -32,6 +32,7 @@ NODE_LABEL: Final = "kafka-chaos.node"
 OWNER_LABEL: Final = "kafka-chaos.process"
 """Not "kafka-chaos.owner": versions that wrote that one would take a label in the new form for a dead owner's."""
 API_TIMEOUT_S: Final = 60
+COMMAND_LIMIT_S: Final = 300
 
 
 def connect() -> DockerClient:
@@ -89,6 +90,27 @@ class Node:
     def last_lines(self, count: int = 15) -> str:
         """The end of what the node printed, for a message that explains a failure."""
         return self.container.logs(tail=count).decode(errors="replace")
+
+
+def printed(client: DockerClient, image: str, command: list[str], *, stderr: bool = False, **options: Any) -> str:
+    """What a command prints in a container of its own, which is removed; `options` are those of the SDK's `run`.
+
+    Raises HarnessError if the command ends with another status than 0, or not within `COMMAND_LIMIT_S`.
+    """
+    labels = {LABEL: namespace(), OWNER_LABEL: owner()}
+    container = client.containers.run(image, command, detach=True, labels=labels, **options)
+    # Not `run(remove=True)`: it reads what was printed only after it has asked for the removal, and may get a part.
+    try:
+        status = container.wait(timeout=COMMAND_LIMIT_S)["StatusCode"]
+        output = container.logs(stdout=True, stderr=stderr).decode(errors="replace")
+        if status != 0:
+            said = container.logs(tail=5).decode(errors="replace")
+            raise HarnessError(f"{command[0]} in {image} ended with {status}: {' '.join(said.split())[:300]}")
+    except OSError as error:
+        raise HarnessError(f"{command[0]} in {image}: {' '.join(str(error).split())[:300]}") from None
+    finally:
+        container.remove(force=True, v=True)
+    return output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import HarnessError, unknown_name
-from harness.cluster.docker import connect
+from harness.cluster.docker import connect, printed
 from harness.setup import jars
 
 if TYPE_CHECKING:
@@ -65,8 +65,11 @@ def ask_release(version: Version) -> list[str]:
             wanted = ("kafka/server/KafkaConfig.class", "kafka/utils/ZKConfig.class")
             return sorted({name for entry in wanted for name in names_in_class(jar.read(entry))})
     arguments = ["-cp", "/opt/kafka/libs/*", "kafka.server.KafkaConfig"]
-    output = connect().containers.run(version.image, arguments, entrypoint="java", remove=True, stderr=False)
-    return names_in_html(output.decode())
+    client = connect()
+    try:
+        return names_in_html(printed(client, version.image, arguments, entrypoint="java"))
+    finally:
+        client.close()
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from docker.errors import ImageNotFound
 
+from evidence.errors import HarnessError
 from harness.cluster import docker, versions
-from harness.cluster.namespace import VARIABLE, namespace
+from harness.cluster.namespace import VARIABLE
 from harness.setup import base
 from tests.integration.engine import needs_image
 
@@ -32,21 +33,18 @@ def _inside(name: str, script: str, environment: Mapping[str, str] | None = None
     client = docker.connect()
     needs_image(client, version)
     try:
-        output = client.containers.run(
+        return docker.printed(
+            client,
             version.image,
             ["-c", textwrap.dedent(script)],
+            stderr=True,
             entrypoint="bash",
             environment=dict(environment or {}),
             user=user,
-            labels={docker.LABEL: namespace(), docker.OWNER_LABEL: docker.owner()},
             tmpfs={"/data": f"uid={user},mode=755"},
-            remove=True,
-            stderr=True,
         )
     finally:
         client.close()
-    assert isinstance(output, bytes)
-    return output.decode()
 
 
 def _properties(text: str) -> dict[str, str]:
@@ -151,4 +149,25 @@ def test_an_engine_imports_a_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     finally:
         with contextlib.suppress(ImageNotFound):
             client.images.remove(tag)
+        client.close()
+
+
+def test_what_a_command_prints_is_whole_and_its_container_is_gone() -> None:
+    version, mark = versions.get("0.10.2.2"), secrets.token_hex(4)
+    client = docker.connect()
+    needs_image(client, version)
+    lines = 'for n in $(seq 20000); do echo "$n"; done; echo no >&2'
+    try:
+        output = docker.printed(client, version.image, ["-c", lines], entrypoint="bash", name=f"printed-whole-{mark}")
+        assert output.split() == [str(number) for number in range(1, 20001)]
+        with pytest.raises(HarnessError, match=r"ended with 7: gone wrong"):
+            docker.printed(
+                client,
+                version.image,
+                ["-c", "echo gone wrong; exit 7"],
+                entrypoint="bash",
+                name=f"printed-wrong-{mark}",
+            )
+        assert not client.containers.list(all=True, filters={"name": mark})
+    finally:
         client.close()
