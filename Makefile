@@ -25,7 +25,7 @@ OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $
 ##@ Run
 
 .PHONY: demo
-demo: ## A first verdict and its report, from a bare machine in about 3 minutes: double-failover on 0.10.2.2
+demo: engine ## A first verdict and its report, from a bare machine in about 3 minutes: double-failover on 0.10.2.2
 	@[ -e $(VENV)/.locked ] || bash .ci/venv "$(PYTHON)" "$(VENV)" $(FIRST)
 	@$(BIN)/python -m harness.demo -- $(MAKE) --no-print-directory venv
 

@@ -134,8 +134,9 @@ def _bootstrap(client: DockerClient, name: str, candidates: Sequence[Mirror], re
     """Make the base with debootstrap. Raises UsageError, with why the pull was refused, if that cannot be."""
     context = f"no base image: debian:{name}-slim could not be pulled ({refusal}), and "
     # Ubuntu's debootstrap without Debian's keys would check no signatures.
-    if (_tool() is None or not DEBIAN_KEYS.exists()) and may_install():
-        install(["debootstrap", "debian-archive-keyring"], echo)
+    with exclusive("debootstrap", echo):
+        if (_tool() is None or not DEBIAN_KEYS.exists()) and may_install():
+            install(["debootstrap", "debian-archive-keyring"], echo)
     tool = _tool()
     if tool is None:
         raise UsageError(f"{context}making one needs debootstrap (apt install debootstrap debian-archive-keyring)")
@@ -191,7 +192,12 @@ def import_directory(client: DockerClient, root: Path, name: str, made: str, ech
     """
     arguments = ["tar", "--directory", str(root), "--exclude=./var/cache/apt/archives/*.deb", "--numeric-owner"]
     with tempfile.TemporaryFile() as archive, saying(echo, f"importing Debian {name}"):
-        subprocess.run([*arguments, "-c", "."], stdout=archive, check=True, timeout=LIMIT_S)
+        packed = subprocess.run(
+            [*arguments, "-c", "."], stdout=archive, stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT_S
+        )
+        if packed.returncode:
+            complaint = " ".join(packed.stderr.split())[:300]
+            raise HarnessError(f"the base image could not be packed in {tempfile.gettempdir()}: {complaint}")
         archive.seek(0)
         limit, client.api.timeout = client.api.timeout, LIMIT_S
         changes = [f'LABEL {key}="{value}"' for key, value in labels(made).items()]

