@@ -24,7 +24,7 @@ from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.due import due, times
-from analysis.metadata import METADATA_CHECKS, states_of
+from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
 from analysis.unknown import NOTHING_SETTLED, Settled, news, settle, unknown_operations
 from analysis.view import (
@@ -40,8 +40,8 @@ from analysis.view import (
 )
 from analysis.watermarks import WATERMARK_CHECKS
 from evidence import timeline
+from evidence.course import Course
 from evidence.errors import UsageError
-from evidence.events import Event, Partition, of
 from evidence.history import schema
 from evidence.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
 from evidence.rundir import SCHEMA, RunDir
@@ -211,8 +211,8 @@ def check_piece(piece: Piece) -> Result:
 
 def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, result: Result) -> None:
     where = (piece.topic, piece.partition)
-    events = timeline.read(run_dir.timeline).trusted
-    seen, copies = _see(run_dir, facts, piece, events, result)
+    course = Course(timeline.read(run_dir.timeline).trusted)
+    seen, copies = _see(run_dir, facts, piece, course, result)
     view = seen.view
     result.problems += [problem.as_json() for problem in seen.history.problems]
     for name, check in PARTITION_CHECKS.items():
@@ -256,7 +256,7 @@ def _found_in_part(name: str, view: PartitionView) -> bool:
 
 
 def _see(
-    run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, events: Sequence[Event], result: Result
+    run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, course: Course, result: Result
 ) -> tuple[_Seen, Copies]:
     """What clients and disks say of one topic-partition; what is wrong with the copies goes to the result."""
     where = (piece.topic, piece.partition)
@@ -273,7 +273,7 @@ def _see(
     def copies(witnesses: Callable[[str], Witnesses] | None = None) -> Copies:
         try:
             found, problems = load_copies(
-                run_dir, events, *where, compacted=_compacted(facts, where[0]), witnesses=witnesses
+                run_dir, course, *where, compacted=_compacted(facts, where[0]), witnesses=witnesses
             )
         except Exception as error:
             detail = f"{where[0]}-{where[1]}: {error!r}"
@@ -281,7 +281,7 @@ def _see(
         result.problems += problems
         return found
 
-    screening = _screening(run_dir, facts, where, events)
+    screening = _screening(run_dir, facts, where, course)
     if screening is None:
         history = open_run(run_dir, facts, only=where)
         return _Seen(history, view(history), None, whole), copies()
@@ -292,7 +292,7 @@ def _see(
     return _Seen(history, view(history), kept, whole), loaded
 
 
-def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, events: Sequence[Event]) -> Screening | None:
+def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, course: Course) -> Screening | None:
     """A large partition's histories, scanned once; None if it is not large, or the whole is needed to tell."""
     files = sealed_files(run_dir, facts, where)
     try:
@@ -300,7 +300,7 @@ def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, events: 
             return None
         from analysis.screen import scan  # imports the compiler, which takes a second
 
-        return scan(list(files), times(states_of(events).get(where, ()), events))
+        return scan(list(files), times(course.states.get(where, ()), course))
     except (*UNREADABLE, pa.ArrowException):
         return None  # reading the whole tells what is damaged, or does without
 
@@ -448,6 +448,7 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
     result.problems += [
         {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
     ]
+    course = Course(reading.trusted)
     history = open_run(run_dir, facts, only=NOTHING)
     result.problems += [problem.as_json() for problem in (*history.problems, *strangers(run_dir, facts))]
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
@@ -455,8 +456,8 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
-        result.run(name, None, lambda check=check: check(reading.trusted))  # type: ignore[misc]
-    if not of(reading.trusted, Partition):
+        result.run(name, None, lambda check=check: check(course))  # type: ignore[misc]
+    if not course.states:
         result.problems.append(
             {"what": "no metadata", "process": "", "detail": "the timeline states nothing about any partition"}
         )

@@ -24,8 +24,9 @@ import numpy.typing as npt
 from analysis import metadata
 from analysis.replicas import QUIET_NS, Copies, Copy
 from analysis.view import NEVER_NS, EndAnswer, Ints
-from analysis.watermarks import answering, log_ends, undisturbed
-from evidence.events import Container, Event, Partition, of
+from analysis.watermarks import answering, log_ends
+from evidence.course import Course
+from evidence.events import Container, Partition, of
 from evidence.history import schema
 
 NOT_AT_ALL: Final = -1
@@ -46,9 +47,9 @@ class Due:
     """Only of offsets at which this bit of `seen` (by the table of screening) is not set: those missing from a copy."""
 
 
-def times(states: Sequence[Partition], events: Sequence[Event]) -> list[int]:
+def times(states: Sequence[Partition], course: Course) -> list[int]:
     """The times at which what holds of a partition may change, ascending."""
-    containers = {event.monotonic_ns for event in of(events, Container)}
+    containers = {event.monotonic_ns for event in of(course.events, Container)}
     return sorted({state.monotonic_ns for state in states} | containers)
 
 
@@ -92,7 +93,7 @@ def due(
     """What the checks of copies and states have to see of one topic-partition; `seen` says which bit of what tells
     which plain sends are in a copy.
     """
-    at = times(copies.states, copies.events)
+    at = times(copies.states, copies.course)
     if not copies.states:
         return
     stays = _Stays(copies.states, at)
@@ -110,7 +111,7 @@ def due(
         table, bit = seen(copy)
         yield Due(kind=schema.SEND, first=copy.replica.start_offset, latest_ns=allowed, seen=table, bit=bit)
         quiet_ns = copy.at_ns + QUIET_NS
-        since_ns = undisturbed(copies.events, copy.node, quiet_ns)
+        since_ns = copies.course.undisturbed_since(copy.node, quiet_ns)
         stayed = (until_ns > quiet_ns) & (began >= since_ns)
         yield Due(kind=schema.POLL, first=copy.replica.leo, latest_ns=_while(stayed, copy.begun_ns))
     for answer in answers:

@@ -38,7 +38,8 @@ import numpy as np
 from analysis import metadata
 from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView, Rows, sender, value_of
 from evidence.anomalies import registered
-from evidence.events import Event, Moment, Partition, of
+from evidence.course import UP, Course, in_isr_throughout, isr_at
+from evidence.events import Moment, Partition, of
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
@@ -69,7 +70,7 @@ class Copy:
     node: str
     replica: Replica
     high_watermark: int | None = None
-    condition: str = metadata.LIVE
+    condition: str = UP
     asked_ns: int | None = None
     """When its copying began; `at_ns` is when all copies of the moment were there."""
     part: tuple[Ints, Ints] | None = None
@@ -115,8 +116,8 @@ class Copies:
 
     copies: tuple[Copy, ...] = ()
     states: tuple[Partition, ...] = ()
-    events: tuple[Event, ...] = ()
-    """The timeline: what became of containers, and what brokers logged."""
+    course: Course = field(default_factory=Course)
+    """What held when in the whole run."""
     differences: Mapping[str, Sequence[Difference[int]]] = field(default_factory=dict)
     """By moment, the offsets at which the copies taken then differ, by broker."""
 
@@ -127,7 +128,7 @@ class Copies:
             yield of_it[0].at_ns, of_it
 
     def isr_at(self, at_ns: int) -> list[int] | None:
-        return metadata.isr_at(self.states, at_ns)
+        return isr_at(self.states, at_ns)
 
     def quiet(self, at_ns: int) -> bool:
         """Whether leader and ISR had been stated and had not changed for a while."""
@@ -143,7 +144,7 @@ class Copies:
 
 def load_copies(
     run_dir: RunDir,
-    events: Sequence[Event],
+    course: Course,
     topic: str,
     partition: int,
     *,
@@ -153,8 +154,8 @@ def load_copies(
     """The copies of one partition at all moments, and what is wrong with them. Of a partition that is screened,
     `witnesses` of a moment are told which records its copies hold.
     """
-    states = tuple(metadata.states_of(events).get((topic, partition), ()))
-    moments = {moment.name: moment for moment in of(events, Moment)}
+    states = course.states.get((topic, partition), ())
+    moments = {moment.name: moment for moment in of(course.events, Moment)}
     found: list[Copy] = []
     found_to_differ: dict[str, Sequence[Difference[int]]] = {}
     problems: list[Problem] = []
@@ -184,7 +185,7 @@ def load_copies(
                 node=node,
                 replica=replica,
                 high_watermark=None if stated is None else stated.hw,
-                condition=metadata.condition_at(events, node, at_ns),
+                condition=course.condition_at(node, at_ns),
                 asked_ns=moments[moment].begun_ns,
             )
             found.append(copy)
@@ -195,10 +196,10 @@ def load_copies(
                 for p in _damage(copy)
             ]
             problems += [_problem(moment, node, directory, note) for note in replica.notes]
-        if states and len(directories) > 1 and metadata.isr_at(states, at_ns) is None:
+        if states and len(directories) > 1 and isr_at(states, at_ns) is None:
             detail = f"{moment}: nothing was stated of {topic}-{partition} before these copies were taken"
             problems.append({"what": "unknown ISR", "process": "", "detail": detail})
-    return Copies(copies=tuple(found), states=states, events=tuple(events), differences=found_to_differ), problems
+    return Copies(copies=tuple(found), states=states, course=course, differences=found_to_differ), problems
 
 
 def _examine(
@@ -237,7 +238,7 @@ def _damage(copy: Copy) -> list[SegmentProblem]:
         corrupt, at_end = problem.corrupt, False
         if problem.segment == last:
             at_end = corrupt.kind in ("zero-padding", "torn") or (
-                copy.condition != metadata.LIVE and corrupt.position + corrupt.size >= segments[last].size
+                copy.condition != UP and corrupt.position + corrupt.size >= segments[last].size
             )
         if not at_end:
             found.append(problem)
@@ -273,7 +274,7 @@ def _unlike(one: Record | None, other: Record | None) -> tuple[str, ...]:
 
 
 def _settled(copies: Copies, at_ns: int, pair: tuple[Copy, Copy]) -> bool:
-    return copies.quiet(at_ns) and all(copy.condition == metadata.LIVE for copy in pair)
+    return copies.quiet(at_ns) and all(copy.condition == UP for copy in pair)
 
 
 def replica_divergence(copies: Copies) -> Rows:
@@ -347,7 +348,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
         for era in np.unique(stay).tolist():
             if era == 0:
                 continue  # sent before anything was stated of the partition
-            brokers = metadata.in_isr_throughout(copies.states, changes[era - 1], at_ns)
+            brokers = in_isr_throughout(copies.states, changes[era - 1], at_ns)
             of_era = due[stay == era]
             for copy in begun:
                 if copy.broker not in brokers:
@@ -453,7 +454,7 @@ def epoch_files(copies: Copies) -> Rows:
     for copy in copies.copies:
         if copy.replica.epochs is None:
             continue
-        settled = copy.condition == metadata.LIVE and copies.quiet(copy.at_ns)
+        settled = copy.condition == UP and copies.quiet(copy.at_ns)
         entries = copy.replica.epochs.entries
         wrong = epoch_disagreements(entries, *_epochs_of_batches(copy.replica, entries), settled=settled)
         rows += [copy.place() | row for row in wrong]

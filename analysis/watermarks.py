@@ -25,7 +25,7 @@ Limit: a topic deleted and created again under its name begins anew, and is repo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -36,10 +36,10 @@ from analysis import metadata
 from analysis.replicas import ACKS_ALL, QUIET_NS, Copies, Copy
 from analysis.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
 from evidence.anomalies import registered
-from evidence.events import Container, Event, Log, Partition, of
+from evidence.course import DOWN, in_isr_throughout, leader_of, one_leader
+from evidence.events import Log, Partition, of
 
 ITSELF, LEADER = "itself", "leader"
-_REPLACES_PROCESS: Final = ("start", "die", "kill", "stop", "oom")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
         for copy in copies.copies
         if copy.replica.segments and not copy.damaged
     ]
-    for line in of(copies.events, Log):
+    for line in of(copies.course.events, Log):
         here = (line.topic, line.partition) == (topic, partition)
         if line.event == "truncate" and here and line.offset is not None:
             witness = {"log_line": line.line}
@@ -167,7 +167,7 @@ def _below_leaders(
 ) -> Iterator[Evidence]:
     """Log ends below what the leader had reached while the replica was in sync."""
     in_sync: list[tuple[set[int], Ints]] = [
-        (metadata.in_isr_throughout(copies.states, begin, end), which)
+        (in_isr_throughout(copies.states, begin, end), which)
         for begin, end, which in _by_era(copies.states, reached.begun_ns, reached.known_ns + QUIET_NS)
     ]
     for end in ends:
@@ -200,24 +200,6 @@ def log_truncated_below_high_watermark(view: PartitionView, copies: Copies) -> R
 # read-above-high-watermark
 
 
-def _one_leader(states: Sequence[Partition], begin_ns: int, end_ns: int) -> Partition | None:
-    """The state of the leader that led from `begin_ns` to `end_ns`; None if that changed, or there was none."""
-    held = [state for state in states if state.monotonic_ns <= begin_ns][-1:]
-    held += [state for state in states if begin_ns < state.monotonic_ns <= end_ns]
-    terms = {(metadata.leader_of(state), state.leader_epoch) for state in held}
-    return held[0] if len(terms) == 1 and metadata.leader_of(held[0]) is not None else None
-
-
-def undisturbed(events: Iterable[Event], node: str, end_ns: int) -> int:
-    """The time from which on a node's process ran until `end_ns`, or lay still, without being replaced; 0: always."""
-    replaced = [
-        event.monotonic_ns
-        for event in of(events, Container)
-        if event.node == node and event.action in _REPLACES_PROCESS
-    ]
-    return max((at_ns for at_ns in replaced if at_ns <= end_ns), default=0)
-
-
 def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
     """Records read before the copying, and missing from a copy whose broker was in the ISR throughout."""
     read, rows = _read(view), Rows()
@@ -226,13 +208,13 @@ def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
         if not copy.replica.segments or copy.damaged:
             continue
         until_ns = copy.at_ns + QUIET_NS
-        since_ns = undisturbed(copies.events, copy.node, until_ns)
+        since_ns = copies.course.undisturbed_since(copy.node, until_ns)
         due = np.flatnonzero(
             (read.known_ns <= copy.begun_ns) & (read.begun_ns >= since_ns) & (read.offset >= copy.replica.leo)
         )
         for begin, _, which in _by_era(copies.states, read.begun_ns[due], np.full(len(due), until_ns)):
-            leader = _one_leader(copies.states, begin, until_ns)
-            if leader is None or copy.broker not in metadata.in_isr_throughout(copies.states, begin, until_ns):
+            leader = one_leader(copies.states, begin, until_ns)
+            if leader is None or copy.broker not in in_isr_throughout(copies.states, begin, until_ns):
                 continue
             for one in due[which].tolist():
                 rows.total += 1
@@ -262,7 +244,7 @@ def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
     for node in dict.fromkeys(copy.node for copy in copies.copies):
         own = [copy for copy in copies.copies if copy.node == node and copy.high_watermark is not None]
         for before, after in pairwise(own):
-            leader = _one_leader(copies.states, before.begun_ns - QUIET_NS, after.at_ns + QUIET_NS)
+            leader = one_leader(copies.states, before.begun_ns - QUIET_NS, after.at_ns + QUIET_NS)
             if leader is None or leader.leader != before.broker:
                 continue
             if (after.high_watermark or 0) < (before.high_watermark or 0):
@@ -275,18 +257,18 @@ def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
 
 def answering(copies: Copies, answer: EndAnswer) -> Partition | None:
     """The leader that gave an answer; None if it may have been another broker."""
-    leader = _one_leader(copies.states, answer.asked_ns - QUIET_NS, answer.answered_ns + QUIET_NS)
+    leader = one_leader(copies.states, answer.asked_ns - QUIET_NS, answer.answered_ns + QUIET_NS)
     if leader is None:
         return None
     epoch = leader.leader_epoch
     led_since = min(state.monotonic_ns for state in copies.states if state.leader_epoch == epoch)
     for state in copies.states:
-        other = metadata.leader_of(state)
+        other = leader_of(state)
         if other in (None, leader.leader) or state.monotonic_ns > answer.asked_ns:
             continue
         node = f"broker-{other}"
-        dead = metadata.condition_at(copies.events, node, answer.asked_ns) == metadata.DEAD
-        if not dead and undisturbed(copies.events, node, answer.asked_ns) < led_since:
+        dead = copies.course.condition_at(node, answer.asked_ns) == DOWN
+        if not dead and copies.course.undisturbed_since(node, answer.asked_ns) < led_since:
             return None
     return leader
 

@@ -33,6 +33,11 @@ class Event(Struct, frozen=True, kw_only=True, tag_field="kind"):
     wall_ns: int = UNSTAMPED
 
     @property
+    def at_ns(self) -> int:
+        """When (monotonic)."""
+        return self.monotonic_ns
+
+    @property
     def kind(self) -> str:
         """The event's kind, as the timeline names it."""
         return str(self.__struct_config__.tag)
@@ -117,6 +122,16 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
     nodes: dict[str, dict[str, Ends]] = field(default_factory=dict)
     begun_ns: int | None = None
     """When the copying began (monotonic); the event's own time is when all copies were there."""
+
+    @property
+    def label(self) -> str:
+        """The moment's name without its number.
+
+        >>> Moment(name="01-final").label
+        'final'
+        """
+        number, _, rest = self.name.partition("-")
+        return rest if number.isdigit() and rest else self.name
 
 
 # Clients

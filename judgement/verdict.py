@@ -40,7 +40,8 @@ from typing import Any, Final
 
 from evidence import errors, timeline
 from evidence.anomalies import consequence, permitted
-from evidence.events import Blind, Container, Event, Fault, Precondition, of
+from evidence.course import Course
+from evidence.events import Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, write_json
 from judgement.outcome import Outcome, of_findings
 
@@ -83,7 +84,6 @@ EXIT_STATUS: Final[Mapping[str, int]] = {
 }
 
 KILLED: Final = 137
-NEVER_NS: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,30 +172,25 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 # Doubts: each function returns the reasons of one kind for which a run proves nothing
 
 
-def unproved_faults(events: Sequence[Event]) -> list[str]:
+def unproved_faults(course: Course) -> list[str]:
     """Faults that were injected (or healed) without proof that this took effect."""
-    said: dict[str, list[Fault]] = {}
-    for event in of(events, Fault):
-        said.setdefault(event.id, []).append(event)
     reasons = []
-    for fault_id, history in said.items():
-        phases = {event.phase: event for event in history}
-        what = history[0].description
-        if "unproved" in phases:
-            seen = phases["unproved"].proof.get("seen")
-            reasons.append(f"fault {fault_id} ({what}) did not provably take effect: {seen or 'no proof'}")
-        elif "inject" in phases and "verified" not in phases:
-            reasons.append(f"fault {fault_id} ({what}) was injected and never verified")
-        if "heal" in phases and "healed" not in phases:
-            reasons.append(f"fault {fault_id} ({what}): its healing was begun and never confirmed")
+    for fault in course.faults:
+        what = f"fault {fault.id} ({fault.description})"
+        if fault.unproved:
+            reasons.append(f"{what} did not provably take effect: {fault.proof.get('seen') or 'no proof'}")
+        elif fault.proved_ns is None:
+            reasons.append(f"{what} was injected and never verified")
+        if fault.heal_ns is not None and fault.healed_ns is None:
+            reasons.append(f"{what}: its healing was begun and never confirmed")
     return reasons
 
 
-def failed_preconditions(events: Sequence[Event]) -> list[str]:
+def failed_preconditions(course: Course) -> list[str]:
     """Preconditions of the claim that did not hold: the sequence did not take the course the claim is about."""
     return [
         f"a precondition did not hold: {precondition.name}" + _detail(precondition.detail)
-        for precondition in of(events, Precondition)
+        for precondition in of(course.events, Precondition)
         if not precondition.held
     ]
 
@@ -204,66 +199,21 @@ def _detail(detail: Facts) -> str:
     return f" ({', '.join(f'{key}={value}' for key, value in detail.items())})" if detail else ""
 
 
-def fault_windows(events: Sequence[Event]) -> list[tuple[int, int, str]]:
-    """(begin, end, description) of each fault, in monotonic ns.
-
-    A fault lasts until it is healed; a broker killed or stopped, until it has been started again; a start,
-    until it is verified; what has no end lasts for ever.
-    """
-    faults = of(events, Fault)
-    windows = []
-    for begin in (fault for fault in faults if fault.phase == "inject"):
-
-        def ends(fault: Fault, begin: Fault = begin) -> bool:
-            if begin.fault in ("kill", "stop"):
-                return fault.fault == "start" and fault.phase == "verified" and fault.target.node == begin.target.node
-            return fault.id == begin.id and fault.phase == ("verified" if begin.fault == "start" else "healed")
-
-        later = (fault for fault in faults if fault.monotonic_ns >= begin.monotonic_ns)
-        end = next((fault.monotonic_ns for fault in later if ends(fault)), NEVER_NS)
-        windows.append((begin.monotonic_ns, end, begin.description))
-    return windows
-
-
-def blind_intervals(events: Sequence[Event]) -> list[tuple[int, int, str]]:
-    """(begin, end, reason) of each interval in which an observer saw nothing; one without an end lasts for
-    ever.
-    """
-    intervals, open_since = [], dict[str, Blind]()
-    for event in of(events, Blind):
-        if event.phase == "begin":
-            open_since.setdefault(event.source, event)
-        elif event.source in open_since:
-            begin = open_since.pop(event.source)
-            intervals.append((begin.monotonic_ns, event.monotonic_ns, _blind_reason(begin)))
-    intervals += [(begin.monotonic_ns, NEVER_NS, _blind_reason(begin)) for begin in open_since.values()]
-    return sorted(intervals)
-
-
-def _blind_reason(begin: Blind) -> str:
-    return f"{begin.source} observer: {begin.reason or 'no reason given'}"
-
-
-def blind_during_faults(events: Sequence[Event]) -> list[str]:
+def blind_during_faults(course: Course) -> list[str]:
     """Observers that saw nothing while a fault lasted."""
-    reasons, windows = [], fault_windows(events)
-    for blind_begin, blind_end, why in blind_intervals(events):
-        over = [what for begin, end, what in windows if begin < blind_end and blind_begin < end]
+    reasons = []
+    for begin_ns, end_ns, why in course.blind:
+        over = [fault.description for fault in course.faults if fault.inject_ns < end_ns and begin_ns < fault.until_ns]
         if over:
             reasons.append(f"an observer was blind during {', '.join(dict.fromkeys(over))} ({why})")
     return reasons
 
 
-def foreign_deaths(events: Sequence[Event]) -> list[str]:
+def foreign_deaths(course: Course) -> list[str]:
     """Containers killed by something else than a fault of ours: out of memory, or a kill -9 nobody asked for."""
-    faults, containers = of(events, Fault), of(events, Container)
-    killed = Counter(
-        fault.target.node for fault in faults if fault.fault in ("kill", "stop") and fault.phase == "inject"
-    )
-    out_of_memory = {container.node for container in containers if container.action == "oom"}
-    died = Counter(
-        container.node for container in containers if container.action == "die" and container.exit_code == KILLED
-    )
+    killed = Counter(fault.node for fault in course.faults if fault.kind in ("kill", "stop"))
+    out_of_memory = {death.node for death in course.deaths if death.action == "oom"}
+    died = Counter(death.node for death in course.deaths if death.exit_code == KILLED)
     reasons = [f"{node} ran out of memory" for node in sorted(out_of_memory)]
     reasons += [
         f"{node} was killed (exit code 137) by something other than a fault of this run"
@@ -312,7 +262,7 @@ def analysis_doubts(findings: Facts | None, required: Iterable[str], failure: st
 
 def doubts(
     run: Facts,
-    events: Sequence[Event],
+    course: Course,
     findings: Facts | None,
     damaged: Sequence[str],
     failure: str | None = None,
@@ -320,11 +270,11 @@ def doubts(
 ) -> list[str]:
     """Every reason for which the run proves nothing, the most telling first."""
     reasons = [
-        *unproved_faults(events),
-        *failed_preconditions(events),
+        *unproved_faults(course),
+        *failed_preconditions(course),
         *incomplete_state(run),
-        *foreign_deaths(events),
-        *blind_during_faults(events),
+        *foreign_deaths(course),
+        *blind_during_faults(course),
         *(f"damaged: {description}" for description in damaged),
         *analysis_doubts(findings, required, failure),
     ]
@@ -336,7 +286,7 @@ def doubts(
 
 def judge(
     run: Facts,
-    events: Sequence[Event],
+    course: Course,
     findings: Facts | None,
     damaged: Sequence[str] = (),
     *,
@@ -344,7 +294,7 @@ def judge(
 ) -> Verdict:
     """The verdict on one run; pure.
 
-    `run` is run.json, `events` the timeline, `findings` the analysis' findings (None: there are none),
+    `run` is run.json, `course` what its timeline says, `findings` the analysis' findings (None: there are none),
     `damaged` one line for each thing that could not be read, `analysis_failure` what the analysis said when
     it failed.
     """
@@ -365,7 +315,7 @@ def judge(
     option = f"--expect {','.join(required) or 'none'}"
     unfounded = f"this is not expected ({option})" if observed else f"nothing documents this for {version}"
     contradictions = [f"{named_summary(finding)}; {unfounded}" for finding, excuse in excuses if excuse is None]
-    reasons = doubts(run, events, findings, damaged, analysis_failure, required)
+    reasons = doubts(run, course, findings, damaged, analysis_failure, required)
     failed = run.get("state") == "failed"
     failure = [f"the harness failed: {run.get('failure') or 'no reason recorded'}"] if failed else []
     if unexpected:
@@ -451,6 +401,8 @@ def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> Verdic
     run = run_dir.read_run()
     reading = timeline.read(run_dir.timeline)
     findings, unreadable = read_findings(run_dir)
-    verdict = judge(run, reading.events, findings, reading.damaged, analysis_failure=analysis_failure or unreadable)
+    verdict = judge(
+        run, Course(reading.events), findings, reading.damaged, analysis_failure=analysis_failure or unreadable
+    )
     write_json(run_dir.verdict, verdict.as_json())
     return verdict

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from evidence.errors import unknown_name
 from harness.cluster.namespace import namespace
@@ -99,21 +99,6 @@ class Version:
             return {}
         fallback = "0.9.0" if self.release >= (0, 9) else "0.8.2.2"
         return {"api.version.request": "false", "broker.version.fallback": fallback}
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything above as plain values, for run.json and `list --json`."""
-        return {
-            "id": self.id,
-            "kafka": self.kafka,
-            "mode": self.mode,
-            "java": self.java,
-            "settings": dict(self.settings),
-            "truncates_to_high_watermark": self.truncates_to_high_watermark,
-            "leader_epochs": self.leader_epochs,
-            "message_format": self.message_format,
-            "has_create_topics": self.has_create_topics,
-            "uses_alter_partition": self.uses_alter_partition,
-        }
 
 
 def _zookeeper(kafka: str, suffix: str = "") -> Version:

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from evidence import events
+from evidence.course import faults_of
 from evidence.events import Event
 from evidence.rundir import RunDir
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, steps, story
-from judgement.report.facts import RunFacts, faults_of, load, load_all
+from judgement.report.facts import RunFacts, load, load_all
 from judgement.report.headline import headline, outcome
 
 COLOURS: Final = {

@@ -15,10 +15,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from evidence.course import TopicPartition
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import RunDir
 from judgement.report import console
-from judgement.report.facts import RunFacts, TopicPartition, load
+from judgement.report.facts import RunFacts, load
 from judgement.report.headline import headline, outcome
 from judgement.report.steps import StoryStep, named
 from judgement.report.story import Story, findings_of, identities, stories, stories_of

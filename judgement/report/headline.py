@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from evidence.anomalies import consequence
+from evidence.course import acks_text
 from judgement.outcome import Outcome, of_findings
-from judgement.report.facts import RunFacts, acks_text
+from judgement.report.facts import RunFacts
 from judgement.report.steps import brokers_in, join
 from judgement.verdict import ERROR, UNKNOWN, named_summary
 

@@ -21,11 +21,12 @@ from typing import Final
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_context, select_autoescape
 from markupsafe import Markup
 
+from evidence.course import acks_text
 from evidence.rundir import RunDir, scenario_of, write_atomically
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, headline, steps, story, timeline_svg
-from judgement.report.facts import RunFacts, acks_text, load, load_all
+from judgement.report.facts import RunFacts, load, load_all
 from judgement.report.witnesses import Witnesses
 from judgement.verdict import SEVERITY
 

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from judgement.report.facts import LogLine, RunFacts, Send, TopicPartition
+from evidence.course import Sent, TopicPartition
+from evidence.events import Log
+from judgement.report.facts import RunFacts
 from judgement.report.steps import (
     StoryStep,
     fault_steps,
@@ -39,17 +41,17 @@ class Strand:
     """A record, or neighbours by one process with one fate, in the order of their sequences."""
 
     records: tuple[RecordId, ...]
-    sends: tuple[Send, ...]
+    sends: tuple[Sent, ...]
     """One for each record, or none if nobody is known to have sent them."""
     offsets: tuple[int, ...]
     """Where they are, or were, by anybody's word."""
 
     @property
-    def first(self) -> Send | None:
+    def first(self) -> Sent | None:
         return self.sends[0] if self.sends else None
 
     @property
-    def last(self) -> Send | None:
+    def last(self) -> Sent | None:
         return self.sends[-1] if self.sends else None
 
     @property
@@ -375,7 +377,7 @@ class Life:
             epoch = f" (epoch {first.leader_epoch})" if first.leader_epoch >= 0 else ""
             yield (record_name(self.facts, records) if records else first.what) + epoch
 
-    def _effect(self, line: LogLine) -> tuple[str, str] | None:
+    def _effect(self, line: Log) -> tuple[str, str] | None:
         """What a truncation does to the record, as far as copies prove that the replica held anything there."""
         offset = line.offset or 0
         if not self.hero.offsets:
@@ -393,7 +395,7 @@ class Life:
             return "truncate", f": {name} {gone} gone from its disk"
         return "truncate", f": {name} from offset {offset} on {gone} gone from its disk"
 
-    def _before(self, line: LogLine) -> list[Content | None] | None:
+    def _before(self, line: Log) -> list[Content | None] | None:
         """What the last copy of a replica before a line holds, if nothing is known to have cut it in between."""
         copies = [
             (look.at_ns, holding)

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from judgement.report.facts import DOWN, FaultFact, LogLine, PartitionInterval, RunFacts, TopicPartition
+from evidence.course import ALIVE, DOWN, FaultFact, PartitionInterval, TopicPartition
+from evidence.events import Log
+from judgement.report.facts import RunFacts
 
 # What a broker logs of one act it logs within this time: the reason for a truncation and the truncation, or two classes
 # of one truncation.
@@ -132,7 +134,7 @@ def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:
 
 def _lasts(facts: RunFacts, fault: FaultFact, at_ns: int) -> bool:
     """Whether what a fault did still holds at a time after it: the broker not started again, the cut not healed."""
-    return fault.kind != "start" and any(begin == fault.inject_ns and end > at_ns for begin, end, _ in facts.windows)
+    return fault.kind != "start" and fault.until_ns > at_ns
 
 
 def _role(fault: FaultFact) -> str:
@@ -198,19 +200,13 @@ def election_text(
         kind = f"an unclean election, it was not in the ISR {ids(last_isr)}"
     text = f"broker-{after.leader} is elected leader of {where} in epoch {after.leader_epoch}: {kind}"
     node = f"broker-{after.leader}"
-    if facts.process_at(node, after.begin_ns) == DOWN:
-        died = _died(facts, node, after.begin_ns)
+    if facts.condition_at(node, after.begin_ns) == DOWN:
+        died = facts.died_by(node, after.begin_ns)
         if died is not None:
             still = "not fenced yet" if facts.run.get("mode") == "kraft" else "still registered"
-            known = f": it is {still}" if facts.registered_at(node, after.begin_ns) else ""
+            known = f": it is {still}" if facts.alive_at(node, after.begin_ns) else ""
             text += f" — although it has been dead for {(after.begin_ns - died) / 1e9:.1f} s{known}"
     return text + "."
-
-
-def _died(facts: RunFacts, node: str, by_ns: int) -> int | None:
-    """When a node's process last ended, by a time."""
-    died = [i.begin_ns for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns <= by_ns]
-    return died[-1] if died else None
 
 
 def state_text(facts: RunFacts, where: TopicPartition, at_ns: int) -> str:
@@ -284,11 +280,11 @@ def _registration_changes(facts: RunFacts, where: TopicPartition, since_ns: int)
     for broker in facts.assignment.get(where, ()):
         node = f"broker-{broker}"
         for interval in facts.registrations.get(node, ()):
-            if interval.begin_ns < since_ns or interval.value == "registered":
+            if interval.begin_ns < since_ns or interval.value == ALIVE:
                 continue
             what = "is fenced" if interval.value == "fenced" else "is no longer registered"
-            died = _died(facts, node, interval.begin_ns)
-            dead = facts.process_at(node, interval.begin_ns) == DOWN and died is not None
+            died = facts.died_by(node, interval.begin_ns)
+            dead = facts.condition_at(node, interval.begin_ns) == DOWN and died is not None
             after = f", {(interval.begin_ns - died) / 1e9:.1f} s after its death" if dead and died is not None else ""
             knows = ": only now does the cluster know" if dead else ""
             yield "gone", interval.begin_ns, node, f"{node} {what}{after}{knows}.", ()
@@ -301,13 +297,13 @@ def _registration_changes(facts: RunFacts, where: TopicPartition, since_ns: int)
 class Act:
     """What a broker did at one time, with all lines it logged about it; `line` is the one that says what."""
 
-    line: LogLine
-    reason: LogLine | None = None
+    line: Log
+    reason: Log | None = None
     """The line of a truncation that says what it goes by: the replica's own high watermark, or the leader's epochs."""
     quotes: list[str] = field(default_factory=list)
 
 
-def about(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[LogLine]:
+def about(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[Log]:
     """The brokers' lines about a partition from a time on, in order."""
     # Some lines name their partition in words that the observer did not take apart.
     words = re.compile(rf"(?<![\w.-]){re.escape(named(where))}(?![\w-])")
@@ -337,7 +333,7 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
     return found
 
 
-def _is_reason(line: LogLine) -> bool:
+def _is_reason(line: Log) -> bool:
     """Whether a line says why a log is to be truncated; one that tells of a high watermark may tell of no more."""
     return line.event in REASONS and (line.event != "high-watermark" or "runcat" in line.line)
 
@@ -347,7 +343,7 @@ def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[A
     return [a for a in acts(facts, where, since_ns) if a.line.event == "truncate" and a.line.offset is not None]
 
 
-Effect = Callable[[LogLine], tuple[str, str] | None]
+Effect = Callable[[Log], tuple[str, str] | None]
 """Of a truncation: the kind of its step and the end of its sentence; None if it is none of the story's."""
 
 
@@ -376,7 +372,7 @@ def log_steps(facts: RunFacts, where: TopicPartition, since_ns: int, effect: Eff
             )
 
 
-def _says(line: LogLine, where: str) -> str:
+def _says(line: Log, where: str) -> str:
     """What a broker says of itself in a line; "" for what is said better elsewhere, or too often."""
     epoch = f" in epoch {line.leader_epoch}" if line.leader_epoch is not None else ""
     ends = f"; its log ends at {line.offset}" if line.offset is not None else ""

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evidence.events import Ends
-from judgement.report.facts import LogLine, RunFacts, TopicPartition
+from evidence.course import TopicPartition
+from evidence.events import Ends, Log
+from judgement.report.facts import RunFacts
 from judgement.report.lives import Life, Strand, record_name, strands
 from judgement.report.steps import (
     StoryStep,
@@ -220,7 +221,7 @@ def course(facts: RunFacts, where: TopicPartition) -> Story:
     )
 
 
-def _plainly(line: LogLine) -> tuple[str, str]:
+def _plainly(line: Log) -> tuple[str, str]:
     return "kept", ""
 
 

@@ -24,12 +24,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evidence.course import Sent, TopicPartition, acks_text
 from evidence.errors import UsageError
-from evidence.events import Ends
+from evidence.events import Ends, Moment
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, open_run
 from evidence.history.record import MAGIC, decode, decode_all
-from judgement.report.facts import Moment, RunFacts, Send, TopicPartition, acks_text
+from judgement.report.facts import RunFacts
 from kafkafiles import checkpoints
 from kafkafiles.batches import Corrupt, Record, records
 from kafkafiles.columns import HeaderArray, read_headers
@@ -147,8 +148,8 @@ class PartitionHistory:
             *self._where, nobody if producer is None else producer, nobody if sequence is None else sequence
         )
 
-    def _send(self, row: Mapping[str, Any]) -> Send:
-        return Send(
+    def _send(self, row: Mapping[str, Any]) -> Sent:
+        return Sent(
             process=row["process"],
             topic=self._where[0],
             partition=self._where[1],
@@ -162,14 +163,14 @@ class PartitionHistory:
             error=row["error_name"],
         )
 
-    def sends(self, ids: Iterable[RecordId]) -> list[Send]:
+    def sends(self, ids: Iterable[RecordId]) -> list[Sent]:
         """How these records were sent, in the order of sending."""
         wanted = {(one.producer, one.sequence) for one in ids}
         rows = self._rows(schema.SEND, "sequence", {sequence for _, sequence in wanted})
         found = [self._send(row) for row in rows if (row["producer"], row["sequence"]) in wanted]
         return sorted(found, key=lambda send: send.sent_ns)
 
-    def sends_at(self, offsets: Iterable[int]) -> list[Send]:
+    def sends_at(self, offsets: Iterable[int]) -> list[Sent]:
         """Every send that was acknowledged at one of these offsets."""
         rows = self._rows(schema.SEND, "offset", offsets)
         return [self._send(row) for row in rows if row["outcome"] == schema.OK and row["producer"] is not None]
@@ -365,9 +366,9 @@ class Witnesses:
             self._histories[where] = PartitionHistory(where, table)
         return self._histories[where]
 
-    def sends(self, ids: Sequence[RecordId]) -> dict[RecordId, list[Send]]:
+    def sends(self, ids: Sequence[RecordId]) -> dict[RecordId, list[Sent]]:
         """How each record was sent: from its process's history, else the timeline, else the evidence of a finding."""
-        found: dict[RecordId, list[Send]] = {one: [] for one in ids}
+        found: dict[RecordId, list[Sent]] = {one: [] for one in ids}
         for where in {one.where for one in ids}:
             for send in self.history(where).sends(one for one in ids if one.where == where):
                 found[RecordId(*send.key)].append(send)
@@ -377,7 +378,7 @@ class Witnesses:
                 sends += [other] if other else []
         return found
 
-    def sends_at(self, where: TopicPartition, offsets: Iterable[int]) -> list[Send]:
+    def sends_at(self, where: TopicPartition, offsets: Iterable[int]) -> list[Sent]:
         """Every send acknowledged at one of these offsets."""
         wanted = set(offsets)
         found = self.history(where).sends_at(wanted)
@@ -404,12 +405,12 @@ class Witnesses:
                         self._evidence.setdefault(key, row)
         return self._evidence.get(one, {})
 
-    def _evident_send(self, one: RecordId) -> Send | None:
+    def _evident_send(self, one: RecordId) -> Sent | None:
         row = self._evident(one)
         sent_ns = row.get("invoked_ns") or row.get("completed_ns")
         if not isinstance(sent_ns, int):
             return None
-        return Send(
+        return Sent(
             process=str(row.get("process") or "a producer"),
             topic=one.topic,
             partition=one.partition,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from judgement.report.facts import RunFacts, TopicPartition
+from evidence.course import TopicPartition
+from judgement.report.facts import RunFacts
 from judgement.report.timeline_svg.drawing import (
     RIGHT,
     Drawing,
@@ -127,7 +128,7 @@ def moments(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> flo
 def blind(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> None:
     """Hatch the times in which an observer saw nothing."""
     for begin_ns, end_ns, why in facts.blind:
-        begin, end = drawing.scale.x(facts.at(begin_ns)), drawing.scale.x(facts.at(end_ns))
+        begin, end = drawing.scale.x(facts.at(begin_ns)), drawing.scale.x(facts.at(min(end_ns, facts.end_ns)))
         if end - begin >= 0.5:
             drawing.middle.append(
                 tag(

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from judgement.report.facts import DOWN, FROZEN, UP, Interval, PartitionInterval, RunFacts, TopicPartition, broker_id
+from evidence.course import ALIVE, DOWN, DYING, FROZEN, UP, Interval, PartitionInterval, TopicPartition
+from judgement.report.facts import RunFacts, broker_id
 from judgement.report.timeline_svg.disks import disk_strip
 from judgement.report.timeline_svg.drawing import LEFT, RIGHT, Drawing, fitting, lane, tag, text, text_width, title
 
-PROCESS_FILL: Final = {UP: "var(--up)", FROZEN: "frozen", DOWN: "down"}
+PROCESS_FILL: Final = {UP: "var(--up)", FROZEN: "frozen", DYING: "down", DOWN: "down"}
 
 
 def broker_lane(drawing: Drawing, facts: RunFacts, node: str, partitions: Sequence[TopicPartition], y: float) -> float:
@@ -79,7 +80,7 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
             drawing.front.append(text(begin + 6, y + 10.5, shown, class_="tiny"))
     for registration in facts.registrations.get(node, ()):
         at_s = facts.at(registration.begin_ns)
-        if registration.value != "registered" and scale.holds(at_s):
+        if registration.value != ALIVE and scale.holds(at_s):
             drawing.front.append(_gone_mark(facts, node, registration, scale.x(at_s), y))
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))

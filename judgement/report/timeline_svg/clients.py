@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from judgement.report.facts import RunFacts, Send, Step
+from evidence.course import Sent
+from judgement.report.facts import RunFacts, Step
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, Scale, lane, tag, text, text_width, title
 
 SPANS: Final = ("final read", "load")
 """Steps of the clients' that are drawn for as long as they last, by how their names begin."""
 
 
-def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Send], lost: set[tuple[object, object]]) -> list[list[Send]]:
+def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Sent], lost: set[tuple[object, object]]) -> list[list[Sent]]:
     """Sends that stand so close, with the same end, that one label must do for them."""
-    bursts: list[list[Send]] = []
+    bursts: list[list[Sent]] = []
     for send in sends:
         last = bursts[-1][-1] if bursts else None
         alike = (
@@ -32,7 +33,7 @@ def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Send], lost: set[tupl
     return bursts
 
 
-def _burst_label(facts: RunFacts, burst: Sequence[Send], is_lost: bool, several: bool) -> str:
+def _burst_label(facts: RunFacts, burst: Sequence[Sent], is_lost: bool, several: bool) -> str:
     first, last = burst[0], burst[-1]
     name = f"m{first.sequence}" if len(burst) == 1 else f"m{first.sequence}–{last.sequence}"
     if several:
@@ -51,7 +52,7 @@ def _burst_label(facts: RunFacts, burst: Sequence[Send], is_lost: bool, several:
     )
 
 
-def _send_title(facts: RunFacts, send: Send, is_lost: bool) -> str:
+def _send_title(facts: RunFacts, send: Sent, is_lost: bool) -> str:
     record = facts.record_name(send.producer, send.sequence)
     said = f"{facts.at(send.sent_ns):.3f} s: {send.process} sends {record} to {send.topic}-{send.partition}"
     ends = {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}
@@ -61,7 +62,7 @@ def _send_title(facts: RunFacts, send: Send, is_lost: bool) -> str:
     return said + ("; lost" if is_lost else "")
 
 
-def _send_mark(drawing: Drawing, facts: RunFacts, send: Send, y: float, is_lost: bool) -> str:
+def _send_mark(drawing: Drawing, facts: RunFacts, send: Sent, y: float, is_lost: bool) -> str:
     """A line from sending to the answer where that is long enough to see, and the answer: a disc, a cross, a ring."""
     x = drawing.scale.x(facts.at(send.sent_ns))
     end = drawing.scale.x(facts.at(send.done_ns)) if send.done_ns else x
@@ -83,7 +84,7 @@ def _send_mark(drawing: Drawing, facts: RunFacts, send: Send, y: float, is_lost:
 
 
 def _burst(
-    drawing: Drawing, facts: RunFacts, burst: Sequence[Send], rows: Rows, top: float, is_lost: bool, several: bool
+    drawing: Drawing, facts: RunFacts, burst: Sequence[Sent], rows: Rows, top: float, is_lost: bool, several: bool
 ) -> str:
     scale = drawing.scale
     label = _burst_label(facts, burst, is_lost, several)

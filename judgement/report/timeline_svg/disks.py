@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from evidence.events import Ends
-from judgement.report.facts import LogLine, Moment, RunFacts, TopicPartition
+from evidence.course import TopicPartition
+from evidence.events import Ends, Log, Moment
+from judgement.report.facts import RunFacts
 from judgement.report.steps import Act, named, truncations
 from judgement.report.timeline_svg.drawing import (
     CELL,
@@ -83,7 +84,7 @@ def _cells(
     return "".join(parts)
 
 
-def cut_something(facts: RunFacts, node: str, where: str, line: LogLine) -> bool:
+def cut_something(facts: RunFacts, node: str, where: str, line: Log) -> bool:
     """Whether a truncation is known to have removed records: the last copy before it goes further than it.
 
     A log only grows between truncations, so a copy that goes further, not yet truncated, proves it.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from evidence.course import FaultFact
 from evidence.text import html
-from judgement.report.facts import FaultFact, RunFacts
+from judgement.report.facts import RunFacts
 from judgement.report.steps import proof_text
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 

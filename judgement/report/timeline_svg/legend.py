@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from judgement.report.facts import FROZEN, RunFacts, TopicPartition
+from evidence.course import FROZEN, TopicPartition
+from judgement.report.facts import RunFacts
 from judgement.report.timeline_svg.drawing import CELL, ROW, WIDTH, Drawing, tag, text, text_width, vertical
 from judgement.report.timeline_svg.scope import known_partitions
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from judgement.report.facts import RunFacts, TopicPartition
+from evidence.course import TopicPartition
+from judgement.report.facts import RunFacts
 
 MAX_PARTITIONS: Final = 3
 

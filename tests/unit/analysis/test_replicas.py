@@ -25,6 +25,7 @@ from analysis.replicas import (
     unreplicated_acknowledgement,
 )
 from analysis.view import PartitionView, value_of
+from evidence.course import Course
 from evidence.events import Container, ContainerAction, Ends, Event, Moment, Partition
 from evidence.history import record
 from evidence.rundir import RunDir
@@ -75,7 +76,7 @@ def copies(root: Path, logs: dict[str, Contents], events: Sequence[Event], name:
     """The copies of one moment, by node."""
     for node, log in logs.items():
         written(root / "replicas" / name / node / "t-0", log, **how)
-    found, problems = load_copies(RunDir(root), events, "t", 0)
+    found, problems = load_copies(RunDir(root), Course(tuple(events)), "t", 0)
     # Of other moments that the events tell of there may be copies already, or not yet.
     assert [one for one in problems if one["what"] != "missing copies"] == []
     return found
@@ -151,9 +152,9 @@ def test_quiet_begins_a_while_after_the_last_change(tmp_path: Path) -> None:
 def test_copies_of_an_untold_moment_and_an_untold_isr_are_problems(tmp_path: Path) -> None:
     for node in ("broker-1", "broker-2"):
         written(tmp_path / "replicas" / FINAL / node / "t-0", [(0, 0)])
-    _, problems = load_copies(RunDir(tmp_path), [state(1)], "t", 0)
+    _, problems = load_copies(RunDir(tmp_path), Course((state(1),)), "t", 0)
     assert [problem["what"] for problem in problems] == ["unknown moment"]
-    _, problems = load_copies(RunDir(tmp_path), [moment(FINAL, 1), state(5)], "t", 0)
+    _, problems = load_copies(RunDir(tmp_path), Course((moment(FINAL, 1), state(5))), "t", 0)
     assert [problem["what"] for problem in problems] == ["unknown ISR"]
 
 
@@ -236,7 +237,7 @@ def test_a_checksum_that_does_not_fit(tmp_path: Path, magic: int) -> None:
     directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)], magic=magic)
     (log,) = directory.glob("*.log")
     damage(log, log.stat().st_size // 2 - 1)
-    found, problems = load_copies(RunDir(tmp_path), SETTLED, "t", 0)
+    found, problems = load_copies(RunDir(tmp_path), Course(tuple(SETTLED)), "t", 0)
     (row,) = corrupt_on_disk(found)
     assert (row["node"], row["position"], row["kind"]) == ("broker-1", 0, "checksum")
     assert [problem["what"] for problem in problems] == ["unreadable replica"]
@@ -250,9 +251,9 @@ def test_the_end_of_a_dead_brokers_log_may_be_torn(
     (log,) = directory.glob("*.log")
     damage(log, log.stat().st_size - 1)
     events = [state(1), *(container("broker-1", action, 5) for action in actions), moment(FINAL, 10)]
-    assert bool(corrupt_on_disk(load_copies(RunDir(tmp_path), events, "t", 0)[0])) == corrupt
+    assert bool(corrupt_on_disk(load_copies(RunDir(tmp_path), Course(tuple(events)), "t", 0)[0])) == corrupt
     log.write_bytes(log.read_bytes()[:-3])
-    assert corrupt_on_disk(load_copies(RunDir(tmp_path), events, "t", 0)[0]) == []
+    assert corrupt_on_disk(load_copies(RunDir(tmp_path), Course(tuple(events)), "t", 0)[0]) == []
 
 
 def test_an_index_that_points_beside_a_batch(tmp_path: Path) -> None:
@@ -262,7 +263,7 @@ def test_an_index_that_points_beside_a_batch(tmp_path: Path) -> None:
     index = directory / f"{0:020}.index"
     for position, wrong in ((size, 0), (size + 1, 1)):
         index.write_bytes((1).to_bytes(4, "big") + position.to_bytes(4, "big"))
-        assert len(index_mismatch(load_copies(RunDir(tmp_path), SETTLED, "t", 0)[0])) == wrong
+        assert len(index_mismatch(load_copies(RunDir(tmp_path), Course(tuple(SETTLED)), "t", 0)[0])) == wrong
 
 
 def test_a_log_whose_start_goes_back(tmp_path: Path) -> None:

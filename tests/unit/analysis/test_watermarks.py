@@ -14,6 +14,7 @@ from analysis.watermarks import (
     log_truncated_below_high_watermark,
     read_above_high_watermark,
 )
+from evidence.course import Course
 from evidence.events import Event, Log, Partition, of
 from evidence.rundir import RunDir
 from tests.unit.analysis.histories import Row, polled, sent, view
@@ -133,7 +134,7 @@ def test_where_a_damaged_log_ends_is_not_known(tmp_path: Path) -> None:
     (log,) = (tmp_path / "replicas" / FINAL / "broker-2" / "t-0").glob("*.log")
     damage(log, log.stat().st_size // 3 + 30)
     events = [moment(FINAL, 10, broker_2=9)]
-    found, problems = load_copies(RunDir(tmp_path), events, "t", 0)
+    found, problems = load_copies(RunDir(tmp_path), Course(tuple(events)), "t", 0)
     assert problems
     assert log_truncated_below_high_watermark(view(), found) == []
 
@@ -190,7 +191,7 @@ def test_a_restart_before_the_sending_and_a_frozen_broker_are_no_excuse(tmp_path
 
 # high-watermark-regression
 
-NOBODY_COPIED = Copies(states=(state(1),), events=(state(1),))
+NOBODY_COPIED = Copies(states=(state(1),), course=Course((state(1),)))
 
 
 def test_a_leader_that_answers_with_less_than_before() -> None:
@@ -213,7 +214,7 @@ def test_a_high_watermark_below_what_was_read() -> None:
 
 def led(*events: Event) -> Copies:
     states = tuple(of(events, Partition))
-    return Copies(states=states, events=events)
+    return Copies(states=states, course=Course(events))
 
 
 def test_an_epoch_of_its_own_is_compared_with_what_was_read_alone() -> None:
@@ -228,10 +229,11 @@ def test_an_epoch_of_its_own_is_compared_with_what_was_read_alone() -> None:
     [
         ([container("broker-1", "die", 4)], True),
         ([container("broker-1", "die", 4), container("broker-1", "start", 6)], True),
+        ([container("broker-1", "kill", 4)], False),
         ([container("broker-1", "pause", 4)], False),
         ([], False),
     ],
-    ids=["dead", "started again since", "frozen", "cut off, for all we know"],
+    ids=["dead", "started again since", "dying", "frozen", "cut off, for all we know"],
 )
 def test_an_old_leader_may_have_answered(events: Events, counts: bool) -> None:
     later = led(state(1), *events, state(5, leader=2, epoch=1))

@@ -65,9 +65,3 @@ def test_a_release_with_several_ways_to_run_it_names_them() -> None:
     with pytest.raises(UsageError, match=r"3\.9\.2-zk") as caught:
         versions.get("3.9.2")
     assert "3.9.2-kraft" in str(caught.value)
-
-
-def test_json_is_plain() -> None:
-    import json
-
-    assert json.loads(json.dumps(versions.get("2.2.2-pinned").as_json()))["message_format"] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.anomalies import TRUNCATED
+from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
 from evidence.rundir import RunDir, write_json
 from judgement import verdict
-from judgement.verdict import judge
 from tests.unit.timelines import at
 
 RUN: dict[str, Any] = {
@@ -58,6 +59,10 @@ def container(ns: int, node: str, action: ContainerAction, exit_code: int | None
 
 def blind(ns: int, phase: Literal["begin", "end"], source: Literal["zookeeper", "docker"] = "zookeeper") -> Blind:
     return at(ns, Blind(source=source, phase=phase, reason="suspended"))
+
+
+def judge(facts: dict[str, Any], events: Sequence[Event], *more: Any, **options: Any) -> verdict.Verdict:
+    return verdict.judge(facts, Course(tuple(events)), *more, **options)
 
 
 def lines(*events: Event) -> bytes:
@@ -234,16 +239,6 @@ def test_blindness_counts_only_while_a_fault_lasts() -> None:
         (21, 30): "unknown",
         (22, 30): "as-documented",
     }
-
-
-def test_two_observers_are_blind_apart() -> None:
-    events = [
-        blind(1, "begin"),
-        blind(2, "begin", "docker"),
-        blind(3, "end"),
-    ]
-    intervals = [(begin, end) for begin, end, _ in verdict.blind_intervals(events)]
-    assert intervals == [(1, 3), (2, verdict.NEVER_NS)]
 
 
 # What settings permit

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evidence.events import Log, LogKind
+from evidence.events import ContainerAction, Log, LogKind
 from judgement.report import facts
 from judgement.report.steps import acts, fault_steps, log_steps, metadata_steps, state_text, truncations
 from tests.unit.judgement.report.synthetic import START_NS, Synthetic
@@ -125,6 +125,25 @@ def test_an_election_that_the_controller_calls_unclean_is_not_called_clean(tmp_p
     last = list(metadata_steps(facts.load(run.write(ended_s=5.0)), T0, 0))[-1]
     assert "an unclean election by the controller's own word, though it is of the last known ISR [1]" in last.text
     assert last.quotes == ("UNCLEAN partition change for t-0",)
+
+
+def test_states_stated_again_are_no_elections(tmp_path: Path) -> None:
+    run = Synthetic(tmp_path, "x", "2.8.2")
+    for at_s, leader, version in ((1.0, 1, 0), (2.0, 2, 1), (3.0, 1, 0), (3.1, 2, 1)):
+        run.partition(at_s, leader, version, [leader], version=version)
+    steps = list(metadata_steps(facts.load(run.write(ended_s=5.0)), T0, 0))
+    assert [step.kind for step in steps] == ["election"]
+
+
+@pytest.mark.parametrize(("end", "words"), [("kill", "."), ("die", " — although it has been dead for 1.0 s.")])
+def test_who_is_dying_is_not_called_dead(tmp_path: Path, end: ContainerAction, words: str) -> None:
+    run = Synthetic(tmp_path, "x", "2.8.2")
+    run.container(0.1, "broker-2", "start")
+    run.partition(1.0, 1, 0, [1, 2])
+    run.container(2.0, "broker-2", end)
+    run.partition(3.0, 2, 1, [2])
+    (step,) = metadata_steps(facts.load(run.write(ended_s=5.0)), T0, 0)
+    assert step.text == f"broker-2 is elected leader of t-0 in epoch 1: a clean election, from the ISR [1, 2]{words}"
 
 
 def test_a_fault_that_lasts_is_told_and_one_that_is_over_is_not(tmp_path: Path) -> None:

@@ -1,0 +1,448 @@
+"""What held when: the one account of a run's course, made from its timeline and asked by everybody else.
+
+Events say what happened at instants. Checks, verdict and reports need what held in between: who was up, registered and
+not fenced, leader, in the ISR, controller; which faults lasted, when an observer was blind, what clients had in flight.
+Each aspect is worked out when it is first asked for, by a pure function of the events.
+
+Three readings that used to differ, decided here for all:
+
+- A partition's state that is stated once more, because an observer looked anew after a silence, is a repetition and
+  left out. It is known by its version (the znode's, or the offset in the metadata log) being older than one already
+  seen, with the content that this version had; or by being the last statement over again. Limit: a topic deleted and
+  created again under its name begins with version 0 again.
+- A broker is alive to the cluster while it is registered and not fenced. ZooKeeper's registered is alive; KRaft's is
+  fenced until the controller says otherwise (`events.Broker.alive`).
+- A process is gone when Docker says `die`. From Docker's `kill` (of a signal that ends it) until then it is dying: not
+  up, for claims that need it up, and no proof of death either. A container that the engine tells nothing of is taken
+  for up (histories of others have no engine); one that it starts later is down until then.
+
+What the events leave open lasts until the timeline's end, but for faults and blindness, which then last for ever. All
+times are CLOCK_MONOTONIC nanoseconds, as the events have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, zip_longest
+from typing import Any, Final
+
+from evidence.events import (
+    NO_LEADER,
+    Answer,
+    Blind,
+    Broker,
+    Container,
+    Controller,
+    Event,
+    Fault,
+    Log,
+    Partition,
+    Send,
+    of,
+)
+
+TopicPartition = tuple[str, int]
+
+NEVER_NS: Final = 2**63 - 1
+UP: Final = "up"
+DYING: Final = "dying"
+DOWN: Final = "down"
+FROZEN: Final = "frozen"
+ALIVE: Final = "alive"
+DEADLY: Final = (None, 9, 15)
+"""Signals that end a process, and the engine's kill that names none."""
+REPLACES_PROCESS: Final = ("start", "die", "kill", "stop", "oom")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """What held from `begin_ns` to `end_ns`."""
+
+    begin_ns: int
+    end_ns: int
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionInterval:
+    """A partition's state as the cluster stated it, until it stated another. `leader` is -1 for none."""
+
+    begin_ns: int
+    end_ns: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int | None = None
+    version: int | None = None
+    elr: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultFact:
+    """One fault: what, to whom in which role, its proof, and how long it lasted."""
+
+    id: str
+    kind: str
+    node: str
+    role: str
+    description: str
+    inject_ns: int
+    proved_ns: int | None
+    heal_ns: int | None
+    """When its healing began; None if it was never tried."""
+    healed_ns: int | None
+    until_ns: int
+    """Until it is healed; of a broker killed or stopped, until it is started again; of a start, until verified."""
+    proof: Mapping[str, Any]
+    unproved: bool
+
+    @property
+    def status(self) -> str:
+        if self.unproved:
+            return "unproved"
+        return "proved" if self.proved_ns is not None else "never verified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """One scripted record: when it was handed over, when and how that ended. `done_ns` is None if it never did."""
+
+    process: str
+    topic: str
+    partition: int
+    producer: int
+    sequence: int
+    acks: str
+    sent_ns: int
+    done_ns: int | None
+    outcome: str
+    """acked, failed, unknown (an error that does not say whether it happened) or open (no answer recorded)."""
+    offset: int | None = None
+    error: str | None = None
+
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        return (self.topic, self.partition, self.producer, self.sequence)
+
+
+@dataclass(frozen=True)
+class Course:
+    """What held when, of one run."""
+
+    events: tuple[Event, ...] = ()
+    """In order of time."""
+
+    @cached_property
+    def end_ns(self) -> int:
+        """The time of the last event; lines of brokers' logs do not count, their clock may lie outside the run."""
+        return max((event.at_ns for event in self.events if not isinstance(event, Log)), default=0)
+
+    @cached_property
+    def states(self) -> Mapping[TopicPartition, tuple[Partition, ...]]:
+        """The states of each partition in the order they were stated, repetitions left out."""
+        return states_of(self.events)
+
+    @cached_property
+    def partitions(self) -> Mapping[TopicPartition, tuple[PartitionInterval, ...]]:
+        """What held for each partition between the cluster's statements; statements that change nothing are one."""
+        return {key: _partition_intervals(states, self.end_ns) for key, states in self.states.items()}
+
+    @cached_property
+    def controllers(self) -> tuple[Interval, ...]:
+        """Who was the controller ("" for nobody), in detail "epoch N"."""
+        stated = [(one.at_ns, one.node or "", f"epoch {one.epoch}") for one in of(self.events, Controller)]
+        return _intervals(stated, self.end_ns)
+
+    @cached_property
+    def processes(self) -> Mapping[str, tuple[Interval, ...]]:
+        """When each node's container was up, dying, down or frozen."""
+        nodes = dict.fromkeys(event.node for event in of(self.events, Container))
+        return {node: _intervals(_conditions(self.events, node), self.end_ns) for node in nodes}
+
+    @cached_property
+    def registrations(self) -> Mapping[str, tuple[Interval, ...]]:
+        """When the cluster took each broker for alive, or how that ended (gone, fenced)."""
+        stated: dict[str, list[tuple[int, str, str]]] = {}
+        for event in of(self.events, Broker):
+            value = ALIVE if event.alive else "gone" if event.state == "gone" else "fenced"
+            # A broker that registers with KRaft begins fenced: nobody takes it for dead by that.
+            if event.alive or event.node in stated:
+                stated.setdefault(event.node, []).append((event.at_ns, value, ""))
+        return {node: _intervals(history, self.end_ns) for node, history in stated.items()}
+
+    @cached_property
+    def faults(self) -> tuple[FaultFact, ...]:
+        """Each fault with its proof, in the order of injection."""
+        return faults_of(self.events)
+
+    @cached_property
+    def blind(self) -> tuple[tuple[int, int, str], ...]:
+        """(begin, end, who and why) of each interval in which an observer saw nothing."""
+        return blind_intervals(self.events)
+
+    @cached_property
+    def sends(self) -> tuple[Sent, ...]:
+        """The scripted records, each send matched with its answer, in the order of sending."""
+        return sends_of(self.events)
+
+    @cached_property
+    def deaths(self) -> tuple[Container, ...]:
+        """Every end of a container's process, and every time that one ran out of memory."""
+        return tuple(event for event in of(self.events, Container) if event.action in ("die", "oom"))
+
+    def state_at(self, topic: str, partition: int, at_ns: int) -> PartitionInterval | None:
+        """What the cluster stated about a partition at a time."""
+        states = self.partitions.get((topic, partition), ())
+        return next((state for state in reversed(states) if state.begin_ns <= at_ns), None)
+
+    def controller_at(self, at_ns: int) -> Interval | None:
+        """Who was the controller at a time, as far as the cluster said."""
+        return next((one for one in reversed(self.controllers) if one.begin_ns <= at_ns), None)
+
+    def condition_at(self, node: str, at_ns: int) -> str:
+        """Whether a node's process was up, dying, down or frozen at a time."""
+        intervals = self.processes.get(node, ())
+        begun = [one.value for one in intervals if one.begin_ns <= at_ns]
+        if begun:
+            return begun[-1]
+        return DOWN if intervals and intervals[0].value == UP else UP
+
+    def undisturbed_since(self, node: str, at_ns: int) -> int:
+        """From when on a node's process ran until a time, or lay still, without being replaced; 0: always."""
+        replaced = [
+            event.at_ns
+            for event in of(self.events, Container)
+            if event.node == node and event.action in REPLACES_PROCESS and event.at_ns <= at_ns
+        ]
+        return max(replaced, default=0)
+
+    def died_by(self, node: str, at_ns: int) -> int | None:
+        """When a node's process last ended, by a time."""
+        died = [one.begin_ns for one in self.processes.get(node, ()) if one.value == DOWN and one.begin_ns <= at_ns]
+        return died[-1] if died else None
+
+    def alive_at(self, node: str, at_ns: int) -> bool:
+        """Whether the cluster took a broker for alive at a time."""
+        return any(
+            one.value == ALIVE and one.begin_ns <= at_ns < one.end_ns for one in self.registrations.get(node, ())
+        )
+
+    def lasting_at(self, at_ns: int) -> tuple[FaultFact, ...]:
+        """The faults that last at a time."""
+        return tuple(fault for fault in self.faults if fault.inject_ns <= at_ns < fault.until_ns)
+
+    def in_flight_at(self, at_ns: int) -> tuple[Sent, ...]:
+        """The records that had been sent at a time, and not answered."""
+        return tuple(one for one in self.sends if one.sent_ns <= at_ns and (one.done_ns is None or at_ns < one.done_ns))
+
+
+def _intervals(stated: Iterable[tuple[int, str, str]], end_ns: int) -> tuple[Interval, ...]:
+    """From (time, value, detail): each until the next that says something else; the last until `end_ns`."""
+    changes: list[tuple[int, str, str]] = []
+    for one in stated:
+        if not changes or changes[-1][1:] != one[1:]:
+            changes.append(one)
+    return tuple(
+        Interval(begin_ns=begin, end_ns=following[0] if following else max(end_ns, begin), value=value, detail=detail)
+        for (begin, value, detail), following in zip_longest(changes, changes[1:])
+    )
+
+
+# Partitions
+
+
+def leader_of(state: Partition) -> int | None:
+    """The leader that a state names; None for none."""
+    return None if state.leader == NO_LEADER else state.leader
+
+
+def states_of(events: Iterable[Event]) -> dict[TopicPartition, tuple[Partition, ...]]:
+    """The states of each partition in the order they were stated, repetitions left out."""
+    found: dict[TopicPartition, list[Partition]] = {}
+    seen: dict[TopicPartition, dict[int, tuple[Any, ...]]] = {}
+    for state in of(events, Partition):
+        key, content = (state.topic, state.partition), (state.leader, state.leader_epoch, state.isr)
+        history, known = found.setdefault(key, []), seen.setdefault(key, {})
+        if state.version is not None:
+            older = state.version < max(known, default=state.version)
+            if known.get(state.version) == content and (older or _same(history[-1], state)):
+                continue
+            known[state.version] = content
+        history.append(state)
+    return {key: tuple(history) for key, history in found.items()}
+
+
+def _same(one: Partition, other: Partition) -> bool:
+    names = ("version", "leader", "leader_epoch", "isr", "elr", "replicas", "controller_epoch")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def _partition_intervals(states: Sequence[Partition], end_ns: int) -> tuple[PartitionInterval, ...]:
+    def shown(state: Partition) -> tuple[Any, ...]:
+        return (state.leader, state.leader_epoch, state.isr, state.elr)
+
+    changes = [*states[:1], *(after for before, after in pairwise(states) if shown(before) != shown(after))]
+    return tuple(
+        PartitionInterval(
+            begin_ns=state.at_ns,
+            end_ns=following.at_ns if following else max(end_ns, state.at_ns),
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            controller_epoch=state.controller_epoch,
+            version=state.version,
+            elr=state.elr,
+        )
+        for state, following in zip_longest(changes, changes[1:])
+    )
+
+
+def isr_at(states: Iterable[Partition], at_ns: int) -> list[int] | None:
+    """The ISR of a partition last stated at or before a time; None if nothing had been stated."""
+    stated = [state.isr for state in states if state.at_ns <= at_ns]
+    return list(stated[-1]) if stated else None
+
+
+def in_isr_throughout(states: Sequence[Partition], begin_ns: int, end_ns: int) -> set[int]:
+    """The brokers in every ISR that was stated to hold at some time between `begin_ns` and `end_ns`."""
+    brokers = set(isr_at(states, begin_ns) or ())
+    for state in states:
+        if begin_ns < state.at_ns <= end_ns:
+            brokers &= set(state.isr)
+    return brokers
+
+
+def one_leader(states: Sequence[Partition], begin_ns: int, end_ns: int) -> Partition | None:
+    """The state of the leader that led from `begin_ns` to `end_ns`; None if that changed, or there was none."""
+    held = [state for state in states if state.at_ns <= begin_ns][-1:]
+    held += [state for state in states if begin_ns < state.at_ns <= end_ns]
+    terms = {(leader_of(state), state.leader_epoch) for state in held}
+    return held[0] if len(terms) == 1 and leader_of(held[0]) is not None else None
+
+
+# Processes
+
+
+def _conditions(events: Iterable[Event], node: str) -> Iterable[tuple[int, str, str]]:
+    """(time, condition, detail) of each change of a node's process."""
+    condition = ""
+    for event in of(events, Container):
+        if event.node != node:
+            continue
+        told = {
+            "start": (UP, "started"),
+            "die": (DOWN, "ended" if event.exit_code is None else f"exit code {event.exit_code}"),
+            "pause": (FROZEN, "docker pause"),
+        }.get(event.action)
+        if event.action == "unpause" and condition == FROZEN:
+            told = (UP, "thawed")
+        elif (event.action == "kill" and event.signal in DEADLY) or event.action == "oom":
+            told = (DYING, event.action) if condition != DOWN else None
+        if told is not None and told[0] != condition:
+            condition = told[0]
+            yield (event.at_ns, *told)
+
+
+# Faults, observers, clients
+
+
+def faults_of(events: Iterable[Event]) -> tuple[FaultFact, ...]:
+    """Each fault with its proof, in the order of injection."""
+    said = of(events, Fault)
+    histories: dict[str, list[Fault]] = {}
+    for event in said:
+        histories.setdefault(event.id, []).append(event)
+    found = []
+    for history in histories.values():
+        first, phases = history[0], {event.phase: event for event in history}
+        proof = phases.get("unproved") or phases.get("verified")
+        times = {phase: event.at_ns for phase, event in phases.items()}
+        found.append(
+            FaultFact(
+                id=first.id,
+                kind=first.fault,
+                node=first.target.node,
+                role=first.target.role,
+                description=first.description,
+                inject_ns=first.at_ns,
+                proved_ns=times.get("verified"),
+                heal_ns=times.get("heal"),
+                healed_ns=times.get("healed"),
+                until_ns=next((event.at_ns for event in said if _ends(event, first)), NEVER_NS),
+                proof=proof.proof if proof else {},
+                unproved="unproved" in phases,
+            )
+        )
+    return tuple(found)
+
+
+def _ends(event: Fault, begin: Fault) -> bool:
+    """Whether what begins with `begin` is over with this event."""
+    if event.at_ns < begin.at_ns:
+        return False
+    if begin.fault in ("kill", "stop"):
+        return event.fault == "start" and event.phase == "verified" and event.target.node == begin.target.node
+    return event.id == begin.id and event.phase == ("verified" if begin.fault == "start" else "healed")
+
+
+def blind_intervals(events: Iterable[Event]) -> tuple[tuple[int, int, str], ...]:
+    """(begin, end, who and why) of each interval in which an observer saw nothing; each observer by itself."""
+    intervals, open_since = [], dict[str, Blind]()
+    for event in of(events, Blind):
+        if event.phase == "begin":
+            open_since.setdefault(event.source, event)
+        elif event.source in open_since:
+            begin = open_since.pop(event.source)
+            intervals.append((begin.at_ns, event.at_ns, _blind_reason(begin)))
+    intervals += [(begin.at_ns, NEVER_NS, _blind_reason(begin)) for begin in open_since.values()]
+    return tuple(sorted(intervals))
+
+
+def _blind_reason(begin: Blind) -> str:
+    return f"{begin.source} observer: {begin.reason or 'no reason given'}"
+
+
+def sends_of(events: Iterable[Event]) -> tuple[Sent, ...]:
+    """The scripted records, each send matched with its answer, in the order of sending."""
+    opened: dict[tuple[Any, ...], Send] = {}
+    ended: dict[tuple[Any, ...], Answer] = {}
+    for event in events:
+        if isinstance(event, Send):
+            opened.setdefault(event.record, event)
+        elif isinstance(event, Answer):
+            ended.setdefault(event.record, event)
+    sends = []
+    for key in dict.fromkeys([*opened, *ended]):
+        end = ended.get(key)
+        about = end or opened[key]
+        sends.append(
+            Sent(
+                process=about.process,
+                topic=about.topic,
+                partition=about.partition,
+                producer=about.producer,
+                sequence=about.sequence,
+                acks=acks_text(about.acks),
+                # The recorder's own times are the better ones: an answer may be heard long after it came.
+                sent_ns=(end and end.invoked_ns) or opened.get(key, about).at_ns,
+                done_ns=(end.completed_ns or end.at_ns) if end else None,
+                outcome="open" if end is None else "unknown" if end.outcome == "info" else end.kind,
+                offset=end.offset if end else None,
+                error=end.error if end else None,
+            )
+        )
+    return tuple(sorted(sends, key=lambda send: send.sent_ns))
+
+
+def acks_text(acks: object) -> str:
+    """How people write an acks setting.
+
+    >>> acks_text(-1), acks_text("1"), acks_text(None)
+    ('all', '1', '?')
+    """
+    if acks is None:
+        return "?"
+    return "all" if str(acks) in ("-1", "all") else str(acks)
