@@ -221,10 +221,8 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     result.transactions += transactions_of(view)
     result.dependencies += dependencies(view)
     result.unknown += unknown_operations(view, _of_kind(facts, PROCESSOR))
-    if seen.left_out:
-        result.statistics["partitions_without_lag"] += 1
-    else:
-        result.lags += [lag for lag in [real_time_lag(view)] if lag is not None]
+    lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
+    result.lags += [] if lag is None else [lag]
     for name, on_copies in COPIES_CHECKS.items():
         result.run(name, where, lambda check=on_copies: check(copies))  # type: ignore[misc]
     result.run("unreplicated-acknowledgement", where, lambda: unreplicated_acknowledgement(view, copies))

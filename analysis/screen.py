@@ -36,7 +36,7 @@ A column whose footer says that it holds one value in a row group is not read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,8 +46,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numba import njit
 
+from analysis.anomalies.real_time_lag import Firsts
 from analysis.due import Due
-from analysis.view import SEQUENCE_BITS, Bools, Ints
+from analysis.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
 
@@ -59,6 +60,8 @@ LARGEST_SPAN: Final = 2**31 - 1
 MOST_TIMES: Final = 2**16 - 1
 NOT_CHECKED: Final = ("topic", "partition", "error", "timestamp_ms", "leader_epoch")
 IDENTITY: Final = ("offset", "producer", "sequence")
+OF_RESERVES: Final = ("process", "outcome", "producer", "sequence", "count")
+"""All that checks look at of a reservation. Most row groups of a producer keep nothing else."""
 ANSWERED: Final = ("process", "offset", "invoked_ns", "completed_ns")
 CHECKED: Final = [name for name in schema.COLUMNS if name not in NOT_CHECKED]
 
@@ -74,6 +77,8 @@ class Screened:
     """Polls left out; all of them are ok, and of values that are in no poll that was kept."""
     values: int
     """Values of the polls left out."""
+    firsts: Firsts
+    """What came first in polls, of the whole."""
 
 
 @dataclass(slots=True)
@@ -92,6 +97,8 @@ class _Work:
     odd: list[Ints] = field(default_factory=list)
     """Values of odd sends and polls."""
     furthest: int = NONE
+    firsts: dict[str, list[_Firsts]] = field(default_factory=dict)
+    """What came first in a poll, by process."""
 
 
 class _File:
@@ -106,6 +113,12 @@ class _File:
         self.slots: npt.NDArray[np.int32] = np.full(self.rows, NONE, np.int32)
         """For each row the index of its offset if it is plain, else NONE."""
         self._odd: dict[int, dict[str, Ints]] = {}
+        self._kinds: dict[int, set[str | None]] = {}
+
+    @property
+    def process(self) -> str:
+        """The process whose rows they all are."""
+        return str(self.constant(0, "process")[1])
 
     def groups(self) -> Iterator[tuple[int, slice]]:
         """The row groups, and which rows they are."""
@@ -134,12 +147,14 @@ class _File:
             result |= {name: table[name] for name in wanted}
         return result
 
-    def words(self, group: int, name: str) -> set[str | None]:
-        """The words of a column of a row group."""
-        column = self.read(group, name)[name]
-        if not isinstance(column, pa.ChunkedArray):
-            return {column}
-        return {word for chunk in column.chunks for word in chunk.dictionary.to_pylist()}
+    def kinds(self, group: int) -> set[str | None]:
+        """The kinds of rows in a row group."""
+        if group not in self._kinds:
+            column = self.read(group, "kind")["kind"]
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else ()
+            words = {word for chunk in chunks for word in chunk.dictionary.to_pylist()}
+            self._kinds[group] = words if isinstance(column, pa.ChunkedArray) else {column}
+        return self._kinds[group]
 
     def bounds(self, name: str) -> tuple[int, int] | None:
         """The least and the largest number in a column; None if the footer does not say."""
@@ -170,7 +185,7 @@ class _File:
         """Columns of all rows of a kind, `kind` itself being the first."""
         forms = pa.schema([PLAIN_SCHEMA.field(name) for name in ("kind", *names)])
         for number, rows in self.groups():
-            if kind not in self.words(number, "kind"):
+            if kind not in self.kinds(number):
                 continue
             count = rows.stop - rows.start
             columns = self.read(number, *forms.names)
@@ -195,7 +210,11 @@ class _File:
         looks at are null.
         """
         noted = self._odd.get(group, {})
-        columns = self.read(group, *(name for name in CHECKED if name not in noted))
+        names = [name for name in CHECKED if name not in noted]
+        kind = self.read(group, "kind")
+        if np.all(_is(kind["kind"], self._groups[group].num_rows, schema.RESERVE)[chosen]):
+            names = [name for name in names if name in OF_RESERVES]
+        columns = kind | self.read(group, *(name for name in names if name != "kind"))
         value = work.value[slots]
         plain = {
             "offset": slots + np.int64(work.base),
@@ -274,9 +293,10 @@ class Screening:
 
     def finish(self, due: Sequence[Due]) -> Screened:
         """The rows that checks need; those that are `due` to be held against copies and states among them."""
-        for file in self.files:
+        waited = _Waited.of(self.work)
+        for file in (*self.senders, *self.readers):
             kind = schema.SEND if file in self.senders else schema.POLL
-            _keep_due(file, [one for one in due if one.kind == kind], self.work)
+            _second_scan(file, [one for one in due if one.kind == kind], waited, self.work)
         _close(self.senders, self.late, self.files, self.work)
         work = self.work
         table = pa.concat_tables([part for file in self.files for part in file.take(work)])
@@ -286,6 +306,7 @@ class Screening:
             sends=sum(count for file, count in zip(self.files, left_out, strict=True) if file in self.senders),
             polls=sum(count for file, count in zip(self.files, left_out, strict=True) if file in self.readers),
             values=int(np.count_nonzero(work.read & (work.keep == 0))),
+            firsts=waited.firsts(work),
         )
 
 
@@ -296,7 +317,7 @@ def scan(paths: Sequence[Path], times: Sequence[int] = ()) -> Screening | None:
     what they should be.
     """
     files = [_File(path) for path in paths]
-    kinds = [set().union(*(file.words(number, "kind") for number, _ in file.groups())) for file in files]
+    kinds = [set().union(*(file.kinds(number) for number, _ in file.groups())) for file in files]
     senders = [file for file, of_file in zip(files, kinds, strict=True) if schema.SEND in of_file]
     readers = [file for file, of_file in zip(files, kinds, strict=True) if schema.POLL in of_file]
     work = _work(files, times) if _separate(files, senders, readers) else None
@@ -383,7 +404,7 @@ def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
 def _match(file: _File, work: _Work) -> bool:
     """Hold the polls of a file against the table, and keep the ends of odd steps. False if operations go back."""
     state = np.array([NONE, NONE, NONE], np.int64)
-    steps, changes = [], []
+    steps, changes, firsts = [], [], list[_Firsts]()
     for number, rows in file.groups():
         count = rows.stop - rows.start
         columns = file.read(number, "kind", "outcome", "valid", "offset", "producer", "sequence", "op", "transaction")
@@ -397,7 +418,8 @@ def _match(file: _File, work: _Work) -> bool:
         op = _numbers(columns["op"], count)
         identity = {name: _numbers(columns[name], count) for name in IDENTITY}
         odd_values, odd_steps = np.empty(count, np.int64), np.empty((count, 4), np.int64)
-        odd, stepped = _match_rows(
+        first_rows = np.empty((count, 3), np.int64)
+        odd, stepped, begun = _match_rows(
             poll,
             good,
             able,
@@ -413,16 +435,60 @@ def _match(file: _File, work: _Work) -> bool:
             file.slots[rows],
             odd_values,
             odd_steps,
+            first_rows,
         )
         if odd < 0:
             return False
+        if begun:
+            firsts.append(_firsts(file, number, rows, first_rows[:begun], identity, op))
         file.note(number, rows, **identity)
         work.odd.append(odd_values[:odd].copy())
         steps.append(odd_steps[:stepped].copy())
         changes.append(op[_is(columns["kind"], count, schema.ASSIGN, schema.REVOKE)])
     work.furthest = max(work.furthest, int(state[2]))
-    _keep_steps(np.concatenate(steps), np.sort(np.concatenate(changes)), work)
+    in_order = np.sort(np.concatenate(changes))
+    _keep_steps(np.concatenate(steps), in_order, work)
+    work.firsts[file.process] = [one.within_a_stay(in_order) for one in firsts]
     return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Firsts:
+    """Rows that came first in a poll, of one row group."""
+
+    before: Ints
+    """The offset that the consumer had been given before."""
+    op_before: Ints
+    op: Ints
+    offset: Ints
+    value: Ints
+    slot: Ints
+    invoked_ns: Ints
+    completed_ns: Ints
+
+    def where(self, which: Bools) -> _Firsts:
+        return _Firsts(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
+
+    def within_a_stay(self, changes: Ints) -> _Firsts:
+        """Those for which the consumer kept the partition since the poll before."""
+        stays = [np.searchsorted(changes, op, side="right") for op in (self.op_before, self.op)]
+        return self.where((stays[0] == stays[1]) & (self.value >= 0) & (self.invoked_ns >= 0))
+
+
+def _firsts(file: _File, group: int, rows: slice, found: Ints, identity: Mapping[str, Ints], op: Ints) -> _Firsts:
+    """`found`: row, offset and operation before."""
+    at, count = found[:, 0].copy(), rows.stop - rows.start
+    times = file.read(group, "invoked_ns", "completed_ns")
+    return _Firsts(
+        before=found[:, 1].copy(),
+        op_before=found[:, 2].copy(),
+        op=op[at],
+        offset=identity["offset"][at],
+        value=value_of(identity["producer"][at], identity["sequence"][at]),
+        slot=file.slots[rows][at].astype(np.int64),
+        invoked_ns=_numbers(times["invoked_ns"], count)[at],
+        completed_ns=_numbers(times["completed_ns"], count)[at],
+    )
 
 
 def _keep_steps(steps: Ints, changes: Ints, work: _Work) -> None:
@@ -438,7 +504,7 @@ def _ends(files: Sequence[_File]) -> Ints:
     found = [np.zeros(0, np.int64)]
     for file in files:
         for number, rows in file.groups():
-            if schema.FINAL_READ in file.words(number, "kind"):
+            if schema.FINAL_READ in file.kinds(number):
                 columns = file.read(number, "kind", "offset")
                 count = rows.stop - rows.start
                 found.append(_numbers(columns["offset"], count)[_is(columns["kind"], count, schema.FINAL_READ)])
@@ -452,22 +518,67 @@ def _keep_beyond(ends: Ints, work: _Work) -> None:
         work.keep[max(0, int(ends.min()) - work.base) :] = 1
 
 
-def _keep_due(file: _File, due: Sequence[Due], work: _Work) -> None:
-    """Keep the plain rows of a file that are due; row groups in which none can be are not read."""
+def _second_scan(file: _File, due: Sequence[Due], waited: _Waited, work: _Work) -> None:
+    """Keep the plain rows of a file that are due, and note since when values that were waited for are known."""
     nowhere = np.zeros(0, np.uint8)
-    for number, rows in file.groups() if due else ():
+    for number, rows in file.groups():
         slots = file.slots[rows]
         earliest, furthest = file.least(number, "completed_ns"), file.largest(number, "offset")
         wanted = [one for one in due if earliest <= one.latest_ns.max() and furthest >= one.first]
         moments = {id(one.seen): one.seen for one in wanted if one.bit}
         everywhere = {moment: _in_common(slots, seen) for moment, seen in moments.items()}
         wanted = [one for one in wanted if not everywhere.get(id(one.seen), 0) & one.bit]
-        if not wanted:
+        if not wanted and not len(waited.slots):
             continue
         known = _numbers(file.read(number, "completed_ns")["completed_ns"], len(slots))
+        _note_known(slots, known, waited.wanted, waited.slots, waited.since_ns)
         for one in wanted:
             seen = nowhere if one.seen is None else one.seen
             _keep_known(slots, known, work.era, one.first - work.base, one.latest_ns, seen, one.bit, work.keep)
+
+
+@dataclass(slots=True)
+class _Waited:
+    """The plain values that came first in a poll, as slots in order, and since when each is known to be in the log."""
+
+    slots: Ints
+    wanted: Bools
+    since_ns: Ints
+
+    @classmethod
+    def of(cls, work: _Work) -> _Waited:
+        found = [one.slot for of_file in work.firsts.values() for one in of_file]
+        slots = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+        slots = slots[slots >= 0]
+        wanted = np.zeros(len(work.value), np.bool_)
+        wanted[slots] = True
+        return cls(slots, wanted, np.full(len(slots), NEVER_NS, np.int64))
+
+    def firsts(self, work: _Work) -> Firsts:
+        """What came first in polls of the whole, right after what the consumer had been given before."""
+        process, found = [], [_nothing_first()]
+        for name in sorted(work.firsts):
+            found += work.firsts[name]
+            process += [name] * sum(len(one.value) for one in work.firsts[name])
+        whole = _Firsts(
+            **{each.name: np.concatenate([getattr(one, each.name) for one in found]) for each in fields(_Firsts)}
+        )
+        since_ns = np.full(len(process), NEVER_NS, np.int64)
+        plain = whole.slot >= 0
+        since_ns[plain] = self.since_ns[np.searchsorted(self.slots, whole.slot[plain])]
+        return Firsts(
+            process=process,
+            value=whole.value,
+            offset=whole.offset,
+            before=whole.before,
+            invoked_ns=whole.invoked_ns,
+            completed_ns=whole.completed_ns,
+            since_ns=since_ns,
+        )
+
+
+def _nothing_first() -> _Firsts:
+    return _Firsts(**{each.name: np.zeros(0, np.int64) for each in fields(_Firsts)})
 
 
 def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: Sequence[_File], work: _Work) -> None:
@@ -573,11 +684,12 @@ def _match_rows(
     slots: Any,
     odd_values: Any,
     steps: Any,
+    firsts: Any,
 ) -> Any:
     """`state`: offset and operation of the last poll, the furthest offset of ok polls. Returns how many rows and steps
-    are odd; -1 if operations go back.
+    are odd, and how many rows come first in a poll; -1 if operations go back.
     """
-    odd = stepped = 0
+    odd = stepped = begun = 0
     last_offset, last_op, furthest = state[0], state[1], state[2]
     for row in range(len(offset)):
         if not poll[row]:
@@ -597,7 +709,10 @@ def _match_rows(
         if offset[row] < 0:
             continue
         if op[row] < last_op:
-            return -1, 0
+            return -1, 0, 0
+        if last_offset >= 0 and op[row] != last_op:
+            firsts[begun, 0], firsts[begun, 1], firsts[begun, 2] = row, last_offset, last_op
+            begun += 1
         if last_offset >= 0 and offset[row] != last_offset + 1:
             steps[stepped, 0], steps[stepped, 1] = last_offset, offset[row]
             steps[stepped, 2], steps[stepped, 3] = last_op, op[row]
@@ -606,7 +721,24 @@ def _match_rows(
         if good[row]:
             furthest = max(furthest, last_offset)
     state[0], state[1], state[2] = last_offset, last_op, furthest
-    return odd, stepped
+    return odd, stepped, begun
+
+
+@njit(cache=True, nogil=True)
+def _note_known(slots: Any, known: Any, wanted: Any, waited: Any, since: Any) -> None:
+    """Of the slots that are waited for, ascending, when each was known first."""
+    for row in range(len(slots)):
+        slot = slots[row]
+        if slot < 0 or not wanted[slot] or known[row] < 0:
+            continue
+        low, high = 0, len(waited)
+        while low < high:
+            middle = (low + high) // 2
+            if waited[middle] < slot:
+                low = middle + 1
+            else:
+                high = middle
+        since[low] = min(since[low], known[row])
 
 
 @njit(cache=True, nogil=True)

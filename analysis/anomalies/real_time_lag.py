@@ -12,36 +12,73 @@ consumer that is slow, or that stops polling, lags as well.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from analysis.anomalies.order import neighbours
-from analysis.view import NEVER_NS, Ints, PartitionView, reader
+from analysis.view import NEVER_NS, Ints, PartitionView, identity_of, known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firsts:
+    """Values that came first in a poll, by the name of the consumer and then in the order of its polls."""
+
+    process: list[str]
+    value: Ints
+    offset: Ints
+    before: Ints
+    """The offset that the consumer had been given before."""
+    invoked_ns: Ints
+    completed_ns: Ints
+    since_ns: Ints
+    """When each was surely in the log, as far as rows tell that are not in the view; NEVER_NS if none does."""
+
+
+def firsts_of(view: PartitionView) -> Firsts:
+    """The values that came first in the polls of a view."""
+    polls = view.polls
+    before, after, _ = neighbours(view, internal=False)
+    which = (polls.value[after] >= 0) & (polls.invoked_ns[after] >= 0)
+    before, after = before[which], after[which]
+    return Firsts(
+        process=[view.processes[code] for code in polls.process[after].tolist()],
+        value=polls.value[after],
+        offset=polls.offset[after],
+        before=polls.offset[before],
+        invoked_ns=polls.invoked_ns[after],
+        completed_ns=polls.completed_ns[after],
+        since_ns=np.full(len(after), NEVER_NS, np.int64),
+    )
 
 
 def _known_since(view: PartitionView, values: Ints) -> Ints:
     """For each of these values, ascending, when it was surely in the log."""
     sends, polls = view.sends, view.polls
-    known = np.full(len(values), NEVER_NS, np.int64)
+    found = np.full(len(values), NEVER_NS, np.int64)
     for value, at_ns, counts in (
         (sends.value, sends.completed_ns, sends.ok),
         (polls.value, polls.completed_ns, polls.good),
     ):
         rows = np.flatnonzero(counts & (at_ns >= 0) & np.isin(value, values))
-        np.minimum.at(known, np.searchsorted(values, value[rows]), at_ns[rows])
-    return known
+        np.minimum.at(found, np.searchsorted(values, value[rows]), at_ns[rows])
+    return found
 
 
-def real_time_lag(view: PartitionView) -> dict[str, Any] | None:
-    """The longest lag, as evidence; None if no consumer ever waited."""
-    _, after, distance = neighbours(view, internal=False)
-    after = after[(distance == 1) & (view.polls.value[after] >= 0) & (view.polls.invoked_ns[after] >= 0)]
-    if not len(after):
+def real_time_lag(view: PartitionView, firsts: Firsts | None = None) -> dict[str, Any] | None:
+    """The longest lag, as evidence; None if no consumer ever waited. `firsts` are those of the whole, if the view is
+    a part of it that has every other row of their values.
+    """
+    firsts = firsts_of(view) if firsts is None else firsts
+    next_to = firsts.offset == firsts.before + 1
+    apart = np.flatnonzero(~next_to)  # in a part, both ends and all between them
+    next_to[apart] = view.log.index_of(firsts.offset[apart]) - view.log.index_of(firsts.before[apart]) == 1
+    if not next_to.any():
         return None
-    values = np.unique(view.polls.value[after])
-    since_ns = _known_since(view, values)[np.searchsorted(values, view.polls.value[after])]
-    lag_ns = view.polls.invoked_ns[after] - since_ns
+    values = np.unique(firsts.value)
+    since_ns = np.minimum(firsts.since_ns, _known_since(view, values)[np.searchsorted(values, firsts.value)])
+    lag_ns = np.where(next_to, firsts.invoked_ns - since_ns, 0)
     longest = int(np.argmax(lag_ns))
     if lag_ns[longest] <= 0:
         return None
@@ -50,6 +87,9 @@ def real_time_lag(view: PartitionView) -> dict[str, Any] | None:
         "topic": view.topic,
         "partition": view.partition,
         "in_log_ns": int(since_ns[longest]),
-        "polled_ns": int(view.polls.invoked_ns[after[longest]]),
-        **reader(view, int(after[longest])),
+        "polled_ns": int(firsts.invoked_ns[longest]),
+        **identity_of(int(firsts.value[longest])),
+        "offset": known(firsts.offset[longest]),
+        "process": firsts.process[longest],
+        "completed_ns": known(firsts.completed_ns[longest]),
     }
