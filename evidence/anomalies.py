@@ -205,7 +205,8 @@ EVERY: Final[tuple[Anomaly, ...]] = (
         name=LOST_WRITE,
         seen_in=HISTORIES,
         definition="An acknowledged record that no poll returned although a poll returned a later one, or that the "
-        "final read, which went to the end of the log, did not find.",
+        "final read, which went to the end of the log, did not find; read once before, it is lost if it lies at or "
+        "beyond that end, or another record was read in its place.",
         source=JEPSEN,
     ),
     Anomaly(

@@ -104,9 +104,7 @@ def test_a_precondition_that_does_not_hold_ends_the_sequence(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("who", ["producer", "final reader"])
-def test_a_recorder_that_dies_makes_the_run_unknown(
-    who: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recorder_that_dies_makes_the_run_unknown(who: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def steps(run: Run) -> None:
         quiet(run)
         if who == "producer":
@@ -156,9 +154,7 @@ def test_a_failure_in_the_sequence_is_told_and_the_rest_is_still_read(
 
 def test_a_node_that_somebody_removed_is_a_failure_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage()
-    finished = rehearse(
-        stage, tmp_path, lambda run: stage.created.remove(stage.containers_of[2]), monkeypatch
-    )
+    finished = rehearse(stage, tmp_path, lambda run: stage.created.remove(stage.containers_of[2]), monkeypatch)
     facts = finished.run_dir.read_run()
     assert (facts["state"], facts["failure"]) == ("failed", "No such container: broker-2")
     assert stage.created == []

@@ -10,15 +10,20 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from analysis import jsonl
+from analysis import check, jsonl
 from analysis.jsonl import check_history
 from analysis.others import read
-from tests.unit.analysis.oracle import KEYS, ORACLE, Line, anomalies, generate
+from evidence.history.seal import seal_run
+from evidence.rundir import RunDir
+from tests.unit.analysis.histories import Row, asked_end, assigned, final_read, polled, sent
+from tests.unit.analysis.oracle import KEYS, ORACLE, History, Line, anomalies, generate
+from tests.unit.analysis.runs import make_run
 
 WHAT: Final = {"lost-write": "value", "duplicate": "value"}
 """What of a row of evidence the oracle names; of the others it is the offset."""
@@ -85,6 +90,79 @@ def test_an_orderly_key_has_nothing_that_the_checks_would_find(tmp_path: Path, m
         others = read(tmp_path / "history.jsonl")
         skipped += sum(quick(key, others, jsonl._settled(others)) for key in others.keys.values())
     assert skipped > 20
+
+
+def _as_run(root: Path, history: History) -> RunDir:
+    """The same history as the recorders of a run write it; lines for times. What a process does within a transaction
+    has its own outcome there, and reads are in none.
+    """
+    histories: dict[str, list[Row]] = {name: [] for name in ("w1", "w2", "r1", "r2", "dirty")}
+    numbers = {key: number for number, key in enumerate(KEYS)}
+    resets = sorted(history.resets, key=lambda reset: reset[0])
+    for operation in history.operations:
+        rows = histories[operation.process]
+        common: Row = {"invoked_ns": operation.line, "completed_ns": operation.line, "op": operation.line}
+        while resets and resets[0][0] <= operation.line:
+            line, process, key = resets.pop(0)
+            histories[process] += [
+                assigned(reader=process) | {"op": line, "partition": number}
+                for of_key, number in numbers.items()
+                if key in (None, of_key)
+            ]
+        within = {"transaction": operation.line} if operation.transaction else {}
+        for key, value, offset in operation.sent:
+            own = operation.outcome if not within else "ok"
+            row = sent(value, offset, own, producer=1 + int(operation.process == "w2"))
+            rows.append(row | common | within | {"partition": numbers[key]})
+        for key, records in operation.given:
+            for offset, value in records:
+                producer = next((1 + int(op.process == "w2") for op, of, _ in history.sends(key) if of == value), 1)
+                row = polled(offset, value, producer=producer, outcome=operation.outcome)
+                rows.append(row | common | {"partition": numbers[key]})
+        if operation.sent and within:
+            kind = "abort" if operation.outcome == "fail" else "commit"
+            outcome = "info" if operation.outcome == "info" else "ok"
+            ended: Row = {"kind": kind, "outcome": outcome, "topic": None, "partition": None}
+            rows.append(common | within | ended)
+    for key, ends in history.ends.items():
+        for line, end in ends:
+            place: Row = {"process": "dirty", "partition": numbers[key], "op": line}
+            histories["dirty"] += [asked_end(end, line) | place, final_read(end) | place]
+    run_dir = make_run(root, histories, partitions=len(KEYS))
+    facts = dict(run_dir.read_run())
+    for process in facts["processes"]:
+        process["settings"] = {"isolation.level": "read_uncommitted"} if process["name"] == "dirty" else {}
+    run_dir.write_run(facts)
+    seal_run(run_dir)
+    return run_dir
+
+
+def _single(history: History) -> History:
+    """Without operations of several sends that are no transactions: those of a run are one record each."""
+    kept = [one for one in history.operations if one.transaction or len(one.sent) < 2]
+    return replace(history, operations=kept)
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["whole", "screened"])
+def test_runs_are_checked_by_the_same_definitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, large: bool
+) -> None:
+    monkeypatch.setattr(check, "LARGE_ROWS", 0 if large else 2**60)
+    seen = Counter[str]()
+    for seed in range(30):
+        history = _single(generate(random.Random(seed))[1])
+        expected = {(name, KEYS.index(key)): rows for (name, key), rows in anomalies(history, KEYS).items()}
+        findings = check.check_run(_as_run(tmp_path / str(seed), history))
+        found = {
+            (one["anomaly"], one["partition"]): sorted(
+                row["sequence" if one["anomaly"] in WHAT else "offset"] for row in one["evidence"]
+            )
+            for one in findings["findings"]
+            if one["anomaly"] in ORACLE
+        }
+        assert found == expected, f"seed {seed}"
+        seen.update(name for name, _ in expected)
+    assert set(seen) == set(ORACLE)
 
 
 if __name__ == "__main__":

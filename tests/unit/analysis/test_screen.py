@@ -79,6 +79,19 @@ def test_a_loss_is_kept_with_the_records_around_it(tmp_path: Path) -> None:
     assert not {2, 8} & set(found.table["offset"].to_pylist())
 
 
+@pytest.mark.parametrize("reader", ["reader-1", "reader-2"], ids=["a reader", "one that was given nothing"])
+def test_what_was_read_and_lies_beyond_the_end_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    reads = _reads(list(range(12)))
+    histories = {"producer-1": _load(), "reader-1": reads, "reader-2": []}
+    histories[reader] = [*histories[reader], asked_end(9, at_ns=5000), final_read(9)]
+    run_dir = _sealed(tmp_path / "run", histories)
+    found = [_result(run_dir, monkeypatch, large=large) for large in (True, False)]
+    assert found[0] == found[1]
+    assert [(one["anomaly"], one["count"]) for one in found[0]["findings"]] == [("lost-write", 3)]
+
+
 @pytest.mark.parametrize(
     "histories",
     [
