@@ -23,21 +23,19 @@ Records above the quorum's high watermark may not be committed; a reader that fo
 from __future__ import annotations
 
 import base64
-import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from kafkafiles import batches as log
-from kafkafiles.errors import Malformed, ParseError
+from kafkafiles.errors import Malformed
 
 Fields: TypeAlias = Mapping[str, Any]
 
 NO_LEADER: Final = -1
 _LEADER_UNCHANGED: Final = -2
 _FRAME_VERSION: Final = 1
-_SNAPSHOT: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -572,30 +570,6 @@ class MetadataImage:
         for event in events:
             image = image.apply(event)
         return image
-
-
-def image_of_snapshot(data: log.Buffer, *, last_offset: int) -> MetadataImage:
-    """The image that a metadata snapshot holds (`<end offset>-<epoch>.checkpoint`, `bootstrap.checkpoint`).
-
-    Its records have offsets of their own; `last_offset` is that of the last record of the log it stands for, so that
-    the log can be applied from there on. Raises ParseError if it is cut or corrupt: half an image would pass for a
-    whole one.
-    """
-    events, position = decode_from(data)
-    corrupt = next((event for event in events if event.kind == "CORRUPT"), None)
-    if corrupt is not None:
-        raise ParseError(f"metadata snapshot: {corrupt.fields['reason']}")
-    if position != len(data):
-        raise ParseError(f"metadata snapshot: cut at byte {position} of {len(data)}")
-    return replace(MetadataImage().apply_all(events), offset=last_offset)
-
-
-def snapshot_end(name: str) -> tuple[int, int]:
-    """End offset (of the first record not in it) and epoch in a snapshot's name. Raises ParseError."""
-    found = _SNAPSHOT.fullmatch(name)
-    if found is None:
-        raise ParseError(f"{name}: not a snapshot; expected '<20 digits>-<10 digits>.checkpoint'")
-    return int(found[1]), int(found[2])
 
 
 def _leader_change(image: MetadataImage, event: MetadataEvent) -> MetadataImage:

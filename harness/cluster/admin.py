@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kazoo.client import KazooClient
 
     from harness.cluster.versions import Version
-    from harness.observers.state import ClusterObserver, PartitionState
+    from harness.observers.state import ClusterObserver
 
 REQUEST_TIMEOUT_S: Final = 10.0
 TOPIC_LIMIT_S: Final = 30.0
@@ -40,28 +40,11 @@ class Admin(Protocol):
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         """Create a topic whose partition p lies on the brokers `replicas[p]`, the preferred leader first."""
 
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
-
-    def describe(self, name: str) -> dict[int, PartitionState]:
-        """The state of each partition as the cluster's metadata has it now."""
-
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
 
 
-class _Described:
-    """`describe` for every kind of cluster: the observer has the state already."""
-
-    def __init__(self, observer: ClusterObserver) -> None:
-        self._observer = observer
-
-    def describe(self, name: str) -> dict[int, PartitionState]:
-        partitions = self._observer.state.partitions
-        return {partition: state for (topic, partition), state in partitions.items() if topic == name}
-
-
-class ZnodeAdmin(_Described):
+class ZnodeAdmin:
     """Administration through ZooKeeper's nodes, for every broker that has ZooKeeper.
 
     Layout of the nodes: KAFKA_FACTS of the Kafka sources, `kafka.utils.ZkUtils` (0.8-0.11), `kafka.zk.ZkData`
@@ -69,17 +52,13 @@ class ZnodeAdmin(_Described):
     """
 
     def __init__(self, client: KazooClient, observer: ClusterObserver) -> None:
-        super().__init__(observer)
-        self._client = client
+        self._client, self._observer = client, observer
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         self._client.ensure_path("/config/topics")
         self._client.create(f"/config/topics/{name}", _json({"version": 1, "config": dict(settings)}))
         partitions = {str(number): list(brokers) for number, brokers in enumerate(replicas)}
         self._client.create(f"/brokers/topics/{name}", _json({"version": 1, "partitions": partitions}))
-
-    def delete_topic(self, name: str) -> None:
-        self._client.create(f"/admin/delete_topics/{name}", b"")
 
     def place_controller(self, broker: int) -> None:
         """Delete /controller until `broker` is the one that creates it anew.
@@ -143,11 +122,10 @@ def watchers(listing: str, path: str) -> set[int]:
     return sessions
 
 
-class ProtocolAdmin(_Described):
+class ProtocolAdmin:
     """Administration by the admin protocol (topics: KIP-4, 0.10.1 and later)."""
 
-    def __init__(self, bootstrap: str, settings: Mapping[str, str], observer: ClusterObserver) -> None:
-        super().__init__(observer)
+    def __init__(self, bootstrap: str, settings: Mapping[str, str]) -> None:
         configuration: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2, **settings}
         self._client = AdminClient(configuration)
 
@@ -161,12 +139,6 @@ class ProtocolAdmin(_Described):
         self._until_done(
             f"create topic {name}",
             lambda: self._client.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[name],
-        )
-
-    def delete_topic(self, name: str) -> None:
-        self._until_done(
-            f"delete topic {name}",
-            lambda: self._client.delete_topics([name], request_timeout=REQUEST_TIMEOUT_S)[name],
         )
 
     def place_controller(self, broker: int) -> None:
@@ -202,15 +174,12 @@ class ZooKeeperAdmin(ZnodeAdmin):
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         self._protocol.create_topic(name, replicas, settings)
 
-    def delete_topic(self, name: str) -> None:
-        self._protocol.delete_topic(name)
-
 
 def open_admin(version: Version, bootstrap: str, observer: ClusterObserver, zookeeper: KazooClient | None) -> Admin:
     """The administration that fits the version; `zookeeper` is the observer's client where there is
     ZooKeeper.
     """
-    protocol = ProtocolAdmin(bootstrap, version.client_settings, observer) if version.has_create_topics else None
+    protocol = ProtocolAdmin(bootstrap, version.client_settings) if version.has_create_topics else None
     if zookeeper is None:
         if protocol is None:
             raise HarnessError(f"{version.id} has neither ZooKeeper nor the admin protocol")

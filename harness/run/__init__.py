@@ -17,14 +17,14 @@ module for each noun:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from harness.run.account import Account, PreconditionNotHeld
-from harness.run.clients import Clients
+from harness.run.clients import NO_SETTINGS, Clients
 from harness.run.disks import Disks
 from harness.run.nemesis import Nemesis
 from harness.run.waits import START_LIMIT_S, Waits
@@ -129,7 +129,12 @@ class Run:
 
     @contextmanager
     def pipeline(
-        self, t: Partition, output: str = "output", *, transactional_id: str | None = None, **settings: str
+        self,
+        t: Partition,
+        output: str = "output",
+        *,
+        transactional_id: str | None = None,
+        settings: Mapping[str, str] = NO_SETTINGS,
     ) -> Iterator[Pipeline]:
         """A process that sends on what it consumes of t's topic while the block lasts: exactly once with a
         `transactional_id` (0.11 and later), at least once without. The topic `output` is created like t's if there is

@@ -111,6 +111,8 @@ class Container:
             raise APIError(f"{self.name} is stuck")
         if self in self.stage.created:
             self.stage.created.remove(self)
+        if not self.stage.created:
+            self.stage.empty.set()
 
 
 class Stream:
@@ -156,6 +158,8 @@ class Stage:
         """Nodes are started several at once."""
         self.containers_of = {number: Container(self, number) for number in NODES}
         self.created: list[Container] = []
+        self.empty = threading.Event()
+        """Whether everything that was created has been removed."""
         self.brokers = {number: Broker() for number in NODES if number}
         self.replicas: dict[Key, tuple[int, ...]] = {}
         self.stream = Stream()

@@ -21,6 +21,7 @@ from harness.runner import Recording
 from tests.unit.cluster.test_ownership import dead_identity
 from tests.unit.rehearsal import Stage, judged, rehearse
 
+LIMIT_S = 30.0
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -51,6 +52,7 @@ def test_a_clean_run_is_complete_judged_and_removed(
 ) -> None:
     stage = Stage()
     finished = rehearse(stage, tmp_path, steps, monkeypatch)
+    assert stage.empty.wait(LIMIT_S), "the removal does not begin by itself"
     finished.wait_removed()
     facts = finished.run_dir.read_run()
     assert (facts["state"], facts["failure"]) == ("complete", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -57,8 +58,12 @@ def test_one_that_hangs_is_killed_with_its_children(
 
 
 INTERRUPTED = """
-import os, sys, threading
 from harness.cluster import cluster
+end_session = cluster.end_session
+def told(process, patience_s):
+    print("waiting", flush=True)
+    return end_session(process, patience_s)
+cluster.end_session = told
 try:
     cluster._compose(["create"], {})
 except KeyboardInterrupt:
@@ -74,7 +79,9 @@ def test_ctrl_c_waits_until_compose_has_made_what_it_was_making(docker_command: 
     docker_command.write_text(f"#!/bin/sh\necho begun >{fifo}\ncat {go} >/dev/null\ntouch {made}\n")
     with subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True) as harness:
         assert fifo.read_text() == "begun\n"
-        harness.send_signal(2)
+        harness.send_signal(signal.SIGINT)
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == "waiting\n"
         assert not made.exists()
         go.write_text("go")
         out, _ = harness.communicate(timeout=LIMIT_S)

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import struct
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkafiles import metadata_log as m
-from kafkafiles.errors import ParseError
 from tests.unit.kafkafiles.encode import (
     R,
     batch,
@@ -189,22 +187,6 @@ def test_applying_again_changes_nothing():
     events, _ = m.decode_from(log(topic(), partition([1], 1), change(t1=struct.pack(">i", 1))))
     once = m.MetadataImage().apply_all(events)
     assert once.apply_all(events) == once
-
-
-def test_a_snapshot_is_an_image_that_the_log_goes_on_from():
-    snapshot = batch(0, [R(key=control_key(3), value=struct.pack(">hq", 0, 5) + tags())], control=True, epoch=3)
-    snapshot += batch(1, [R(value=value) for value in (topic(), partition([1, 2], 1, epoch=6))], epoch=3)
-    found = m.image_of_snapshot(snapshot, last_offset=99)
-    assert (found.offset, found.partitions["t", 0].leader_epoch) == (99, 6)
-    more, _ = m.decode_from(batch(100, [R(value=change(t1=struct.pack(">i", 2)))], epoch=4))
-    assert found.apply_all(more).partitions["t", 0].leader_epoch == 7
-    with pytest.raises(ParseError, match="cut at byte"):
-        m.image_of_snapshot(snapshot[:-1], last_offset=99)
-    with pytest.raises(ParseError, match="checksum"):
-        m.image_of_snapshot(snapshot[:-1] + b"x", last_offset=99)
-    assert m.snapshot_end("00000000000000000100-0000000003.checkpoint") == (100, 3)
-    with pytest.raises(ParseError, match="not a snapshot"):
-        m.snapshot_end("bootstrap.checkpoint")
 
 
 def test_unknown_types_versions_and_tags_are_no_errors():
