@@ -395,8 +395,8 @@ def execute(
             raise
     finally:
         full = disk_full(recording.run_dir.path) if state == "failed" else None
-        removals.begin(name)
         try:
+            removals.begin(name)
             if state != "complete":
                 removals.wait()
         finally:

@@ -51,9 +51,11 @@ def slow():
     print("removed", flush=True)
 removals = Removals()
 removals.owe("run", slow)
-removals.begin("run")
 try:
-    removals.wait()
+    try:
+        removals.begin("run")
+    finally:
+        removals.wait()
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
