@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
 INPUTS_LABEL: Final = "kafka-chaos.inputs"
 NOTE: Final = "note: "
+COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+"""What Docker puts around the error output of a build's commands."""
 BUILD_LIMIT_S: Final = 1800
 NEEDED_BYTES: Final = 2_000_000_000
 """What a base image with Java and the jars of a release take, with room for the engine's own copies."""
@@ -140,13 +142,13 @@ def _build(client: DockerClient, version: Version, echo: Echo) -> str:
 
 def notes(output: Iterable[str]) -> list[str]:
     """What the Dockerfile's commands want a reader to know: what they print behind "note: "."""
-    lines = "".join(output).splitlines()
+    lines = COLOUR.sub("", "".join(output)).splitlines()
     return [line.removeprefix(NOTE).strip() for line in lines if line.startswith(NOTE)]
 
 
 def explain_failure(kafka: str, message: str, output: list[str]) -> UsageError | HarnessError:
     """The error for a failed build: one line that tells a missing network or a full disk from a fault of ours."""
-    lines = [line.strip() for text in output for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in COLOUR.sub("", "".join(output)).splitlines() if line.strip()]
     everything = "\n".join([*lines, message])
     if "o space left" in everything:
         return UsageError(f"the image of Kafka {kafka} was not built: the disk is full where Docker keeps its data")

@@ -81,7 +81,7 @@ def test_any_other_failure_shows_the_line_that_matters() -> None:
 
 
 def test_what_a_command_of_the_build_notes_is_told() -> None:
-    output = ["Step 4\n", "note: this Java 8 ma", "kes no archive\nnothing to note: here\n"]
+    output = ["Step 4\n", "\x1b[91mcrash\n\x1b[0m", "note: this Java 8 ma", "kes no archive\nnothing to note: here\n"]
     assert images.notes(output) == ["this Java 8 makes no archive"]
 
 
