@@ -283,6 +283,27 @@ class PartitionView:
         step[1:] = offset[1:] != offset[:-1]
         return Log(offset=offset, value=value, index=np.cumsum(step) - 1)
 
+    @cached_property
+    def contested(self) -> Ints:
+        """Offsets at which several values were seen, ascending."""
+        offset, value = self.log.offset, self.log.value
+        return np.unique(offset[1:][(offset[1:] == offset[:-1]) & (value[1:] != value[:-1])])
+
+    @cached_property
+    def places(self) -> Ints:
+        """For each send that is committed for sure, the offset at which its value lies; -1 where that is not known."""
+        sends, polls = self.sends, self.polls
+        place = np.full(len(sends), NO_OFFSET, dtype=np.int64)
+        read = polls.value >= 0
+        value, first = np.unique(polls.value[read], return_index=True)
+        offset = polls.offset[read][first]
+        if len(value):
+            at = np.minimum(np.searchsorted(value, sends.value), len(value) - 1)
+            place = np.where(value[at] == sends.value, offset[at], NO_OFFSET)
+        unread = (place < 0) & (sends.offset >= 0)
+        place = np.where(unread & ~np.isin(sends.offset, self.contested), sends.offset, place)
+        return np.where(self.committed & (sends.value >= 0), place, NO_OFFSET)
+
 
 def _ints(table: pa.Table, name: str, missing: int = -1) -> Ints:
     column = table[name].combine_chunks()

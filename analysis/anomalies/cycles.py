@@ -20,7 +20,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis.anomalies.order import places
 from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, PartitionView, Rows, identity_of
 
 WRITE_WRITE: Final = "write-write"
@@ -32,7 +31,7 @@ Dependency = dict[str, Any]
 def dependencies(view: PartitionView) -> list[Dependency]:
     """What transactions depend on through this partition, each pair once a kind, with the values that show it."""
     sends, polls = view.sends, view.polls
-    place = places(view)
+    place = view.places
     rows = np.flatnonzero((sends.transaction >= 0) & (place >= 0))
     rows = rows[np.argsort(place[rows], kind="stable")]
     found: dict[tuple[str, Transaction, Transaction], Dependency] = {}

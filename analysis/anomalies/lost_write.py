@@ -28,8 +28,7 @@ def _cut_off(view: PartitionView) -> Bools:
     if final is None:
         return nothing
     seen, value = view.log.offset, view.log.value
-    contested = np.unique(seen[1:][(seen[1:] == seen[:-1]) & (value[1:] != value[:-1])])
-    gone = np.concatenate([value[seen >= final.offset], value[np.isin(seen, contested)]])
+    gone = value[(seen >= final.offset) | np.isin(seen, view.contested)]
     acknowledged = sends.ok & view.read & (sends.completed_ns <= final.asked_ns) & np.isin(sends.value, gone)
     values = np.unique(sends.value[acknowledged])
     if not len(values):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, NO_OFFSET, Bools, Ints, PartitionView, Rows, identity_of, reader, sender
+from analysis.view import EVIDENCE_LIMIT, Bools, Ints, PartitionView, Rows, identity_of, reader, sender
 
 
 def _eras(view: PartitionView, rows: Ints) -> Ints:
@@ -136,23 +136,6 @@ def internal_nonmonotonic_poll(view: PartitionView) -> Rows:
     return _returns(view, internal=True)
 
 
-def places(view: PartitionView) -> Ints:
-    """For each send that is committed for sure, the offset at which its value lies; -1 where that is not known."""
-    sends, polls = view.sends, view.polls
-    place = np.full(len(sends), NO_OFFSET, dtype=np.int64)
-    read = polls.value >= 0
-    value, first = np.unique(polls.value[read], return_index=True)
-    offset = polls.offset[read][first]
-    if len(value):
-        at = np.minimum(np.searchsorted(value, sends.value), len(value) - 1)
-        place = np.where(value[at] == sends.value, offset[at], NO_OFFSET)
-    unread = (place < 0) & (sends.offset >= 0)
-    log = view.log
-    contested = np.unique(log.offset[1:][(log.offset[1:] == log.offset[:-1]) & (log.value[1:] != log.value[:-1])])
-    place = np.where(unread & ~np.isin(sends.offset, contested), sends.offset, place)
-    return np.where(view.committed & (sends.value >= 0), place, NO_OFFSET)
-
-
 def _sent_once(view: PartitionView, rows: Ints) -> Ints:
     """Of sends, by process and in order, those of values with one place in it."""
     value, process = view.sends.value[rows], view.sends.process[rows]
@@ -176,7 +159,7 @@ def _unlike(value: Ints, same: Bools) -> bool:
 
 def _backward(view: PartitionView, *, internal: bool) -> Rows:
     sends = view.sends
-    place = places(view)
+    place = view.places
     rows = np.flatnonzero(place >= 0)
     rows = rows[np.lexsort((sends.value[rows], sends.invoked_ns[rows], sends.process[rows]))]
     rows = _sent_once(view, rows)
