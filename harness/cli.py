@@ -161,11 +161,11 @@ def _run(options: argparse.Namespace) -> int:
             result: dict[str, Any] = {"run_dir": str(finished.run_dir.path)}
             if analyst is not None:
                 judged = judge(finished.run_dir, analyst)
-                verdicts.append(judged)
-                result |= judged.as_json()
-                progress.line(f"verdict: {judged.in_words}")
+                verdicts.append(judged.verdict)
+                result |= judged.verdict.as_json()
+                progress.line(f"verdict: {judged.verdict.in_words}")
                 if not options.json:
-                    print(console.run_summary(finished.run_dir), flush=True)
+                    print(console.run_summary(judged), flush=True)
             removals.wait()
             results.append(result)
     finally:
@@ -188,6 +188,7 @@ def _matrix(options: argparse.Namespace) -> int:
     from harness.setup import images
     from harness.setup import settings as known_settings
     from judgement.report import console, html, junit, summary
+    from judgement.report.facts import load_all
     from judgement.verdict import read_verdict, worst
 
     names = _names(options.scenarios or ())
@@ -214,16 +215,18 @@ def _matrix(options: argparse.Namespace) -> int:
 
     runs = list(matrix.run(wanted, on_verdict).values())
     verdicts = [read_verdict(run_dir) for run_dir in runs]
-    html.write_suite(runs, root / "report.html")
-    junit.write_suite(runs, root / "junit.xml")
+    loaded = load_all(runs)
+    html.write_suite(loaded, root / "report.html")
+    junit.write_suite(loaded, root / "junit.xml")
+    told = summary.markdown(loaded)
     if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(step_summary).open("a", encoding="utf-8") as file:
-            file.write(summary.markdown(runs))
-    write_atomically(root / "summary.md", summary.markdown(runs))
+            file.write(told)
+    write_atomically(root / "summary.md", told)
     if options.json:
         print(json.dumps([{"run_dir": str(run.path)} | v.as_json() for run, v in zip(runs, verdicts, strict=True)]))
     else:
-        print(console.table(runs))
+        print(console.table(loaded))
         print(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
     if matrix.lost:
         raise HarnessError(
@@ -264,10 +267,10 @@ def _check(options: argparse.Namespace) -> int:
             except Exception as error:
                 failures.append(_tell_failure(error))
                 continue
-            verdicts.append(judged)
-            results.append({"run_dir": str(run_dir.path)} | judged.as_json())
+            verdicts.append(judged.verdict)
+            results.append({"run_dir": str(run_dir.path)} | judged.verdict.as_json())
             if not options.json:
-                print(console.run_summary(run_dir), flush=True)
+                print(console.run_summary(judged), flush=True)
     if options.json:
         print(json.dumps(results[0] if len(results) == 1 and not failures else results))
     return max(failures) if failures else worst(verdicts).exit_status
@@ -299,7 +302,8 @@ def _readable(paths: Sequence[Path]) -> tuple[list[RunDir], list[UsageError]]:
 def _report(options: argparse.Namespace) -> int:
     from evidence.rundir import find_runs, write_atomically
     from judgement.report import console, html, junit, table
-    from judgement.verdict import read_verdict, worst
+    from judgement.report.facts import load_all
+    from judgement.verdict import worst
 
     runs = [run_dir for path in options.run_dirs for run_dir in find_runs(path)]
     judged = [run_dir for run_dir in runs if run_dir.verdict.exists()]
@@ -308,21 +312,24 @@ def _report(options: argparse.Namespace) -> int:
         _say(f"{left_out} have no verdict and are left out; `kafka-chaos check` judges them")
     if not judged:
         raise UsageError("none of these runs has a verdict; `kafka-chaos check` judges them")
-    for run_dir in judged:
-        html.write_run(run_dir)
-        junit.write_run(run_dir)
+    loaded = load_all(judged)
+    for run in loaded.facts:
+        html.write_run(run)
+        junit.write_run(run)
     if options.out:
-        html.write_suite(judged, options.out)
+        html.write_suite(loaded, options.out)
         print(f"report: {options.out}")
     if options.picture:
-        if len(judged) != 1:
-            raise UsageError(f"--picture draws one run, and these are {len(judged)}: name one run directory")
-        print(f"picture: {html.write_picture(judged[0], options.picture)}")
+        if len(loaded.facts) != 1:
+            raise UsageError(f"--picture draws one run, and these are {len(loaded.facts)}: name one run directory")
+        print(f"picture: {html.write_picture(loaded.facts[0], options.picture)}")
     if options.table:
-        write_atomically(options.table, table.markdown(judged))
+        write_atomically(options.table, table.markdown(loaded))
         print(f"table: {options.table}")
-    print(console.table(judged))
-    return worst([read_verdict(run_dir) for run_dir in judged]).exit_status
+    print(console.table(loaded))
+    if loaded.unreadable:
+        raise UsageError(loaded.unreadable[0])
+    return worst(run.verdict for run in loaded.facts).exit_status
 
 
 def _explain(options: argparse.Namespace) -> int:

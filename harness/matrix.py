@@ -155,7 +155,7 @@ class Matrix:
                             continue
                         judged = judge(run_dir, analyst)
                         done[cell] = run_dir
-                        on_verdict(cell, judged)
+                        on_verdict(cell, judged.verdict)
                 except BaseException:
                     self._stop()
                     pool.shutdown(wait=True, cancel_futures=True)

@@ -15,8 +15,8 @@ from typing import Final, Self
 from evidence.conversation import Conversation
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
-from judgement import verdict
 from judgement.report import html, junit
+from judgement.report.facts import RunFacts, judge_run
 
 READY_LIMIT_S: Final = 120.0
 CHECK_LIMIT_S: Final = 1800.0
@@ -84,8 +84,8 @@ class Analyst:
         self.close()
 
 
-def judge(run_dir: RunDir, analyst: Analyst) -> verdict.Verdict:
-    """Findings, verdict, report and JUnit file of one run.
+def judge(run_dir: RunDir, analyst: Analyst) -> RunFacts:
+    """Findings, verdict, report and JUnit file of one run, whose files are read once for all of them.
 
     A failure of the analysis is part of the verdict (unknown), never a missing one.
     """
@@ -93,9 +93,9 @@ def judge(run_dir: RunDir, analyst: Analyst) -> verdict.Verdict:
         analyst.check(run_dir)
     except HarnessError as error:
         run_dir.findings.unlink(missing_ok=True)
-        judged = verdict.judge_run(run_dir, analysis_failure=str(error))
+        judged = judge_run(run_dir, analysis_failure=str(error))
     else:
-        judged = verdict.judge_run(run_dir)
-    html.write_run(run_dir)
-    junit.write_run(run_dir)
+        judged = judge_run(run_dir)
+    html.write_run(judged)
+    junit.write_run(judged)
     return judged

@@ -38,11 +38,11 @@ from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any, Final
 
-from evidence import errors, timeline
+from evidence import errors
 from evidence.anomalies import consequence, permitted
 from evidence.course import Course
 from evidence.events import Precondition, of
-from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, write_json
+from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir
 from judgement.outcome import Outcome, of_findings
 
 Facts = Mapping[str, Any]
@@ -391,18 +391,3 @@ def read_verdict(run_dir: RunDir) -> Verdict:
         raise errors.UsageError(f"{run_dir.path}: has no verdict; {advice}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.UsageError(f"{run_dir.verdict}: not readable as a verdict ({error!r}); {advice}") from None
-
-
-def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> Verdict:
-    """Judge a run from its files and write verdict.json.
-
-    Raises UsageError if this is no run directory or its run.json cannot be read.
-    """
-    run = run_dir.read_run()
-    reading = timeline.read(run_dir.timeline)
-    findings, unreadable = read_findings(run_dir)
-    verdict = judge(
-        run, Course(reading.events), findings, reading.damaged, analysis_failure=analysis_failure or unreadable
-    )
-    write_json(run_dir.verdict, verdict.as_json())
-    return verdict

@@ -11,17 +11,16 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from evidence import events
 from evidence.course import faults_of
 from evidence.events import Event
-from evidence.rundir import RunDir
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, steps, story
-from judgement.report.facts import RunFacts, load, load_all
+from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
 
 COLOURS: Final = {
@@ -106,15 +105,14 @@ def columns() -> int:
     return min(120, max(80, shutil.get_terminal_size((WIDTH, 24)).columns))
 
 
-def table(runs: Iterable[RunDir], *, plain: bool | None = None, colour: bool | None = None) -> str:
+def table(runs: Loaded, *, plain: bool | None = None, colour: bool | None = None) -> str:
     """The table of many runs; by default plain where standard output is no terminal, coloured where it is."""
-    facts, unreadable = load_all(runs)
     terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     return render(
-        facts,
+        runs.facts,
         plain=not terminal or "CI" in os.environ if plain is None else plain,
         colour=in_colour() if colour is None else colour,
-        unreadable=unreadable,
+        unreadable=runs.unreadable,
         room=shutil.get_terminal_size().columns if terminal else None,
     )
 
@@ -183,18 +181,17 @@ def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
     """The headline of a run and the stories of its records, as plain text."""
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
-    stories, more = story.stories(facts)
-    for one in stories:
+    found = story.told(facts)
+    for one in found.stories:
         lines += ["", *story_lines(facts, one, width=width, colour=colour)]
-    if more:
-        lines += ["", f"{more} more stories are not told; their evidence is in findings/findings.json"]
+    if found.more:
+        lines += ["", f"{found.more} more stories are not told; their evidence is in findings/findings.json"]
     return "\n".join(lines)
 
 
-def run_summary(run_dir: RunDir) -> str:
+def run_summary(facts: RunFacts) -> str:
     """What came of one run: verdict, story, where the report is, and how to run it again."""
-    facts = load(run_dir)
-    lines = [told(facts, width=columns(), colour=in_colour()), "", f"report: {run_dir.report}"]
+    lines = [told(facts, width=columns(), colour=in_colour()), "", f"report: {facts.run_dir.report}"]
     return "\n".join([*lines, f"again:  {visible(str(facts.run['command']))}"] if facts.run.get("command") else lines)
 
 

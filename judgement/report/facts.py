@@ -6,18 +6,20 @@ CLOCK_MONOTONIC nanoseconds as recorded; `RunFacts.at` turns one into seconds si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from evidence import timeline
 from evidence.course import Course, FaultFact, Interval, Sent, TopicPartition
 from evidence.errors import UsageError
 from evidence.events import Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
-from evidence.rundir import RunDir, scenario_of
+from evidence.rundir import RunDir, scenario_of, write_json
 from judgement.verdict import Verdict, judge, read_findings, read_verdict
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,14 @@ class RunFacts(Course):
     verdict: Verdict
     findings: Mapping[str, Any] | None
     damaged: tuple[str, ...]
+    _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, make: Callable[[RunFacts], T]) -> T:
+        """What `make` makes of this run: made when it is first asked for, and kept for every report."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made
 
     @cached_property
     def begin_ns(self) -> int:
@@ -197,27 +207,73 @@ def gather(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """What lies in a run directory, read once."""
+
+    run: dict[str, Any]
+    reading: timeline.Reading
+    findings: Mapping[str, Any] | None
+    unreadable: str | None
+    """What is wrong with the findings."""
+
+    def judged(self, analysis_failure: str | None = None) -> Verdict:
+        return judge(
+            self.run,
+            Course(self.reading.events),
+            self.findings,
+            self.reading.damaged,
+            analysis_failure=analysis_failure or self.unreadable,
+        )
+
+    def facts(self, run_dir: RunDir, verdict: Verdict) -> RunFacts:
+        return gather(run_dir, self.run, self.reading.events, self.findings, verdict, self.reading.damaged)
+
+
+def _read(run_dir: RunDir) -> _Files:
+    findings, unreadable = read_findings(run_dir)
+    return _Files(
+        run=run_dir.read_run(), reading=timeline.read(run_dir.timeline), findings=findings, unreadable=unreadable
+    )
+
+
+def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> RunFacts:
+    """Judge a run from its files, write verdict.json, and return what was read and judged.
+
+    Raises UsageError if this is no run directory or its run.json cannot be read.
+    """
+    files = _read(run_dir)
+    verdict = files.judged(analysis_failure)
+    write_json(run_dir.verdict, verdict.as_json())
+    return files.facts(run_dir, verdict)
+
+
 def load(run_dir: RunDir) -> RunFacts:
     """Read a run directory; judge it from its files if it has no readable verdict.
 
     Raises UsageError if this is no run directory or its run.json cannot be read.
     """
-    run = run_dir.read_run()
-    reading = timeline.read(run_dir.timeline)
-    findings, unreadable = read_findings(run_dir)
+    files = _read(run_dir)
     try:
         verdict = read_verdict(run_dir)
     except UsageError:
-        verdict = judge(run, Course(reading.events), findings, reading.damaged, analysis_failure=unreadable)
-    return gather(run_dir, run, reading.events, findings, verdict, reading.damaged)
+        verdict = files.judged()
+    return files.facts(run_dir, verdict)
 
 
-def load_all(run_dirs: Iterable[RunDir]) -> tuple[list[RunFacts], list[str]]:
-    """The facts of many runs, and one line for each directory that could not be read."""
-    loaded, unreadable = [], []
+class Loaded(NamedTuple):
+    """Many runs, and one line for each directory that could not be read."""
+
+    facts: list[RunFacts]
+    unreadable: list[str]
+
+
+def load_all(run_dirs: Iterable[RunDir]) -> Loaded:
+    """The facts of many runs, read once for all reports."""
+    loaded = Loaded([], [])
     for run_dir in run_dirs:
         try:
-            loaded.append(load(run_dir))
+            loaded.facts.append(load(run_dir))
         except UsageError as error:
-            unreadable.append(str(error))
-    return loaded, unreadable
+            loaded.unreadable.append(str(error))
+    return loaded

@@ -26,8 +26,7 @@ from evidence.rundir import RunDir, scenario_of, write_atomically
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, headline, steps, story, timeline_svg
-from judgement.report.facts import RunFacts, load, load_all
-from judgement.report.witnesses import Witnesses
+from judgement.report.facts import Loaded, RunFacts
 from judgement.verdict import SEVERITY
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -166,9 +165,8 @@ def decisive_window(facts: RunFacts, stories: Sequence[story.Story]) -> tuple[fl
 
 def render_run(facts: RunFacts) -> str:
     """The report of one run, from its facts and, for the stories, from the files of its directory."""
-    witnesses = Witnesses(facts)
-    told, more = story.stories(facts, witnesses=witnesses)
-    window = decisive_window(facts, told)
+    found = story.told(facts)
+    told, window = found.stories, decisive_window(facts, found.stories)
     if not told and facts.faults:
         told = [story.course(facts, where) for where in timeline_svg.chosen_partitions(facts)]
     drawable = bool(facts.processes or facts.partitions)
@@ -188,8 +186,8 @@ def render_run(facts: RunFacts) -> str:
             figure=timeline_svg.render(facts) if drawable else "",
             closeup=timeline_svg.render(facts, window_s=window, prefix="kc2") if drawable and window else "",
             stories=told,
-            more_stories=more,
-            not_heard=witnesses.missing,
+            more_stories=found.more,
+            not_heard=found.not_heard,
             phases=phases,
             longest_phase=max((seconds for _, seconds in phases), default=0.0) or 1.0,
             about=_about(facts),
@@ -202,18 +200,15 @@ def _style() -> str:
     return Markup((TEMPLATES / "style.css").read_text())
 
 
-def write_run(run_dir: RunDir) -> Path:
-    """Write report.html of a run and return its path.
-
-    Raises UsageError if this is no run directory.
-    """
-    write_atomically(run_dir.report, render_run(load(run_dir)))
-    return run_dir.report
+def write_run(facts: RunFacts) -> Path:
+    """Write report.html of a run and return its path."""
+    write_atomically(facts.run_dir.report, render_run(facts))
+    return facts.run_dir.report
 
 
-def write_picture(run_dir: RunDir, path: Path) -> Path:
+def write_picture(facts: RunFacts, path: Path) -> Path:
     """Write the run's picture as an SVG file of its own."""
-    write_atomically(path, timeline_svg.render(load(run_dir), standalone=True))
+    write_atomically(path, timeline_svg.render(facts, standalone=True))
     return path
 
 
@@ -301,8 +296,7 @@ def render_suite(
     )
 
 
-def write_suite(runs: Iterable[RunDir], path: Path, *, title: str = "Kafka chaos suite") -> Path:
+def write_suite(runs: Loaded, path: Path, *, title: str = "Kafka chaos suite") -> Path:
     """Write the report of a suite to `path` and return it; a directory that cannot be read is listed as such."""
-    facts, unreadable = load_all(runs)
-    write_atomically(path, render_suite(facts, path.parent, title=title, unreadable=unreadable))
+    write_atomically(path, render_suite(runs.facts, path.parent, title=title, unreadable=runs.unreadable))
     return path

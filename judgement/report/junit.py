@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from evidence.rundir import DEFAULT_CASE, RunDir, write_atomically
+from evidence.rundir import DEFAULT_CASE, write_atomically
 from evidence.text import visible
 from judgement.report import cells, console, story
-from judgement.report.facts import RunFacts, load, load_all
+from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
 from judgement.verdict import ERROR, UNKNOWN
 
@@ -65,12 +65,12 @@ def _told(facts: RunFacts, message: str) -> Iterable[str]:
     yield f"{outcome(facts).text} ({facts.verdict.verdict})"
     yield message
     yield from facts.verdict.reasons
-    told, more = story.stories(facts)
-    for one in told:
+    told = story.told(facts)
+    for one in told.stories:
         yield ""
         yield from console.story_lines(facts, one, width=console.WIDTH)
-    if more:
-        yield f"\n{more} more are not told here"
+    if told.more:
+        yield f"\n{told.more} more are not told here"
     yield f"\nTo run it again: {facts.run.get('command')}"
 
 
@@ -112,14 +112,13 @@ def render(facts: Sequence[RunFacts], unreadable: Iterable[str] = ()) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def write_run(run_dir: RunDir) -> Path:
-    """Write junit.xml of a run and return its path; UsageError if this is no run directory."""
-    write_atomically(run_dir.junit, render([load(run_dir)]))
-    return run_dir.junit
+def write_run(facts: RunFacts) -> Path:
+    """Write junit.xml of a run and return its path."""
+    write_atomically(facts.run_dir.junit, render([facts]))
+    return facts.run_dir.junit
 
 
-def write_suite(runs: Iterable[RunDir], path: Path) -> Path:
+def write_suite(runs: Loaded, path: Path) -> Path:
     """Write the JUnit file of many runs to `path` and return it."""
-    facts, unreadable = load_all(runs)
-    write_atomically(path, render(facts, unreadable))
+    write_atomically(path, render(runs.facts, runs.unreadable))
     return path

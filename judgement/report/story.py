@@ -107,6 +107,26 @@ def stories(
     return told, more
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The stories of a run's findings, how many more there would be, and what no witness could tell of them."""
+
+    stories: list[Story]
+    more: int
+    not_heard: tuple[str, ...]
+
+
+def told(facts: RunFacts) -> Told:
+    """The stories of all findings of a run: told once, however many reports show them."""
+    return facts.once(_told)
+
+
+def _told(facts: RunFacts) -> Told:
+    witnesses = Witnesses(facts)
+    found, more = stories(facts, witnesses=witnesses)
+    return Told(found, more, tuple(witnesses.missing))
+
+
 def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: Witnesses) -> list[Story]:
     """The stories of these records, the lost ones first; one of them is not told again if it is in another's."""
     lost = {one for finding in facts.found("lost-write") for one in identities(finding)}

@@ -7,15 +7,14 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from evidence.rundir import RunDir
 from evidence.text import fenced
 from evidence.text import markdown as escaped
 from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, story
-from judgement.report.facts import RunFacts, load_all
+from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
 from judgement.report.html import suite_headline
 
@@ -42,8 +41,7 @@ def _details(facts: RunFacts) -> str:
     about = f"{TONES[records.tone]} {escaped(facts.name)}, seed {facts.run.get('seed')}: {escaped(records.text)}"
     lines = [f"<details><summary>{about}</summary>", "", escaped(headline(facts)), ""]
     lines += [f"- {escaped(reason)}" for reason in facts.verdict.reasons]
-    told, _ = story.stories(facts)
-    for one in told[:5]:
+    for one in story.told(facts).stories[:5]:
         lines += ["", f"**{escaped(one.title)}**", ""]
         for step in one.steps:
             at = "" if step.at_ns is None else f"{facts.at(step.at_ns):.3f} s: "
@@ -82,7 +80,6 @@ def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_
     return "".join(written)
 
 
-def markdown(runs: Iterable[RunDir], *, budget_bytes: int = BUDGET_BYTES) -> str:
-    """The summary of many run directories."""
-    facts, unreadable = load_all(runs)
-    return render(facts, unreadable=unreadable, budget_bytes=budget_bytes)
+def markdown(runs: Loaded, *, budget_bytes: int = BUDGET_BYTES) -> str:
+    """The summary of many runs."""
+    return render(runs.facts, unreadable=runs.unreadable, budget_bytes=budget_bytes)

@@ -6,14 +6,14 @@ commit. Runs that did not end as documented are listed one by one below the tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evidence.rundir import RunDir, write_atomically
+from evidence.rundir import write_atomically
 from evidence.text import markdown as escaped
 from judgement.report import cells
-from judgement.report.facts import RunFacts, load_all
+from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline
 
 
@@ -79,13 +79,12 @@ def render(facts: Sequence[RunFacts]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def markdown(runs: Iterable[RunDir]) -> str:
+def markdown(runs: Loaded) -> str:
     """The page for these run directories; one that cannot be read is left out and named."""
-    facts, unreadable = load_all(runs)
-    return render(facts) + "".join(f"\nNot readable: {escaped(line)}\n" for line in unreadable)
+    return render(runs.facts) + "".join(f"\nNot readable: {escaped(line)}\n" for line in runs.unreadable)
 
 
-def write(runs: Iterable[RunDir], path: Path) -> Path:
+def write(runs: Loaded, path: Path) -> Path:
     """Write the page to `path`."""
     write_atomically(path, markdown(runs))
     return path

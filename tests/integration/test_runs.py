@@ -41,7 +41,7 @@ def analyst() -> Iterator[Analyst]:
 def run(scenario: str, version: str, root: Path, analyst: Analyst) -> tuple[RunDir, Verdict]:
     request = Request(scenario=get_scenario(scenario), version=versions.get(version), root=root)
     finished = execute(request, echo=lambda _: None)
-    judged = judge(finished.run_dir, analyst)
+    judged = judge(finished.run_dir, analyst).verdict
     finished.wait_removed()
     return finished.run_dir, judged
 
@@ -108,7 +108,7 @@ def test_a_recorder_that_died_makes_the_run_unknown(
     else:
         monkeypatch.setattr(FinalReader, "read", killed_first(FinalReader.read))
     finished = execute(Request(scenario=baseline, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
-    judged = judge(finished.run_dir, analyst)
+    judged = judge(finished.run_dir, analyst).verdict
     finished.wait_removed()
     assert judged.verdict == "unknown", judged.reasons
     assert any("recorder died" in reason for reason in judged.reasons)
@@ -128,7 +128,7 @@ def test_a_node_that_somebody_removes_is_an_error_in_one_line(tmp_path: Path, an
 
     scenario = replace(get_scenario("baseline"), steps=steps)
     finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
-    judged = judge(finished.run_dir, analyst)
+    judged = judge(finished.run_dir, analyst).verdict
     finished.wait_removed()
     assert judged.verdict == "error"
     failure = finished.run_dir.read_run()["failure"]

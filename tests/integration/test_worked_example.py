@@ -45,7 +45,7 @@ def test_the_worked_example_runs(example: scenarios.Scenario, tmp_path: Path) ->
     request = Request(scenario=example, version=versions.get("4.3.1"), root=tmp_path)
     finished = execute(request, echo=lambda _: None)
     with Analyst(java_home=java_home()) as analyst:
-        judged = judge(finished.run_dir, analyst)
+        judged = judge(finished.run_dir, analyst).verdict
     finished.wait_removed()
     assert judged.verdict == "as-documented", judged.reasons
     faults = read(finished.run_dir.timeline).of(Fault)

@@ -36,7 +36,8 @@ from harness.run import Run
 from harness.runner import Finished, Request, execute
 from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
 from harness.workloads.handles.client import FinalRead, Sent
-from judgement.verdict import Verdict, judge_run
+from judgement.report.facts import judge_run
+from judgement.verdict import Verdict
 from tests.unit.kafkafiles import encode
 
 Key = tuple[str, int]
@@ -390,4 +391,4 @@ def rehearse(
 def judged(run_dir: RunDir) -> Verdict:
     """The verdict, by the analysis without Spark."""
     write_json(run_dir.findings, check_run(run_dir))
-    return judge_run(run_dir)
+    return judge_run(run_dir).verdict

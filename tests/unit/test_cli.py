@@ -15,7 +15,8 @@ import pytest
 from evidence.errors import EXIT_ERROR, EXIT_USAGE
 from evidence.rundir import RunDir
 from harness.cli import main
-from judgement.verdict import Verdict, judge_run
+from judgement.report.facts import RunFacts, gather, judge_run
+from judgement.verdict import Verdict
 from tests.unit.judgement.report import synthetic
 
 
@@ -168,10 +169,10 @@ def test_one_broken_run_keeps_no_other_from_being_judged(
     piped.history.mkdir()
     os.mkfifo(piped.stream("producer-1"))
 
-    def judge(run_dir: RunDir, _analyst: object) -> Verdict:
+    def judge(run_dir: RunDir, _analyst: object) -> RunFacts:
         if run_dir == crashing:
             raise TypeError("a string for a number")
-        return Verdict(verdict="as-documented")
+        return gather(run_dir, run_dir.read_run(), (), None, Verdict(verdict="as-documented"))
 
     monkeypatch.setattr("judgement.judge.Analyst", NoSpark)
     monkeypatch.setattr("judgement.judge.judge", judge)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,7 +48,9 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
     monkeypatch.setattr(Matrix, "_one", one)
     monkeypatch.setattr(matrix, "Analyst", NoAnalyst)
     monkeypatch.setattr(matrix, "java_home", lambda: "/a/java")
-    monkeypatch.setattr(matrix, "judge", lambda run_dir, analyst: "judged")
+    monkeypatch.setattr(
+        matrix, "judge", lambda run_dir, analyst: SimpleNamespace(verdict=Verdict(verdict="as-documented"))
+    )
     return cells
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evidence import timeline
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
 from judgement.judge import Analyst, judge
+from judgement.report import console, facts, story, witnesses
 from judgement.verdict import read_verdict
 from tests.unit.judgement.report import synthetic
 
@@ -43,7 +46,7 @@ def a_run(root: Path, name: str) -> RunDir:
 
 def test_a_run_is_judged_and_its_reports_written(analyst: Analyst, tmp_path: Path) -> None:
     run_dir = a_run(tmp_path, "run")
-    judged = judge(run_dir, analyst)
+    judged = judge(run_dir, analyst).verdict
     assert judged.verdict == "as-documented"
     assert read_verdict(run_dir) == judged
     assert run_dir.report.exists()
@@ -53,11 +56,36 @@ def test_a_run_is_judged_and_its_reports_written(analyst: Analyst, tmp_path: Pat
 @pytest.mark.parametrize(("name", "why"), [("ill", "no disk"), ("crash", "OutOfMemoryError")])
 def test_an_analysis_that_fails_makes_the_run_unknown(name: str, why: str, analyst: Analyst, tmp_path: Path) -> None:
     run_dir = a_run(tmp_path, name)
-    judged = judge(run_dir, analyst)
+    judged = judge(run_dir, analyst).verdict
     assert judged.verdict == "unknown"
     assert any(why in reason for reason in judged.reasons)
     assert not run_dir.findings.exists()
     assert run_dir.report.exists()
+
+
+def test_files_are_read_once_for_all_reports(analyst: Analyst, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = synthetic.with_files(synthetic.double_failover_lost(tmp_path))
+    calls: Counter[str] = Counter()
+
+    def counted(module: object, name: str) -> None:
+        original = getattr(module, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(module, name, call)
+
+    for module, name in ((timeline, "read"), (facts, "read_findings"), (witnesses, "read_replica"), (story, "strands")):
+        counted(module, name)
+    counted(RunDir, "read_run")
+    judged = judge(run_dir, analyst)
+    assert "m3 is gone from its disk" in console.run_summary(judged)
+    assert "m3 is gone from its disk" in run_dir.report.read_text()
+    assert "m3 is gone from its disk" in run_dir.junit.read_text()
+    copies = len(list(run_dir.replicas.glob("*/*/t-0")))
+    findings = len((judged.findings or {})["findings"])
+    assert calls == {"read": 1, "read_run": 1, "read_findings": 1, "read_replica": copies, "strands": findings}
 
 
 def test_an_application_that_has_ended_is_told_again_and_again(analyst: Analyst, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from analysis.check import check_run
 from evidence.rundir import RunDir, write_json
-from judgement.verdict import judge_run
+from judgement.report.facts import judge_run
 
 RUNS = sorted((Path(__file__).parents[2] / "data" / "runs").glob("*.tar.xz"))
 
@@ -48,7 +48,7 @@ def test_an_old_run_is_judged_as_before(old: RunDir) -> None:
     assert outline(anew, like=findings) == outline(findings, like=findings)
     assert anew["problems"] == findings["problems"]
     assert {check["name"] for check in findings["checks"]} <= {c["name"] for c in anew["checks"] if c["status"] == "ok"}
-    again = judge_run(old).as_json()
+    again = judge_run(old).verdict.as_json()
     told = ("verdict", "documented", "seen", "unexpected", "missing", "permitted", "reasons", "exit_status")
     assert {name: again[name] for name in told} == {name: judged[name] for name in told}
 

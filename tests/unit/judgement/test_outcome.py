@@ -10,6 +10,7 @@ import pytest
 
 from judgement import outcome, verdict
 from judgement.report import facts, headline
+from judgement.report.facts import judge_run
 from tests.unit.judgement.report import synthetic
 
 ROW = {"producer": 1, "sequence": 3, "offset": 3}
@@ -92,7 +93,7 @@ def test_what_kafka_permits_is_said_where_it_concerns_records_and_only_there() -
 
 def test_a_verdict_written_before_there_were_outcomes_is_read_and_shown(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
-    given = verdict.judge_run(run_dir)
+    given = judge_run(run_dir).verdict
     assert given.outcome is not None
     value = json.loads(run_dir.verdict.read_text())
     assert value["outcome"]["lost"] == 1

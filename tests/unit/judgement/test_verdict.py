@@ -20,6 +20,7 @@ from evidence.errors import UsageError
 from evidence.events import Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
 from evidence.rundir import RunDir, write_json
 from judgement import verdict
+from judgement.report.facts import judge_run
 from tests.unit.timelines import at
 
 RUN: dict[str, Any] = {
@@ -370,7 +371,7 @@ def test_the_verdict_is_written_and_read_back(tmp_path: Path) -> None:
     write_json(run_dir.run_json, RUN)
     run_dir.timeline.write_bytes(lines(*PROVED))
     write_json(run_dir.findings, found("lost-write"))
-    judged = verdict.judge_run(run_dir)
+    judged = judge_run(run_dir).verdict
     written = json.loads(run_dir.verdict.read_text())
     assert (judged.verdict, judged.seconds) == ("as-documented", 21.5)
     assert written["schema"] == 1
@@ -388,7 +389,7 @@ def test_findings_that_cannot_be_read_are_unknown(tmp_path: Path, content: str) 
     run_dir.timeline.write_bytes(lines(*PROVED))
     run_dir.findings.parent.mkdir()
     run_dir.findings.write_text(content)
-    judged = verdict.judge_run(run_dir)
+    judged = judge_run(run_dir).verdict
     assert judged.verdict == "unknown"
     assert "findings.json" in judged.reasons[0]
 
@@ -398,7 +399,7 @@ def test_a_torn_timeline_is_unknown(tmp_path: Path) -> None:
     write_json(run_dir.run_json, RUN)
     run_dir.timeline.write_bytes(lines(*PROVED) + b'{"monotonic_ns": 12, "ki')
     write_json(run_dir.findings, found("lost-write"))
-    assert verdict.judge_run(run_dir).verdict == "unknown"
+    assert judge_run(run_dir).verdict.verdict == "unknown"
 
 
 @pytest.mark.parametrize("content", [None, "{", '{"verdict": "fine"}', "[]"])

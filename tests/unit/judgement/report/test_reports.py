@@ -34,7 +34,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def runs(tmp_path: Path) -> list[RunDir]:
     made = [make(tmp_path / str(number)) for number, make in enumerate(MAKERS)]
     for run_dir in made:
-        verdict.judge_run(run_dir)
+        facts.judge_run(run_dir)
     return made
 
 
@@ -83,10 +83,10 @@ def checked(page: str) -> Checker:
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_report_is_whole_self_contained_and_deterministic(tmp_path: Path, make: Make) -> None:
     run_dir = make(tmp_path)
-    verdict.judge_run(run_dir)
-    first = html.write_run(run_dir).read_text()
-    junit.write_run(run_dir)
-    assert html.write_run(run_dir).read_text() == first
+    facts.judge_run(run_dir)
+    first = html.write_run(facts.load(run_dir)).read_text()
+    junit.write_run(facts.load(run_dir))
+    assert html.write_run(facts.load(run_dir)).read_text() == first
     checker = checked(first)
     assert all(not link.startswith(("http", "/")) for link in checker.links)
     assert all((run_dir.path / link).exists() for link in checker.links)
@@ -118,11 +118,11 @@ def test_a_report_is_made_of_a_run_json_that_lacks_a_key(tmp_path: Path, key: st
     run = json.loads(run_dir.run_json.read_text())
     del run[key]
     run_dir.run_json.write_text(json.dumps(run))
-    verdict.judge_run(run_dir)
-    checked(html.write_run(run_dir).read_text())
-    ET.fromstring(junit.write_run(run_dir).read_text())
-    assert summary.markdown([run_dir])
-    assert table.markdown([run_dir])
+    facts.judge_run(run_dir)
+    checked(html.write_run(facts.load(run_dir)).read_text())
+    ET.fromstring(junit.write_run(facts.load(run_dir)).read_text())
+    assert summary.markdown(facts.load_all([run_dir]))
+    assert table.markdown(facts.load_all([run_dir]))
 
 
 def test_evidence_is_shown_as_people_read_it(tmp_path: Path) -> None:
@@ -219,27 +219,30 @@ def test_a_close_up_is_drawn_of_a_short_decisive_time_only(tmp_path: Path) -> No
 
 def test_a_lost_record_is_red_wherever_it_is_documented(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
-    verdict.judge_run(run_dir)
-    page, lost = html.write_run(run_dir).read_text(), "1 of 5 acknowledged records LOST"
+    facts.judge_run(run_dir)
+    page, lost = html.write_run(facts.load(run_dir)).read_text(), "1 of 5 acknowledged records LOST"
     assert f'<section class="verdict bad">\n<p class="outcome bad">{lost}</p>' in page
     assert page.index(lost) < page.index("as-documented")
-    assert f'<b class="bad">{lost}</b>' in html.write_suite([run_dir], tmp_path / "s.html").read_text()
-    for shown in (console.told(facts.load(run_dir), colour=True), console.table([run_dir], plain=False, colour=True)):
+    assert f'<b class="bad">{lost}</b>' in html.write_suite(facts.load_all([run_dir]), tmp_path / "s.html").read_text()
+    for shown in (
+        console.told(facts.load(run_dir), colour=True),
+        console.table(facts.load_all([run_dir]), plain=False, colour=True),
+    ):
         assert shown.index(f"\x1b[31m{lost}") < shown.index("\x1b[32mas-documented")
-    case = ET.fromstring(junit.write_run(run_dir).read_text()).find(".//testcase")
+    case = ET.fromstring(junit.write_run(facts.load(run_dir)).read_text()).find(".//testcase")
     assert case is not None
     assert (case.findtext("system-out") or "").startswith(f"{lost} (as-documented)\n")
 
 
 def test_kept_records_are_green_and_a_contradicted_document_is_red_beside_them(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_kept(tmp_path)
-    verdict.judge_run(run_dir)
-    assert '<section class="verdict good">' in html.write_run(run_dir).read_text()
+    facts.judge_run(run_dir)
+    assert '<section class="verdict good">' in html.write_run(facts.load(run_dir)).read_text()
     run = json.loads(run_dir.run_json.read_text())
     run["documented"]["required"] = ["lost-write"]
     run_dir.run_json.write_text(json.dumps(run))
-    verdict.judge_run(run_dir)
-    page = html.write_run(run_dir).read_text()
+    facts.judge_run(run_dir)
+    page = html.write_run(facts.load(run_dir)).read_text()
     assert '<section class="verdict not-reproduced">\n<p class="outcome good">all 5 acknowledged records kept' in page
 
 
@@ -280,8 +283,8 @@ def test_runs_with_other_settings_are_a_cell_of_their_own(tmp_path: Path) -> Non
 
 def test_the_suite_report_links_to_each_run(runs: list[RunDir], tmp_path: Path) -> None:
     for run_dir in runs:
-        html.write_run(run_dir)
-    page = html.write_suite(runs, tmp_path / "out" / "report.html")
+        html.write_run(facts.load(run_dir))
+    page = html.write_suite(facts.load_all(runs), tmp_path / "out" / "report.html")
     checker = checked(page.read_text())
     assert {(page.parent / link).resolve() for link in checker.links} == {run_dir.report.resolve() for run_dir in runs}
     assert (
@@ -295,22 +298,22 @@ def test_a_directory_that_cannot_be_read_is_shown_everywhere(runs: list[RunDir],
     broken.path.mkdir()
     broken.run_json.write_text("{")
     every = [*runs[:1], broken]
-    assert "not readable as JSON" in html.write_suite(every, tmp_path / "s.html").read_text()
-    assert "not readable as JSON" in summary.markdown(every)
-    assert "not readable as JSON" in console.table(every, plain=True, colour=False)
-    root = ET.fromstring(junit.write_suite(every, tmp_path / "j.xml").read_text())
+    assert "not readable as JSON" in html.write_suite(facts.load_all(every), tmp_path / "s.html").read_text()
+    assert "not readable as JSON" in summary.markdown(facts.load_all(every))
+    assert "not readable as JSON" in console.table(facts.load_all(every), plain=True, colour=False)
+    root = ET.fromstring(junit.write_suite(facts.load_all(every), tmp_path / "j.xml").read_text())
     assert (root.get("tests"), root.get("errors")) == ("2", "1")
 
 
 def test_an_empty_suite_is_not_a_success(tmp_path: Path) -> None:
-    assert 'class="verdict unknown"' in html.write_suite([], tmp_path / "s.html").read_text()
+    assert 'class="verdict unknown"' in html.write_suite(facts.load_all([]), tmp_path / "s.html").read_text()
 
 
 # JUnit
 
 
 def test_junit_of_every_verdict(runs: list[RunDir], tmp_path: Path) -> None:
-    root = ET.fromstring(junit.write_suite(runs, tmp_path / "junit.xml").read_text())
+    root = ET.fromstring(junit.write_suite(facts.load_all(runs), tmp_path / "junit.xml").read_text())
     assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "6",
         "failures": "1",
@@ -350,24 +353,27 @@ def nasty(tmp_path: Path, where: str) -> RunDir:
             "source": {"documented": {"required": [NASTY], "source": NASTY, "claim": NASTY}},
         }
         run_dir.run_json.write_text(json.dumps(run | changes[where]))
-    verdict.judge_run(run_dir)
+    facts.judge_run(run_dir)
     return run_dir
 
 
 @pytest.mark.parametrize("where", ["log line", "finding", "topic", "host", "command", "scenario", "source"])
 def test_what_others_wrote_is_shown_as_text_everywhere(tmp_path: Path, where: str) -> None:
     run_dir = nasty(tmp_path, where)
-    page = html.write_run(run_dir).read_text()
+    page = html.write_run(facts.load(run_dir)).read_text()
     checked(page)
-    suite = html.write_suite([run_dir], tmp_path / "suite.html").read_text()
+    suite = html.write_suite(facts.load_all([run_dir]), tmp_path / "suite.html").read_text()
     checked(suite)
     assert "&lt;script&gt;" in page
-    xml = junit.write_run(run_dir).read_text()
+    xml = junit.write_run(facts.load(run_dir)).read_text()
     ET.fromstring(xml)
     told = [page, suite, xml, timeline_svg.render(facts.load(run_dir), standalone=True)]
-    told += [console.run_summary(run_dir), console.table([run_dir], plain=True, colour=False)]
-    told += [console.table([run_dir], plain=False, colour=False)]
-    told += [summary.markdown([run_dir]), table.markdown([run_dir])]
+    told += [
+        console.run_summary(facts.load(run_dir)),
+        console.table(facts.load_all([run_dir]), plain=True, colour=False),
+    ]
+    told += [console.table(facts.load_all([run_dir]), plain=False, colour=False)]
+    told += [summary.markdown(facts.load_all([run_dir])), table.markdown(facts.load_all([run_dir]))]
     for text in told:
         assert not set(text) & {"\x1b", "\x07"}
     for markdown in told[-2:]:
@@ -381,7 +387,7 @@ def test_what_others_wrote_is_shown_as_text_everywhere(tmp_path: Path, where: st
 
 
 def test_the_table_has_aligned_columns(runs: list[RunDir]) -> None:
-    lines = console.table(runs, plain=False, colour=False).split("\n\n")[0].splitlines()
+    lines = console.table(facts.load_all(runs), plain=False, colour=False).split("\n\n")[0].splitlines()
     assert len(lines) == 2 + 5
     column = lines[0].index("verdict")
     assert [line[column:].split()[0] for line in lines[2:]] == [
@@ -407,7 +413,7 @@ def test_a_narrow_terminal_spares_what_was_seen_and_then_what_is_documented(runs
 
 
 def test_plain_lines_can_be_searched(runs: list[RunDir]) -> None:
-    text = console.table(runs, plain=True, colour=False)
+    text = console.table(facts.load_all(runs), plain=True, colour=False)
     assert "replica-divergence on 0.10.2.2: 1 of 5 acknowledged records LOST; replicas disagree at 1 offset: " in text
     assert "(documented lost-write, replica-divergence; seen lost-write, replica-divergence), 28.2 s" in text
     assert "\x1b" not in text
@@ -415,13 +421,13 @@ def test_plain_lines_can_be_searched(runs: list[RunDir]) -> None:
 
 
 def test_colour_changes_nothing_but_colour(runs: list[RunDir]) -> None:
-    coloured = console.table(runs, plain=False, colour=True)
+    coloured = console.table(facts.load_all(runs), plain=False, colour=True)
     assert "\x1b[31m" in coloured
-    assert re.sub(r"\x1b\[\d+m", "", coloured) == console.table(runs, plain=False, colour=False)
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == console.table(facts.load_all(runs), plain=False, colour=False)
 
 
 def test_a_run_in_the_terminal(runs: list[RunDir]) -> None:
-    text = console.run_summary(runs[0])
+    text = console.run_summary(facts.load(runs[0]))
     assert "12.650 s  broker log  broker-3 truncates t-0 to offset 3: m3 is gone from its disk.\n" in text
     assert "│ INFO Truncating log t-0 to offset 3. (kafka.log.Log)\n" in text
     assert max(map(len, text.splitlines()[:-2])) <= console.WIDTH
@@ -443,7 +449,7 @@ def test_progress_leaves_out_what_is_not_worth_a_line() -> None:
 
 
 def test_the_summary_leads_with_the_verdict_and_tells_failures_first(runs: list[RunDir]) -> None:
-    text = summary.markdown(runs)
+    text = summary.markdown(facts.load_all(runs))
     assert text.startswith("## ❌ Of 6 runs 2 lost acknowledged records")
     rows = [line for line in text.splitlines() if line.startswith("| ") and "scenario" not in line]
     assert [[column.strip() for column in row.split("|")[1:6:3]] + [row.split("|")[5].strip()] for row in rows] == [
@@ -464,7 +470,7 @@ def test_the_summary_leads_with_the_verdict_and_tells_failures_first(runs: list[
 
 @pytest.mark.parametrize("budget", [400, 2_000, 5_000, 10**6])
 def test_the_summary_keeps_its_budget(runs: list[RunDir], budget: int) -> None:
-    text = summary.markdown(runs * 3, budget_bytes=budget)
+    text = summary.markdown(facts.load_all(runs * 3), budget_bytes=budget)
     assert len(text.encode()) <= budget
     assert ("did not fit" in text) == (budget < 10**6)
     assert text.count("<details>") == text.count("</details>")
@@ -472,12 +478,12 @@ def test_the_summary_keeps_its_budget(runs: list[RunDir], budget: int) -> None:
 
 def test_the_table_of_reproductions(runs: list[RunDir], tmp_path: Path) -> None:
     again = synthetic.double_failover_kept(tmp_path / "again", seed=2)
-    page = table.write([*runs, again], tmp_path / "reproduced.md").read_text()
+    page = table.write(facts.load_all([*runs, again]), tmp_path / "reproduced.md").read_text()
     kept = "| double-failover | 4.3.1 | all 5 acknowledged records kept | none | none | 2 of 2 | 21.6 s |"
     assert f"{kept} 2025-10-09 | 01234567 |" in page
     assert "4 of 7 runs ended as documented." in page
     assert "isolated-broker on 2.8.2, seed 1: **unexpected**" in page
-    assert page == table.markdown([again, *reversed(runs)])
+    assert page == table.markdown(facts.load_all([again, *reversed(runs)]))
 
 
 # Damage
@@ -508,7 +514,7 @@ def test_a_field_that_is_empty_never_stops_a_report(tmp_path: Path, make: Make) 
         run_dir.run_json.write_text(json.dumps(run))
         run_dir.findings.write_text(json.dumps(findings))
         run_dir.timeline.write_text("".join(json.dumps(event) + "\n" for event in events))
-        judged = verdict.judge_run(run_dir)
+        judged = facts.judge_run(run_dir).verdict
         loaded = facts.load(run_dir)
         assert html.render_run(loaded).rstrip().endswith("</html>")
         assert judged.verdict in verdict.SEVERITY
