@@ -19,6 +19,7 @@ from evidence.errors import EXIT_USAGE, UsageError
 from evidence.history.seal import seal_run
 from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run
+from tests.unit.analysis.test_unknown import PASSED, UNKNOWN
 
 pytestmark = pytest.mark.spark
 
@@ -50,6 +51,19 @@ def test_spark_finds_what_one_process_finds(spark: Any, tmp_path: Path) -> None:
         assert here["statistics"] == there["statistics"]
         assert here["checks"] == there["checks"]
     assert [finding["anomaly"] for finding in found[str(runs[0].path)]["findings"]] == ["lost-write"]
+
+
+def test_what_a_read_proves_reaches_the_tasks_of_other_partitions(spark: Any, tmp_path: Path) -> None:
+    unknown = {"producer-1": UNKNOWN, "reader-1": [polled(0, 0), PASSED]}
+    runs = [
+        make_run(tmp_path / "sound", SOUND),
+        make_run(tmp_path / "unknown", unknown, partitions=2),
+        make_run(tmp_path / "unread", unknown | {"reader-1": [PASSED]}, partitions=2),
+    ]
+    found = [findings["findings"] for findings in check_runs(spark, runs).values()]
+    assert found == [check_run(run)["findings"] for run in runs]
+    assert ("lost-write", 1) in [(one["anomaly"], one["partition"]) for one in found[1]]
+    assert found[2] == []
 
 
 def test_serving_answers_every_line_and_survives_a_bad_one(tmp_path: Path) -> None:
