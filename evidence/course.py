@@ -122,6 +122,8 @@ class Sent:
     """acked, failed, unknown (an error that does not say whether it happened) or open (no answer recorded)."""
     offset: int | None = None
     error: str | None = None
+    doomed: bool = False
+    """Whether the scenario says that this is a record whose loss it documents."""
 
     @property
     def key(self) -> tuple[str, int, int, int]:
@@ -432,6 +434,7 @@ def sends_of(events: Iterable[Event]) -> tuple[Sent, ...]:
                 outcome="open" if end is None else "unknown" if end.outcome == "info" else end.kind,
                 offset=end.offset if end else None,
                 error=end.error if end else None,
+                doomed=key in opened and opened[key].doomed,
             )
         )
     return tuple(sorted(sends, key=lambda send: send.sent_ns))

@@ -162,6 +162,9 @@ class _OfRecord(Event, frozen=True, kw_only=True):
 class Send(_OfRecord, frozen=True, kw_only=True, tag="send"):
     """A record is handed to its producer."""
 
+    doomed: bool = False
+    """Whether the scenario says that this is a record whose loss it documents."""
+
 
 class Answer(_OfRecord, frozen=True, kw_only=True):
     """What came of a record. The recorder's own times (monotonic): an answer may be heard much later than it came."""

@@ -29,6 +29,11 @@ from typing import Any, Final
 from evidence.errors import UsageError
 
 SCHEMA: Final = 1
+DOOMED: Final = "doomed sends"
+EVIDENCE: Final = (DOOMED,)
+"""Which evidence every run of this program leaves beyond what the first ones left; run.json lists it. What a run says
+it leaves and does not have is missing; what a run made before does not list was never there.
+"""
 DEFAULT_CASE: Final = "default"
 """The case of a scenario that declares none, and of runs that were made before there were cases."""
 
@@ -52,6 +57,11 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def write_json(path: Path, value: object) -> None:
     """Write `value` as indented JSON, atomically."""
     write_atomically(path, json.dumps(value, indent=1, sort_keys=False) + "\n")
+
+
+def leaves(run: Mapping[str, Any], evidence: str) -> bool:
+    """Whether a run says that it leaves this evidence, one of EVIDENCE."""
+    return evidence in (run.get("evidence") or ())
 
 
 def scenario_of(run: Mapping[str, Any]) -> str:

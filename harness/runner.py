@@ -37,7 +37,7 @@ from evidence.errors import (
 )
 from evidence.events import Event
 from evidence.history.seal import seal_run
-from evidence.rundir import DEFAULT_CASE, RunDir
+from evidence.rundir import DEFAULT_CASE, EVIDENCE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
@@ -210,6 +210,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
         run_dir,
         {
             "run": name,
+            "evidence": list(EVIDENCE),
             "scenario": request.scenario.name,
             "case": request.case,
             "case_changes": request.scenario.case(request.case).as_json(),

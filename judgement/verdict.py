@@ -39,10 +39,11 @@ from enum import IntEnum
 from typing import Any, Final
 
 from evidence import errors
-from evidence.anomalies import consequence, permitted
+from evidence.anomalies import LOST_WRITE, consequence, permitted
 from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir
+from judgement import losses
 from judgement.outcome import Outcome, of_findings
 
 Facts = Mapping[str, Any]
@@ -308,14 +309,22 @@ def judge(
     named = seen if anything else (*required, *allowed)
     open_questions = [f for f in found if f.get("anomaly") not in named]
     excuses = [(f, permitted(run, f) or consequence(f, found, named)) for f in open_questions]
-    unexpected = tuple(sorted({str(finding.get("anomaly")) for finding, excuse in excuses if excuse is None}))
+    undoomed = losses.undocumented(run, course, found) if LOST_WRITE in named and not observed else []
+    unexpected = tuple(
+        sorted(
+            {str(finding.get("anomaly")) for finding, excuse in excuses if excuse is None}
+            | ({LOST_WRITE} if undoomed else set())
+        )
+    )
     missing = tuple(name for name in required if name not in seen)
 
     version = run.get("version", "")
     option = f"--expect {','.join(required) or 'none'}"
     unfounded = f"this is not expected ({option})" if observed else f"nothing documents this for {version}"
     contradictions = [f"{named_summary(finding)}; {unfounded}" for finding, excuse in excuses if excuse is None]
+    contradictions += [f"{line}; {unfounded}" for line in undoomed]
     reasons = doubts(run, course, findings, damaged, analysis_failure, required)
+    reasons += losses.unnamed(run, found) if LOST_WRITE in named and not observed else []
     failed = run.get("state") == "failed"
     failure = [f"the harness failed: {run.get('failure') or 'no reason recorded'}"] if failed else []
     if unexpected:

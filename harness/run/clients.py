@@ -82,7 +82,7 @@ class Clients:
         self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
         self._transactional: dict[str, TransactionalProducer] = {}
 
-    def _register(self, kind: str, settings: Mapping[str, str], *, final: bool = False) -> str:
+    def _register(self, kind: str, settings: Mapping[str, str], *, final: bool = False, doomed: bool = False) -> str:
         """The name of a new process, which run.json has from now on."""
         name = f"{kind}-{1 + sum(process['kind'] == kind for process in self._processes)}"
         self._processes.append(
@@ -93,6 +93,7 @@ class Clients:
                 "final": final,
                 "settings": {"bootstrap.servers": self._cluster.bootstrap} | dict(settings),
             }
+            | ({"doomed": True} if doomed else {})
         )
         return name
 
@@ -133,12 +134,14 @@ class Clients:
         acks: str = "all",
         only: Target | None = None,
         limit_s: float = SEND_LIMIT_S,
+        doomed: bool = False,
     ) -> list[Sent]:
-        """Send records one after the other, each acknowledged before the next.
+        """Send records one after the other, each acknowledged before the next. `doomed` names those whose loss the
+        scenario documents: no other record may be lost.
 
         Raises PreconditionNotHeld if one is not acknowledged within `limit_s`.
         """
-        sent = self.try_send(t, count, acks=acks, only=only, limit_s=limit_s)
+        sent = self.try_send(t, count, acks=acks, only=only, limit_s=limit_s, doomed=doomed)
         for one in sent:
             if one.outcome != "ok":
                 self._account.require(
@@ -154,19 +157,20 @@ class Clients:
         acks: str = "all",
         only: Target | None = None,
         limit_s: float = SEND_LIMIT_S,
+        doomed: bool = False,
     ) -> list[Sent]:
         """Send records and return what came of each: acknowledged, refused or unknown."""
         producer = self.producer(acks=acks, only=only)
         with self._account.step("send", partition=str(t), count=count, acks=acks):
-            return producer.send(t.topic, t.number, count=count, timeout_s=limit_s)
+            return producer.send(t.topic, t.number, count=count, timeout_s=limit_s, doomed=doomed)
 
-    def send_async(self, t: Partition, *, acks: str = "all") -> Pending:
+    def send_async(self, t: Partition, *, acks: str = "all", doomed: bool = False) -> Pending:
         """Send one record once, without retries, and do not wait: for records that are not to be
         acknowledged.
         """
         producer = self.producer(acks=acks, settings={"message.send.max.retries": "0"})
         with self._account.step("send without waiting", partition=str(t), acks=acks):
-            return producer.send_async(t.topic, t.number)
+            return producer.send_async(t.topic, t.number, doomed=doomed)
 
     @contextmanager
     def load(
@@ -178,11 +182,14 @@ class Clients:
         acks: str = "all",
         record_bytes: int = 200,
         keys: int = 0,
+        doomed: bool = False,
         **settings: str,
     ) -> Iterator[LoadGenerator]:
-        """A load on all partitions of the topic while the block lasts; what is then in flight is waited for."""
+        """A load on all partitions of the topic while the block lasts; what is then in flight is waited for. `doomed`
+        says that the scenario documents the loss of any of its records.
+        """
         options = self._producer_settings({"acks": acks, "linger.ms": "5"}, settings)
-        name = self._register("producer", options)
+        name = self._register("producer", options, doomed=doomed)
         generator = LoadGenerator(
             self._run_dir,
             name,

@@ -28,7 +28,7 @@ def leader_crash(run: Run) -> None:
     run.send(t, 3)
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.cut([leader], followers)
-    sent = run.send_async(t, acks=run.case.acks)
+    sent = run.send_async(t, acks=run.case.acks, doomed=True)
     run.wait_log_end(t, 4, [leader])
     run.kill(leader)
     run.require("acknowledged by the leader alone only with acks=1", sent.acknowledged == (run.case.acks == "1"))

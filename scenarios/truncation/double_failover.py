@@ -54,7 +54,7 @@ def double_failover(run: Run) -> None:
 
     leader, (heir, last) = run.leader_of(t), run.followers_of(t)
     run.wait_checkpoint_written(leader)
-    run.send(t, acks="all")
+    run.send(t, acks="all", doomed=True)
     run.kill(leader)
     for follower in (heir, last):
         leo, hw = run.log_end_and_high_watermark(follower, t)

@@ -40,7 +40,7 @@ def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Targ
     run.wait_high_watermark(t, 1, run.replicas_of(t))
 
     leader, (follower,) = run.leader_of(t), run.followers_of(t)
-    run.send(t, acks="all")
+    run.send(t, acks="all", doomed=True)
     run.kill(follower)
     leo, hw = run.log_end_and_high_watermark(follower, t)
     run.require("the follower holds the record above its high watermark", (leo, hw) == (2, 1), leo=leo, hw=hw)

@@ -50,7 +50,7 @@ def replica_divergence(run: Run) -> None:
 
     run.kill(first)
     run.wait_leader(t, second)
-    run.send(t, 1)
+    run.send(t, 1, doomed=True)
     run.wait_high_watermark(t, 3, [second])
     run.copy_replicas("second-alone")
 

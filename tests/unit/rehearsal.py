@@ -298,16 +298,16 @@ class Producer(Client):
         super().__init__(stage, run_dir, name)
         self._number, self._timeline, self._sequence = number, timeline, -1
 
-    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float) -> list[Sent]:
-        return [self._send(topic, partition) for _ in range(count)]
+    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float, doomed: bool = False) -> list[Sent]:
+        return [self._send(topic, partition, doomed) for _ in range(count)]
 
-    def _send(self, topic: str, partition: int) -> Sent:
+    def _send(self, topic: str, partition: int, doomed: bool) -> Sent:
         self._alive()
         self._sequence += 1
         place: dict[str, Any] = {"topic": topic, "partition": partition, "producer": self._number}
         place["sequence"] = self._sequence
         self._writer.reserve(topic, [partition], self._number, self._sequence, 1)
-        self._timeline.append(events.Send(process=self.name, acks="all", **place))
+        self._timeline.append(events.Send(process=self.name, acks="all", doomed=doomed, **place))
         invoked_ns = time.monotonic_ns()
         offset = self._stage.append((topic, partition), record.encode(self._run, self._number, self._sequence))
         times: dict[str, Any] = {"invoked_ns": invoked_ns, "completed_ns": time.monotonic_ns()}

@@ -162,13 +162,20 @@ class ScriptedProducer(Commanded):
     MODULE = "scripted"
 
     def send(
-        self, topic: str, partition: int, *, key: str | None = None, count: int = 1, timeout_s: float
+        self,
+        topic: str,
+        partition: int,
+        *,
+        key: str | None = None,
+        count: int = 1,
+        timeout_s: float,
+        doomed: bool = False,
     ) -> list[Sent]:
         """Send records one after the other, each when the outcome of the one before is known."""
-        return [self.send_async(topic, partition, key=key).wait(timeout_s) for _ in range(count)]
+        return [self.send_async(topic, partition, key=key, doomed=doomed).wait(timeout_s) for _ in range(count)]
 
-    def send_async(self, topic: str, partition: int, *, key: str | None = None) -> Pending:
-        """Send one record and return at once."""
+    def send_async(self, topic: str, partition: int, *, key: str | None = None, doomed: bool = False) -> Pending:
+        """Send one record and return at once; `doomed` says in the timeline that the scenario documents its loss."""
         sequence = self._next_sequence()
         self._make_ready()
         self._timeline.append(
@@ -179,6 +186,7 @@ class ScriptedProducer(Commanded):
                 producer=self._producer_id,
                 sequence=sequence,
                 acks=self._acks,
+                doomed=doomed,
             )
         )
         return Pending(self, self._tell(topic=topic, partition=partition, key=key, sequence=sequence))
