@@ -56,8 +56,8 @@ from harness.workloads.handles.client import FinalReader
 if TYPE_CHECKING:
     from docker import DockerClient
 
+    from harness.cluster.state import ClusterObserver
     from harness.cluster.versions import Version
-    from harness.observers.state import ClusterObserver
     from harness.plan import ClusterPlan, TopicPlan
     from harness.scenario import Scenario
 
@@ -227,6 +227,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
             "documented": {
                 "required": [] if observed else sorted(documented.required),
                 "allowed": [] if observed else sorted(documented.allowed),
+                "claims": [] if observed else list(documented.claims),
                 "on": documented.on.label,
                 "claim": documented.as_json().get("says", request.scenario.claim),
                 "source": request.scenario.source,

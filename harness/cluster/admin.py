@@ -24,8 +24,8 @@ from evidence.errors import HarnessError, UsageError, WaitTimeout
 if TYPE_CHECKING:
     from kazoo.client import KazooClient
 
+    from harness.cluster.state import ClusterObserver
     from harness.cluster.versions import Version
-    from harness.observers.state import ClusterObserver
 
 REQUEST_TIMEOUT_S: Final = 10.0
 TOPIC_LIMIT_S: Final = 30.0

@@ -33,7 +33,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from evidence.events import Broker, Event, Missed, Note
-from harness.observers.state import ClusterState, PartitionState, StateKeeper, node_name
+from harness.cluster.state import ClusterState, PartitionState
+from harness.observers.state import StateKeeper, node_name
 from kafkafiles import checkpoints
 from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
 from kafkafiles.errors import ParseError

@@ -1,9 +1,9 @@
 """One picture of a cluster, whatever tells it: who controls, who is registered, who leads which partition.
 
-`ClusterState` is an immutable snapshot. An observer replaces it as the cluster states something new and wakes whoever
-waits for a condition, so that a scenario reacts within milliseconds and never polls. `changes` turns the step from one
-snapshot to the next into the events of the timeline, by values alone; `StateKeeper` is what the observers of ZooKeeper
-and of KRaft share: the snapshot, the history of each partition, waiting, and blind intervals.
+An observer replaces the snapshot (`harness.cluster.state.ClusterState`) as the cluster states something new, and wakes
+whoever waits for a condition, so that a scenario reacts within milliseconds and never polls. `changes` turns the step
+from one snapshot to the next into the events of the timeline, by values alone; `StateKeeper` is what the observers of
+ZooKeeper and of KRaft share: the snapshot, the history of each partition, waiting, and blind intervals.
 
 An event is written before the snapshot that it belongs to can be seen, so whatever a scenario does because of a
 snapshot comes after it in the timeline.
@@ -16,77 +16,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from evidence import events
 from evidence.errors import WaitTimeout
+from harness.cluster.state import ClusterState, PartitionState
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
-
-NO_PARTITIONS: Mapping[tuple[str, int], PartitionState] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionState:
-    """What the cluster states of one partition."""
-
-    leader: int
-    """Broker id, -1 for none."""
-    leader_epoch: int
-    isr: tuple[int, ...]
-    replicas: tuple[int, ...] | None = None
-    controller_epoch: int | None = None
-    version: int = 0
-    """The znode's version, or the offset in the metadata log."""
-    elr: tuple[int, ...] | None = None
-    """Eligible leader replicas (KIP-966); None where there is no such thing."""
-    source_ns: int | None = field(default=None, compare=False)
-    """The wall time at which the cluster itself says that it became so."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterState:
-    """A snapshot. `brokers` are registered and, with KRaft, not fenced."""
-
-    controller: int | None = None
-    controller_epoch: int = -1
-    brokers: frozenset[int] = frozenset()
-    partitions: Mapping[tuple[str, int], PartitionState] = field(default_factory=lambda: NO_PARTITIONS)
-
-    def __str__(self) -> str:
-        partitions = "; ".join(
-            f"{topic}-{number} leader {state.leader} epoch {state.leader_epoch} ISR {list(state.isr)}"
-            for (topic, number), state in sorted(self.partitions.items())
-            if not topic.startswith("__")
-        )
-        return (
-            f"controller {self.controller} (epoch {self.controller_epoch}), brokers {sorted(self.brokers)}, "
-            f"{partitions or 'no partitions'}"
-        )
-
-
-class ClusterObserver(Protocol):
-    """Watches one cluster from `start` to `close`."""
-
-    def start(self) -> None:
-        """Begin to watch; returns once the source answers. WaitTimeout if it does not."""
-
-    def close(self) -> None:
-        """Stop watching; again and again does no harm."""
-
-    @property
-    def state(self) -> ClusterState:
-        """The latest snapshot."""
-
-    def wait(self, predicate: Callable[[ClusterState], bool], *, what: str, timeout_s: float) -> ClusterState:
-        """Wait until a snapshot satisfies `predicate` and return it; WaitTimeout says what was seen last."""
-
-    def history_of(self, topic: str, partition: int) -> list[PartitionState]:
-        """Every state of the partition that was seen, in order."""
 
 
 def changes(

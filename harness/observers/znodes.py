@@ -27,7 +27,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from evidence.events import Broker, Event, IsrChange, Missed
-from harness.observers.state import ClusterState, PartitionState
+from harness.cluster.state import ClusterState, PartitionState
 
 MS: Final = 1_000_000
 

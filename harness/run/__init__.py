@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from evidence.timeline import Timeline
     from harness.cluster.admin import Admin
     from harness.cluster.cluster import Cluster
+    from harness.cluster.state import ClusterObserver
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
-    from harness.observers.state import ClusterObserver
     from harness.plan import TopicPlan
     from harness.scenario import Case
     from harness.workloads.handles.transactions import Pipeline

@@ -13,8 +13,8 @@ from harness.faults.process import Freeze, Kill, Start, Stop
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
     from harness.cluster.cluster import Cluster
+    from harness.cluster.state import ClusterObserver
     from harness.observers.docker_events import DockerEvents
-    from harness.observers.state import ClusterObserver
     from harness.run.account import Account
     from harness.run.waits import Waits
     from harness.run.who import Partition, Target

@@ -12,7 +12,7 @@ from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
 
 if TYPE_CHECKING:
-    from harness.observers.state import ClusterObserver, ClusterState
+    from harness.cluster.state import ClusterObserver, ClusterState
     from harness.run.account import Account
     from harness.run.who import Partition, Target, Who
 

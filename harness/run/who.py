@@ -12,7 +12,7 @@ from evidence.events import NO_LEADER
 if TYPE_CHECKING:
     from harness.cluster.cluster import Cluster
     from harness.cluster.docker import Node
-    from harness.observers.state import ClusterObserver, PartitionState
+    from harness.cluster.state import ClusterObserver, PartitionState
     from harness.plan import TopicPlan
 
 

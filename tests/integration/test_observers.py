@@ -23,11 +23,12 @@ from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
+from harness.cluster.state import ClusterState
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.replicas import copy_replicas, leo_and_hw
-from harness.observers.state import ClusterState, StateKeeper
+from harness.observers.state import StateKeeper
 from harness.observers.zookeeper import ZooKeeperObserver
 from tests.integration.engine import needs_image
 

@@ -11,7 +11,8 @@ import pytest
 from evidence.errors import WaitTimeout
 from evidence.events import Blind, Broker, Controller, Event, Partition, of
 from evidence.timeline import Timeline, read
-from harness.observers.state import ClusterState, PartitionState, StateKeeper, changes, node_name
+from harness.cluster.state import ClusterState, PartitionState
+from harness.observers.state import StateKeeper, changes, node_name
 
 LED_BY_1 = PartitionState(leader=1, leader_epoch=0, isr=(1, 2), replicas=(1, 2), controller_epoch=3, source_ns=5)
 LED_BY_2 = PartitionState(leader=2, leader_epoch=1, isr=(2,), replicas=(1, 2), controller_epoch=3, source_ns=9)
