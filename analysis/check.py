@@ -39,7 +39,8 @@ from analysis.view import (
     view_of,
 )
 from analysis.watermarks import WATERMARK_CHECKS
-from evidence import timeline
+from evidence import claims, timeline
+from evidence.claims import Witness
 from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.history import schema
@@ -110,6 +111,8 @@ class Result:
     """What transactions depend on through this piece; likewise."""
     lags: list[dict[str, Any]] = field(default_factory=list)
     """The longest real-time lag of this piece; the longest of all in `merge`."""
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    """What came of the claims that run.json names (evidence/claims.py)."""
     unknown: list[dict[str, Any]] = field(default_factory=list)
     """What this piece tells of operations of unknown outcome; put together over all pieces in `to_check_again`."""
 
@@ -127,6 +130,14 @@ class Result:
         if evidence:
             self.findings.append(_finding(name, where, evidence))
 
+    def claim(self, name: str, witness: Witness) -> None:
+        """Judge one claim: what came of it, or its crash."""
+        try:
+            self.claims.append(claims.judge(name, witness))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            self.checks.append({"name": f"claim {name}", "status": "crashed", "reason": reason, "seconds": 0.0})
+
     def as_json(self) -> dict[str, Any]:
         return {
             "checks": self.checks,
@@ -137,6 +148,7 @@ class Result:
             "transactions": self.transactions,
             "dependencies": self.dependencies,
             "lags": self.lags,
+            "claims": self.claims,
             "unknown": self.unknown,
         }
 
@@ -455,6 +467,8 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
         result.run(name, None, lambda check=check: check(course))  # type: ignore[misc]
+    for name in claims.declared(facts):
+        result.claim(name, Witness(run=facts, course=course))
     if not course.states:
         result.problems.append(
             {"what": "no metadata", "process": "", "detail": "the timeline states nothing about any partition"}
@@ -479,6 +493,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         total.transactions += result.transactions
         total.dependencies += result.dependencies
         total.lags += result.lags
+        total.claims += result.claims
         for check in result.checks:
             if check["name"] in checks:
                 _merged_check(checks[check["name"]], check)
@@ -496,6 +511,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         "schema": SCHEMA,
         "checks": list(checks.values()),
         "findings": total.findings,
+        "claims": total.claims,
         "problems": total.problems,
         "statistics": dict(sorted(total.statistics.items())),
         "real_time_lag": max(total.lags, key=lambda lag: int(lag["lag_ns"]), default=None),

@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
@@ -340,22 +340,28 @@ def _explain(options: argparse.Namespace) -> int:
     return 0
 
 
+def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
+    """The catalogue of anomalies, or of claims."""
+    entries = [one.as_json() for one in catalogue.EVERY]
+    if options.markdown:
+        print(catalogue.page(), end="")
+    elif options.json:
+        print(json.dumps(entries, indent=1))
+    else:
+        for entry in entries:
+            name, *told = [f"{key}: {value}" for key, value in entry.items() if value]
+            print("\n  ".join([name.removeprefix("name: "), *told]))
+    return 0
+
+
 def _list(options: argparse.Namespace) -> int:
-    from evidence import anomalies
+    from evidence import anomalies, claims
     from evidence.rundir import DEFAULT_CASE
     from harness.cluster import versions
     from harness.scenario import all_scenarios
 
-    if options.markdown:
-        print(anomalies.page(), end="")
-        return 0
-    if options.anomalies:
-        entries = [one.as_json() for one in anomalies.EVERY]
-        lines = (
-            f"{one['name']} ({one['seen_in']})\n  {one['definition']}\n  source: {one['source']}" for one in entries
-        )
-        print(json.dumps(entries, indent=1) if options.json else "\n".join(lines))
-        return 0
+    if options.anomalies or options.claims:
+        return _list_catalogue(anomalies if options.anomalies else claims, options)
     rows: list[dict[str, Any]] = []
     for made in all_scenarios().values():
         cases = {
@@ -389,6 +395,8 @@ def _list(options: argparse.Namespace) -> int:
                 text = ", ".join(outcome["required"]) or "none"
                 if outcome["allowed"]:
                     text += f" (allowed: {', '.join(outcome['allowed'])})"
+                if outcome["claims"]:
+                    text += f"; claims {', '.join(outcome['claims'])}"
                 by_outcome.setdefault((text, outcome.get("says", "")), []).append(version_id)
             for (text, says), ids in by_outcome.items():
                 print(f"{indent}{text}: {' '.join(ids)}" + (f"\n{indent}  {says}" if says else ""))
@@ -546,8 +554,10 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = command("list", _list, "scenarios, versions, and what is documented for each")
     listing.add_argument("--json", action="store_true")
-    listing.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
-    listing.add_argument("--markdown", action="store_true", help="the same as docs/anomalies.md has it")
+    catalogue = listing.add_mutually_exclusive_group()
+    catalogue.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
+    catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
+    listing.add_argument("--markdown", action="store_true", help="either of these as its page in docs/ has it")
 
     setup = command("setup", _setup, "install or build what is missing: Docker, Java, images")
     setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")

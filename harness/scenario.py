@@ -17,11 +17,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from evidence import anomalies
+from evidence import anomalies, claims
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import DEFAULT_CASE
 from harness.plan import ClusterPlan, TopicPlan
@@ -68,21 +68,24 @@ class Documented:
     """What is documented to follow on a line of versions.
 
     `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
-    is not in the catalogue (evidence/anomalies.py). `says` is what is documented for these versions in a sentence,
-    where it is not what the scenario claims.
+    is in neither catalogue (evidence/anomalies.py, evidence/claims.py). `says` is what is documented for these versions
+    in a sentence, where it is not what the scenario claims.
     """
 
     on: Line
     says: str = ""
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
+    claims: Sequence[str] = ()
+    """Documented behaviour that must be held, by its names in evidence/claims.py."""
 
     def __post_init__(self) -> None:
         anomalies.validate(sorted(self.required | self.allowed))
+        claims.validate(self.claims)
 
     def as_json(self) -> dict[str, Any]:
-        """What must and what may be seen, and the sentence."""
-        names = {"required": sorted(self.required), "allowed": sorted(self.allowed)}
+        """What must and what may be seen, the claims that must be held, and the sentence."""
+        names = {"required": sorted(self.required), "allowed": sorted(self.allowed), "claims": list(self.claims)}
         return names | ({"says": " ".join(self.says.split())} if self.says else {})
 
 

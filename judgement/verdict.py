@@ -17,6 +17,8 @@ Two questions are asked, in this order.
     |----------------------------------|----------------|-------------|----------------|
     | something undocumented seen      | unexpected     | unexpected  | unexpected     |
     | a required anomaly not seen      | not-reproduced | unknown     | error          |
+    | a claim contradicted             | unexpected     | unknown     | error          |
+    | a claim not observed             | unknown        | unknown     | error          |
     | all required seen, nothing else  | as-documented  | unknown     | error          |
 
 For settings of the user's own nothing is documented. Such a run is `observed`: it tells what was seen, and nothing of
@@ -38,7 +40,7 @@ from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any, Final
 
-from evidence import errors
+from evidence import claims, errors
 from evidence.anomalies import LOST_WRITE, consequence, permitted
 from evidence.course import Course
 from evidence.events import Precondition, of
@@ -112,6 +114,8 @@ class Verdict:
     """From the start of the run to its end, and the analysis; 0 if the run has no end."""
     outcome: Outcome | None = None
     """What became of the records; None in a verdict.json that was written before there were outcomes."""
+    claims: tuple[Mapping[str, Any], ...] = ()
+    """What came of each claim that is documented here: name, outcome, what was seen, durations with their bounds."""
 
     @property
     def exit_status(self) -> int:
@@ -144,7 +148,7 @@ class Verdict:
         """Inverse of `as_json`; KeyError or ValueError if it is no verdict."""
         if value["verdict"] not in SEVERITY:
             raise ValueError(f"no such verdict: {value['verdict']!r}")
-        names = ("seen", "unexpected", "missing", "permitted", "reasons")
+        names = ("seen", "unexpected", "missing", "permitted", "reasons", "claims")
         documented = value["documented"]
         return cls(
             verdict=value["verdict"],
@@ -261,6 +265,16 @@ def analysis_doubts(findings: Facts | None, required: Iterable[str], failure: st
     return reasons
 
 
+def unshown_claims(declared: Iterable[str], judged: Sequence[Facts]) -> list[str]:
+    """The claims that are documented here and that nothing in the run could show, each with why."""
+    came_of = {one.get("name"): one for one in judged}
+    return [
+        f"the claim {name} was not observed: {came_of.get(name, {}).get('says') or 'it was not judged'}"
+        for name in declared
+        if came_of.get(name, {}).get("outcome") not in (claims.HELD, claims.CONTRADICTED)
+    ]
+
+
 def doubts(
     run: Facts,
     course: Course,
@@ -299,6 +313,7 @@ def judge(
     `damaged` one line for each thing that could not be read, `analysis_failure` what the analysis said when
     it failed.
     """
+    judged = [one for one in (findings or {}).get("claims") or () if one.get("name") in claims.declared(run)]
     documented, observed, expected = run.get("documented") or {}, bool(run.get("observed")), run.get("expect")
     required, allowed = tuple(documented.get("required") or ()), tuple(documented.get("allowed") or ())
     if observed:
@@ -327,12 +342,19 @@ def judge(
     reasons += losses.unnamed(run, found) if LOST_WRITE in named and not observed else []
     failed = run.get("state") == "failed"
     failure = [f"the harness failed: {run.get('failure') or 'no reason recorded'}"] if failed else []
+    contradicted = [one for one in judged if one.get("outcome") == claims.CONTRADICTED]
+    unshown = unshown_claims(claims.declared(run), judged)
     if unexpected:
         name = UNEXPECTED
     elif failed:
         name = ERROR
     elif reasons:
         name = UNKNOWN
+    elif contradicted:
+        name = UNEXPECTED
+        contradictions = [f"the claim {one['name']} is contradicted: {one.get('says')}" for one in contradicted]
+    elif unshown:
+        name, contradictions = UNKNOWN, unshown
     elif missing:
         name = NOT_REPRODUCED
         stated = f"expected ({option})" if observed else f"documented for {version}"
@@ -355,6 +377,7 @@ def judge(
         run=run.get("run", ""),
         seconds=_seconds(run, findings),
         outcome=of_findings(run, findings, sound=not failed and not reasons),
+        claims=tuple({key: value for key, value in one.items() if key != "evidence"} for one in judged),
     )
 
 
@@ -362,6 +385,13 @@ def named_summary(finding: Facts) -> str:
     """A finding in one line that begins with the anomaly's name."""
     name, summary = str(finding.get("anomaly")), str(finding.get("summary") or "seen")
     return summary if summary.startswith(name) else f"{name}: {summary}"
+
+
+def claim_text(judged: Facts) -> str:
+    """What came of a claim, for people: "held: 2 changes of leader", a duration with its bound."""
+    took, bound = judged.get("measured_ms"), judged.get("bound_ms")
+    measured = f" (bound {bound / 1000:.1f} s)" if took is not None and bound is not None else ""
+    return f"{str(judged.get('outcome')).replace('-', ' ')}: {judged.get('says')}{measured}"
 
 
 def _seconds(run: Facts, findings: Facts | None) -> float:
@@ -381,7 +411,7 @@ def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
         return None, f"findings.json is not readable: {error}"
     if not isinstance(value, dict):
         return None, "findings.json holds no findings"
-    for part in ("findings", "checks", "problems"):
+    for part in ("findings", "checks", "problems", "claims"):
         entries = value.setdefault(part, None if part == "findings" else [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             return None, f"findings.json holds no list of {part}"

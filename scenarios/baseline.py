@@ -14,7 +14,7 @@ from harness.scenario import EVERY_VERSION, Documented, scenario
     claim="With no fault, every acknowledged record is read, once, and the replicas' logs are identical.",
     source="Kafka documentation, Replication: the guarantee that a committed message is not lost",
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
-    documented=[Documented(on=EVERY_VERSION)],
+    documented=[Documented(on=EVERY_VERSION, claims=["one-controller-at-a-time"])],
     suite=True,
 )
 def baseline(run: Run) -> None:

@@ -22,6 +22,7 @@ from judgement.outcome import BAD, GOOD, ODD
 from judgement.report import cells, steps, story
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
+from judgement.verdict import claim_text
 
 COLOURS: Final = {
     "as-documented": "32",
@@ -181,6 +182,9 @@ def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
     """The headline of a run and the stories of its records, as plain text."""
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
+    for judged in facts.verdict.claims:
+        first, *rest = wrapped(f"claim {judged['name']}: {visible(claim_text(judged))}", width - 4)
+        lines += [f"  {first}", *(f"    {line}" for line in rest)]
     found = story.told(facts)
     for one in found.stories:
         lines += ["", *story_lines(facts, one, width=width, colour=colour)]

@@ -21,6 +21,8 @@ from harness.plan import ClusterPlan
 from harness.run import Run
 from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Documented, scenario
 
+TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "dead-broker-leaves-in-session")
+
 
 @scenario(
     name="double-failover",
@@ -38,9 +40,15 @@ from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Doc
         },
     ),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=frozenset({"replica-divergence"})),
+        Documented(
+            on=HIGH_WATERMARK_TRUNCATION,
+            required=LOST,
+            allowed=frozenset({"replica-divergence"}),
+            claims=TWO_CLEAN_ELECTIONS,
+        ),
         Documented(
             on=LEADER_EPOCHS,
+            claims=TWO_CLEAN_ELECTIONS,
             says="""A record acknowledged with acks=all survives two clean elections: the last in-sync replica cannot
                 ask a dead leader where its epoch ended, truncates nothing, and leads with the record.""",
         ),

@@ -36,7 +36,12 @@ END_OF_EPOCH_IS_2 = (
         trace=("kafka.server.ReplicaFetcherThread", "kafka.server.epoch"),
     ),
     topic=TopicPlan(replicas=((1, 2),)),
-    documented=[Documented(on=LEADER_EPOCHS)],
+    documented=[
+        Documented(
+            on=LEADER_EPOCHS,
+            claims=["restarted-replica-keeps-its-log", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
+        )
+    ],
     applies=LEADER_EPOCHS,
 )
 def follower_reboot_epoch(run: Run) -> None:

@@ -32,7 +32,7 @@ from harness.scenario import LEADER_EPOCHS, Documented, scenario
         },
     ),
     topic=TopicPlan(replicas=((1, 2, 3),)),
-    documented=[Documented(on=LEADER_EPOCHS)],
+    documented=[Documented(on=LEADER_EPOCHS, claims=["leader-elected-from-isr", "leader-epoch-rises-by-one"])],
     applies=LEADER_EPOCHS,
     suite=True,
 )

@@ -29,7 +29,8 @@ from evidence.rundir import DEFAULT_CASE, RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.cluster.docker import NODE_LABEL
-from harness.observers.state import ClusterState, PartitionState, StateKeeper, node_name
+from harness.cluster.state import ClusterState, PartitionState
+from harness.observers.state import StateKeeper, node_name
 from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
 from harness.run import Run

@@ -144,3 +144,17 @@ def test_results_survive_the_way_to_a_worker_and_back(tmp_path: Path) -> None:
     for one in (*merged["checks"], *merged_again["checks"]):
         del one["seconds"]
     assert merged_again == merged
+
+
+def test_the_claims_that_a_run_names_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = make_run(tmp_path / "run", LOSS)
+    facts = run_dir.read_run()
+    run_dir.write_run(facts | {"documented": {"claims": ["one-controller-at-a-time"]}})
+    (judged,) = check_run(run_dir)["claims"]
+    assert (judged["name"], judged["outcome"]) == ("one-controller-at-a-time", "held")
+
+    monkeypatch.setattr("evidence.claims.CATALOGUE", {})
+    findings = check_run(run_dir)
+    assert findings["claims"] == []
+    crashed = [one["name"] for one in findings["checks"] if one["status"] == "crashed"]
+    assert crashed == ["claim one-controller-at-a-time"]

@@ -531,3 +531,39 @@ def test_processing_twice_is_permitted_without_transactions(
     findings = found("repeated-processing")
     findings["findings"][0]["evidence"] = [{"offset": 0, "process": "pipeline"}]
     assert judge(run(processes=processes), PROVED, findings).unexpected == unexpected
+
+
+def claimed(outcome: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A run that documents a claim, and findings that have this outcome of it."""
+    facts = run(documented={"required": [], "allowed": [], "claims": ["one-controller-at-a-time"]})
+    told = {"name": "one-controller-at-a-time", "outcome": outcome, "says": "2 controllers", "evidence": [{"epoch": 1}]}
+    return facts, found() | {"claims": [told] if outcome else []}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected", "why"),
+    [
+        ("held", "as-documented", ""),
+        ("contradicted", "unexpected", "the claim one-controller-at-a-time is contradicted: 2 controllers"),
+        ("not-observed", "unknown", "the claim one-controller-at-a-time was not observed: 2 controllers"),
+        (None, "unknown", "the claim one-controller-at-a-time was not observed: it was not judged"),
+    ],
+)
+def test_a_documented_claim_must_be_held(outcome: str | None, expected: str, why: str) -> None:
+    facts, findings = claimed(outcome)
+    judged = judge(facts, PROVED, findings)
+    assert judged.verdict == expected
+    assert judged.reasons == ((why,) if why else ())
+    assert [one["outcome"] for one in judged.claims] == ([outcome] if outcome else [])
+    assert all("evidence" not in one for one in judged.claims)
+    assert verdict.Verdict.from_json(judged.as_json()) == judged
+
+
+def test_a_claim_contradicted_by_an_unsound_run_is_unknown() -> None:
+    facts, findings = claimed("contradicted")
+    assert judge(facts, [fault(10, "inject"), fault(11, "unproved")], findings).verdict == "unknown"
+
+
+def test_a_claim_that_is_not_documented_here_counts_for_nothing() -> None:
+    _, findings = claimed("contradicted")
+    assert judge(run(documented={"required": [], "allowed": []}), PROVED, findings).verdict == "as-documented"

@@ -1,0 +1,185 @@
+"""Each claim on a history that shows it and on one that contradicts it, and on one that shows nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidence import claims
+from evidence.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from evidence.course import Course
+from evidence.errors import UsageError
+from evidence.events import (
+    Broker,
+    Container,
+    Controller,
+    Ends,
+    Event,
+    Fault,
+    FaultPhase,
+    Log,
+    Moment,
+    Partition,
+    Target,
+)
+from harness.scenario import EVERY_VERSION, Documented
+from tests.unit.timelines import at
+
+PAGE = Path(__file__).parents[3] / "docs" / "claims.md"
+SECOND = 1_000_000_000
+RUN: dict[str, Any] = {"mode": "zookeeper", "settings": {"zookeeper.session.timeout.ms": "4000"}}
+
+
+def state(leader: int, epoch: int, isr: tuple[int, ...], version: int, elr: tuple[int, ...] | None = None) -> Partition:
+    return Partition(
+        source="zookeeper",
+        topic="t",
+        partition=0,
+        leader=leader,
+        leader_epoch=epoch,
+        isr=isr,
+        version=version,
+        elr=elr,
+        controller_epoch=1,
+    )
+
+
+def controller(node: str | None, epoch: int) -> Controller:
+    return Controller(source="zookeeper", node=node, epoch=epoch)
+
+
+def fault(kind: str, phase: FaultPhase, node: str = "broker-1") -> Fault:
+    target = Target(node=node)
+    return Fault(fault=kind, id=f"{kind}-{node}", phase=phase, target=target, description=f"{kind} of {node}")
+
+
+def ends(name: str, leo: int) -> Moment:
+    return Moment(name=name, nodes={"broker-1": {"t-0": Ends(leo=leo, hw=1)}})
+
+
+def judged(name: str, *events: Event, run: dict[str, Any] = RUN) -> dict[str, Any]:
+    """The claim on these events, a second apart."""
+    timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
+    return claims.judge(name, Witness(run=run, course=Course(timed)))
+
+
+FIRST = state(1, 0, (1, 2), 0)
+
+
+@pytest.mark.parametrize(
+    ("states", "outcome"),
+    [
+        ([FIRST, state(2, 1, (2,), 1)], HELD),
+        ([FIRST, state(-1, 1, (1,), 1), state(1, 2, (1,), 2)], HELD),
+        ([FIRST, state(2, 2, (2,), 1)], CONTRADICTED),
+        ([FIRST, state(2, 0, (2,), 1)], CONTRADICTED),
+        ([FIRST, state(1, 0, (1,), 1)], NOT_OBSERVED),
+        ([FIRST, state(2, 3, (2,), 3)], NOT_OBSERVED),
+    ],
+    ids=["by one", "over nobody", "by two", "not at all", "no election", "states that nobody saw"],
+)
+def test_the_leader_epoch_rises_by_one(states: list[Partition], outcome: str) -> None:
+    assert judged("leader-epoch-rises-by-one", *states)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("states", "outcome"),
+    [
+        ([FIRST, state(2, 1, (2,), 1)], HELD),
+        ([FIRST, state(-1, 1, (), 1, (2,)), state(2, 2, (2,), 2)], HELD),
+        ([FIRST, state(3, 1, (3,), 1)], CONTRADICTED),
+        ([FIRST, state(-1, 1, (), 1), state(2, 2, (2,), 2)], CONTRADICTED),
+        ([FIRST, state(-1, 1, (), 1)], NOT_OBSERVED),
+    ],
+    ids=["in sync", "eligible", "another", "out of nothing", "nobody"],
+)
+def test_a_leader_is_elected_from_the_isr(states: list[Partition], outcome: str) -> None:
+    assert judged("leader-elected-from-isr", *states)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("stated", "outcome"),
+    [
+        ([controller("broker-1", 1)], HELD),
+        ([controller("broker-1", 1), controller(None, 1), controller("broker-2", 2)], HELD),
+        ([controller("broker-1", 1), controller("broker-2", 1)], CONTRADICTED),
+        ([controller("broker-1", 2), controller(None, 2), controller("broker-2", 1)], CONTRADICTED),
+        ([controller(None, 0)], NOT_OBSERVED),
+    ],
+    ids=["one", "two in turn", "two in one epoch", "an epoch back", "none"],
+)
+def test_there_is_one_controller_at_a_time(stated: list[Controller], outcome: str) -> None:
+    assert judged("one-controller-at-a-time", *stated)["outcome"] == outcome
+
+
+UP = [
+    Container(source="docker", node="broker-1", action="start"),
+    Broker(source="zookeeper", node="broker-1", state="registered"),
+]
+DEATH = [fault("kill", "inject"), Container(source="docker", node="broker-1", action="die", exit_code=137)]
+GONE = Broker(source="zookeeper", node="broker-1", state="gone")
+WAIT = controller("broker-2", 1)
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome", "took_ms"),
+    [
+        ([WAIT, WAIT, WAIT, GONE], HELD, 4000),
+        ([WAIT] * 7 + [GONE], CONTRADICTED, 8000),
+        ([WAIT] * 8, CONTRADICTED, 8000),
+        ([WAIT], NOT_OBSERVED, None),
+        ([fault("start", "inject"), GONE], NOT_OBSERVED, None),
+    ],
+    ids=["in time", "late", "never", "the run ends", "started again"],
+)
+def test_a_dead_broker_leaves_in_its_session(after: list[Event], outcome: str, took_ms: float | None) -> None:
+    found = judged("dead-broker-leaves-in-session", *UP, *DEATH, *after)
+    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert found.get("bound_ms") == (5700 if took_ms else None)
+
+
+def test_a_session_of_its_own_bounds_a_broker() -> None:
+    run = {"mode": "zookeeper", "settings": RUN["settings"] | {"1:zookeeper.session.timeout.ms": "7000"}}
+    found = judged("dead-broker-leaves-in-session", *UP, *DEATH, *[WAIT] * 7, GONE, run=run)
+    assert (found["outcome"], found["bound_ms"]) == (HELD, 8850)
+
+
+def truncated(offset: int) -> Log:
+    return Log(node="broker-1", event="truncate", topic="t", partition=0, offset=offset, line="")
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome"),
+    [
+        ([ends("01-after", 2)], HELD),
+        ([truncated(2), ends("01-after", 3)], HELD),
+        ([ends("01-after", 1)], CONTRADICTED),
+        ([truncated(0), ends("01-after", 2)], CONTRADICTED),
+        ([truncated(1)], NOT_OBSERVED),
+    ],
+    ids=["as it was", "cut where it ends", "shorter", "cut and fetched again", "no copy"],
+)
+def test_a_restarted_replica_keeps_its_log(after: list[Event], outcome: str) -> None:
+    before = [fault("kill", "inject"), ends("00-down", 2), fault("start", "inject")]
+    assert judged("restarted-replica-keeps-its-log", *before, *after)["outcome"] == outcome
+
+
+def test_what_contradicts_a_claim_is_its_evidence() -> None:
+    found = judged("leader-epoch-rises-by-one", FIRST, state(2, 1, (2,), 1), state(1, 3, (1,), 2))
+    (row,) = found["evidence"]
+    assert (row["leader_epoch_before"], row["leader_epoch"], row["leader"]) == (1, 3, 1)
+    assert found["says"] == "2 changes of leader, 1 of them otherwise"
+
+
+def test_a_scenario_that_names_no_claim_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match="there is no claim 'leader-epoch-rises'; did you mean leader-epoch-rises-by-one"
+    ):
+        Documented(on=EVERY_VERSION, claims=["leader-epoch-rises"])
+
+
+def test_the_page_is_what_the_catalogue_makes() -> None:
+    """`kafka-chaos list --claims --markdown > docs/claims.md` writes it again."""
+    assert PAGE.read_text() == claims.page()
