@@ -119,6 +119,8 @@ class Conversation:
             code: int | None = self._process.wait(KILL_LIMIT_S)
         except subprocess.TimeoutExpired:
             code = None
+        for reader in self._readers:
+            reader.join(KILL_LIMIT_S)  # its last words may still be on their way
         return self._gone(f"the process {self.name} has ended (status {code}); it said: {self.said}")
 
     def close(self, limit_s: float = CLOSE_LIMIT_S) -> None:

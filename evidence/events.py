@@ -305,6 +305,21 @@ LogKind = Literal[
 ]
 
 
+LogDetail = Literal["loaded", "below", "falls-back", "unknown-epoch", "nothing-to-cut", "fetches"]
+"""What a line says beyond its kind. Of `high-watermark`: the replica was loaded with it; the log is truncated below it;
+the follower goes by its own. Of `epoch-request`: the leader knows nothing of the epoch; its end cuts nothing off. Of
+`become-follower`: the follower begins to fetch at the offset."""
+_WORDS: Final[tuple[tuple[LogKind, str, LogDetail], ...]] = (
+    ("high-watermark", "Log loaded", "loaded"),
+    ("high-watermark", " below high watermark ", "below"),
+    ("high-watermark", "runcat", "falls-back"),  # Truncating, truncation
+    ("epoch-request", "unknown", "unknown-epoch"),
+    ("epoch-request", "No truncation", "nothing-to-cut"),
+    ("become-follower", "Added fetcher", "fetches"),
+)
+"""What tells the details of lines apart in runs whose events do not say."""
+
+
 class Log(Event, frozen=True, kw_only=True, tag="log"):
     """A telling line of a broker's log (harness/observers/broker_logs.py says what each kind means)."""
 
@@ -315,7 +330,15 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
     partition: int | None = None
     offset: int | None = None
     leader_epoch: int | None = None
+    detail: LogDetail | UnsetType | None = UNSET
     line: str
+
+    @property
+    def says(self) -> LogDetail | None:
+        """The line's detail: as its event says, or, in runs of before, its words."""
+        if not isinstance(self.detail, UnsetType):
+            return self.detail
+        return next((detail for kind, words, detail in _WORDS if kind == self.event and words in self.line), None)
 
 
 AnyEvent = (

@@ -38,7 +38,7 @@ from evidence.events import Log
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evidence.events import LogKind
+    from evidence.events import LogDetail, LogKind
     from evidence.rundir import RunDir
     from evidence.timeline import Timeline
 
@@ -56,8 +56,8 @@ _Pattern = tuple[str, str, re.Pattern[str]]
 
 
 def _pattern(event: str, words: str, pattern: str) -> _Pattern:
-    """What a line means that matches `pattern`; `words` are in every such line, and are looked for first: most lines,
-    above all at TRACE, have none of them.
+    """What a line means that matches `pattern`: "kind" or "kind/detail" (evidence.events.LogDetail). `words` are in
+    every such line, and are looked for first: most lines, above all at TRACE, have none of them.
     """
     return event, words, re.compile(pattern)
 
@@ -70,17 +70,41 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("truncate", "] Truncating to offset ", rf"{_LOG}Truncating to offset {_N}"),
         ("truncate", "Truncate fully and reset", rf"offset for partition {_TP} from \d+ to .* start offset {_N}"),
         # A follower goes by its high watermark: KIP-101's fallback, 2.0's warning, pinned protocols, missing epochs.
-        ("high-watermark", " to local high watermark ", rf"Truncating partition {_TP} to local high watermark {_N}"),
-        ("high-watermark", " due to local high watermark ", rf"Truncating partition {_TP} with .* watermark {_N}"),
-        ("high-watermark", " will be used for truncation", rf"unknown offset in {_TP}\. High watermark {_N} will"),
-        ("high-watermark", " below high watermark", rf"Truncating {_TP} to offset {_N} below high watermark"),
-        ("high-watermark", "Log loaded for partition ", rf"partition {_TP} with initial high watermark {_N}"),
+        (
+            "high-watermark/falls-back",
+            " to local high watermark ",
+            rf"Truncating partition {_TP} to local high watermark {_N}",
+        ),
+        (
+            "high-watermark/falls-back",
+            " due to local high watermark ",
+            rf"Truncating partition {_TP} with .* watermark {_N}",
+        ),
+        (
+            "high-watermark/falls-back",
+            " will be used for truncation",
+            rf"unknown offset in {_TP}\. High watermark {_N} will",
+        ),
+        ("high-watermark/below", " below high watermark", rf"Truncating {_TP} to offset {_N} below high watermark"),
+        ("high-watermark/loaded", "Log loaded for partition ", rf"partition {_TP} with initial high watermark {_N}"),
         ("high-watermark", "High watermark updated ", rf"{_PARTITION}High watermark updated (?:from .* )?to \D*{_N}"),
         ("high-watermark", "High watermark for partition ", rf"for partition {_TP} updated to \D*{_N}"),
         # Where an epoch ends: 0.11 to 1.x, 2.x, and truncation on fetch since 2.7.
-        ("epoch-request", "leader replied with an offset ", rf"an offset {_N} >= the follower's .* \d+ in {_TP}"),
-        ("epoch-request", "The initial fetch offset ", rf"unknown offset in {_TP}\. The initial fetch offset {_N}"),
-        ("epoch-request", "unknown to the replica for ", rf"to the replica for {_TP}\. Will truncate to {_N}"),
+        (
+            "epoch-request/nothing-to-cut",
+            "leader replied with an offset ",
+            rf"an offset {_N} >= the follower's .* \d+ in {_TP}",
+        ),
+        (
+            "epoch-request/unknown-epoch",
+            "The initial fetch offset ",
+            rf"unknown offset in {_TP}\. The initial fetch offset {_N}",
+        ),
+        (
+            "epoch-request/unknown-epoch",
+            "unknown to the replica for ",
+            rf"to the replica for {_TP}\. Will truncate to {_N}",
+        ),
         ("epoch-request", "tracked epochs for ", rf"tracked epochs for {_TP}\. The leader's offset only {_N}"),
         ("epoch-request", " due to leader epoch and offset ", rf"Truncating partition {_TP} with \w+\(offset={_N}"),
         # Leadership: a line of its own with the log end offset (0.11 to 2.3 for leaders, 2.4 on for both), or the
@@ -99,8 +123,8 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("become-leader", "become-leader transition", rf"ompleted LeaderAndIsr .* transition for partition {_TP}"),
         ("become-follower", "become-follower transition", rf"ompleted LeaderAndIsr .* transition for partition {_TP}"),
         # Up to 2.3 a follower's log end offset is where it begins to fetch; from 1.1 to 2.3 nothing else tells of it.
-        ("become-follower", "Added fetcher for partitions List(", rf"\[{_TP}, initOffset {_N} to broker"),
-        ("become-follower", "Added fetcher to broker ", rf"{_TP} -> \(offset={_N}, leaderEpoch={_EPOCH}\)"),
+        ("become-follower/fetches", "Added fetcher for partitions List(", rf"\[{_TP}, initOffset {_N} to broker"),
+        ("become-follower/fetches", "Added fetcher to broker ", rf"{_TP} -> \(offset={_N}, leaderEpoch={_EPOCH}\)"),
         # In-sync replicas: in the message's own words up to 0.10, later only in the prefix.
         ("shrink-isr", "Shrinking ISR for partition ", rf"Shrinking ISR for partition {_TP} from"),
         ("expand-isr", "Expanding ISR for partition ", rf"Expanding ISR for partition {_TP} from"),
@@ -138,6 +162,7 @@ class LogEvent:
     partition: int | None = None
     offset: int | None = None
     leader_epoch: int | None = None
+    detail: str | None = None
     line: str
 
 
@@ -232,10 +257,12 @@ class Reader:
 
 
 def _event(node: str, wall_ns: int, kind: str, named: Mapping[str, Any], line: str) -> LogEvent:
+    event, _, detail = kind.partition("/")
     return LogEvent(
         node=node,
         wall_ns=wall_ns,
-        event=kind,
+        event=event,
+        detail=detail or None,
         topic=named.get("topic") or named.get("topic2"),
         partition=_number(named.get("partition") or named.get("partition2")),
         offset=_number(named.get("offset")),
@@ -295,6 +322,7 @@ def append_to(timeline: Timeline, run_dir: RunDir, *, wall_to_monotonic_ns: int)
                     partition=event.partition,
                     offset=event.offset,
                     leader_epoch=event.leader_epoch,
+                    detail=cast("LogDetail | None", event.detail),
                     line=event.line,
                 )
             )

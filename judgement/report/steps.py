@@ -24,7 +24,6 @@ SAME_ACT_NS: Final = 300_000_000
 SAME_CHANGE_NS: Final = 1_500_000_000
 REASONS: Final = {"high-watermark": "its own high watermark", "epoch-request": "where the leader says its epoch ends"}
 """What a follower goes by when it truncates, by the event in its log."""
-BELOW: Final = " below high watermark "
 MAX_STEPS: Final = 120
 
 
@@ -300,6 +299,8 @@ class Act:
     line: Log
     reason: Log | None = None
     """The line of a truncation that says what it goes by: the replica's own high watermark, or the leader's epochs."""
+    below: bool = False
+    """Whether the broker said that it truncates below its high watermark."""
     quotes: list[str] = field(default_factory=list)
 
 
@@ -325,7 +326,9 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
             reasons = [a for a in near if _is_reason(a.line) and a.line.offset == line.offset]
             found = [a for a in found if a not in reasons]
             quotes = [quote for reason in reasons for quote in reason.quotes]
-            found.append(Act(line, reason=reasons[0].line if reasons else None, quotes=[*quotes, line.line]))
+            below = any(reason.line.says == "below" for reason in reasons)
+            reason = reasons[0].line if reasons else None
+            found.append(Act(line, reason=reason, below=below, quotes=[*quotes, line.line]))
         elif line.event == "become-follower" and line.offset is not None and cuts:
             continue  # it begins to fetch where it has just cut
         else:
@@ -335,7 +338,7 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
 
 def _is_reason(line: Log) -> bool:
     """Whether a line says why a log is to be truncated; one that tells of a high watermark may tell of no more."""
-    return line.event in REASONS and (line.event != "high-watermark" or "runcat" in line.line)
+    return line.event in REASONS and (line.event != "high-watermark" or line.says in ("falls-back", "below"))
 
 
 def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
@@ -355,7 +358,7 @@ def log_steps(facts: RunFacts, where: TopicPartition, since_ns: int, effect: Eff
             end = effect(line) if line.offset is not None else None
             if end is None:
                 continue
-            below = ", below its high watermark" if any(BELOW in quote for quote in act.quotes) else ""
+            below = ", below its high watermark" if act.below else ""
             by = f" ({REASONS[act.reason.event]}{below})" if act.reason else ""
             kind, text = end[0], f"truncates {named(where)} to offset {line.offset}{by}{end[1]}"
         else:
@@ -379,20 +382,20 @@ def _says(line: Log, where: str) -> str:
     match line.event:
         case "become-leader":
             return f"becomes leader of {where}{epoch}{ends}"
-        case "become-follower" if line.offset is not None and "starts at" not in line.line:
+        case "become-follower" if line.says == "fetches":
             return f"begins to fetch {where}{epoch} at offset {line.offset}"
         case "become-follower":
             return f"becomes follower of {where}{epoch}{ends}"
-        case "high-watermark" if "Log loaded" in line.line:
+        case "high-watermark" if line.says == "loaded":
             return f"loads {where} with high watermark {line.offset}"
-        case "high-watermark" if BELOW in line.line:
+        case "high-watermark" if line.says == "below":
             return f"truncates {where} to offset {line.offset}, below its high watermark"
-        case "high-watermark" if "runcat" in line.line:
+        case "high-watermark" if line.says == "falls-back":
             return f"goes by its own high watermark, {line.offset}"
-        case "epoch-request" if "unknown" in line.line:
+        case "epoch-request" if line.says == "unknown-epoch":
             return f"learns nothing from the leader about its epoch and goes by offset {line.offset}"
         case "epoch-request":
-            cut = ", and has nothing to cut" if "No truncation" in line.line else ""
+            cut = ", and has nothing to cut" if line.says == "nothing-to-cut" else ""
             return f"learns from the leader that its epoch ends at offset {line.offset}{cut}"
         case "recovery":
             return f"recovers {where} after a crash"

@@ -117,20 +117,20 @@ def test_the_truncation_that_loses_is_told_with_its_offset() -> None:
         (  # 0.11.0.2
             "INFO [ReplicaFetcherThread-0-1]: Based on follower's leader epoch, leader replied with an offset 3 >= the "
             "follower's log end offset 2 in t-0. No truncation needed. (kafka.server.ReplicaFetcherThread)",
-            "epoch-request",
+            "epoch-request/nothing-to-cut",
             "3",
             None,
         ),
         (  # 2.2.2
             "INFO [ReplicaFetcher replicaId=1, leaderId=2] Based on replica's leader epoch, leader replied "
             "with epoch 4 unknown to the replica for t-0. Will truncate to 5 and send another leader epoch request",
-            "epoch-request",
+            "epoch-request/unknown-epoch",
             "5",
             None,
         ),
         (  # 2.2.2
             "WARN [ReplicaFetcher replicaId=1, leaderId=2] Truncating t-0 to offset 2 below high watermark 3",
-            "high-watermark",
+            "high-watermark/below",
             "2",
             None,
         ),
