@@ -2,7 +2,9 @@
 
 A run falls into one piece per topic-partition (history and replicas together, so that a finding has all its evidence)
 and one for the metadata. Pieces need nothing of each other: Spark spreads them over its workers (analysis.job), a
-test calls them in turn. A check that crashes is reported as crashed, with its error, and the others still report.
+test calls them in turn. One thing crosses them: a read in one partition proves what an operation of unknown outcome did
+in another (analysis.unknown). Pieces tell of such operations, and those that there is news for are checked again
+(`to_check_again`). A check that crashes is reported as crashed, with its error, and the others still report.
 """
 
 from __future__ import annotations

@@ -7,10 +7,11 @@ A run directory is a path, or a URL (s3a://bucket/runs/<run>: analysis.places); 
     python -m analysis.job --prepare
 
 Runs are cut into pieces, a topic-partition each, that need nothing of one another; a piece is one task that reads its
-own files into Arrow columns, so there is no shuffle, nothing to plan, and a partition's columns never leave their
-task. What comes back is findings. With --serve the application stays up and takes one run directory a line: Spark
-takes seconds to start and a fraction of one to check a run, so a suite starts it once, and while the first cluster is
-still busy. --prepare makes Spark start faster from then on (analysis.spark says how).
+own files into Arrow columns, so there is no shuffle, nothing to plan, and a partition's columns never leave their task.
+What comes back is findings; the few pieces that others prove something for are checked once more. With --serve the
+application stays up and takes one run directory a line: Spark takes seconds to start and a fraction of one to check a
+run, so a suite starts it once, and while the first cluster is still busy. --prepare makes Spark start faster from then
+on (analysis.spark says how).
 
 Java 17 or later is taken from JAVA_HOME or the PATH; the harness, which looks further, sets JAVA_HOME.
 """

@@ -26,6 +26,8 @@ OUTCOMES: Final = (schema.OK, schema.FAIL, schema.INFO)
 STEPS: Final = ("processed", "commit")
 DATA: Final = ("send", "poll", "txn", "process")
 """Operations on records."""
+CHANGES: Final = ("assign", "subscribe", "crash")
+"""Operations that change what a process reads, and hold no records."""
 NONE: Final = -1
 LARGEST: Final = 2**63 - 1
 DEEPEST: Final = 100
@@ -156,7 +158,9 @@ class Others:
     readers_missing: bool = False
     writers_missing: bool = False
     resets: dict[str, list[int]] = field(default_factory=dict)
-    """By process ("" for all): the operations at which its positions in all keys began anew."""
+    """By process: the operations at which its positions in all keys began anew."""
+    resets_of_all: list[int] = field(default_factory=list)
+    """The same, of every process."""
     _operations: int = 0
     _open: dict[str, _Operation] = field(default_factory=dict)
     _left: dict[str, list[_Operation]] = field(default_factory=dict)
@@ -173,8 +177,8 @@ class Others:
             self._add(number, line)
         except (ValueError, TypeError, RecursionError) as error:
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            self._refuse(line if isinstance(line, dict) else {})
-            self.problem("damaged history", "", f"line {number}: {reason}")
+            process = self._refuse(line if isinstance(line, dict) else {})
+            self.problem("damaged history", process, f"line {number}: {reason}")
             return False
         return True
 
@@ -190,7 +194,7 @@ class Others:
 
     def changes(self, key: Key, process: str) -> list[int]:
         """The operations at which a process's position in a key began anew, ascending."""
-        own = (key.changes.get(process, ()), self.resets.get(process, ()), self.resets.get("", ()))
+        own = (key.changes.get(process, ()), self.resets.get(process, ()), self.resets_of_all)
         return sorted({number for numbers in own for number in numbers})
 
     def _add(self, number: int, line: dict[str, Any]) -> None:
@@ -216,16 +220,17 @@ class Others:
         if line.get("isolation") == "read_uncommitted":
             self.uncommitted.add(process)
 
-    def _refuse(self, line: Mapping[str, Any]) -> None:
-        """Nobody knows what a line said; only what it says of its process and its operation is believed."""
+    def _refuse(self, line: Mapping[str, Any]) -> str:
+        """Nobody knows what a line said; only what it says of its process and its operation is believed. Returns the
+        process, "" if the line does not tell.
+        """
         process, function = line.get("process"), line.get("f")
-        known = isinstance(process, str | int) and not isinstance(process, bool)
-        # What cannot be encoded names nobody.
-        name = str(process) if known and isinstance(process, str | int) and str(process).isprintable() else ""
-        self.readers_missing |= function not in ("send", "assign", "subscribe", "crash", "final-read")
-        self.writers_missing |= function not in ("poll", "assign", "subscribe", "crash", "final-read")
+        named = type(process) in (str, int) and str(process).isprintable()  # half a surrogate pair names nobody
+        self.readers_missing |= function not in ("send", *CHANGES, "final-read")
+        self.writers_missing |= function not in ("poll", *CHANGES, "final-read")
         if function not in ("send", "final-read"):
-            self.resets.setdefault(name, []).append(self._next())
+            (self.resets.setdefault(str(process), []) if named else self.resets_of_all).append(self._next())
+        return str(process) if named else ""
 
     def _next(self) -> int:
         self._operations += 1
@@ -264,6 +269,7 @@ class Others:
         self, process: str, function: str, number: int, kind: str, line: Mapping[str, Any], rebalanced: set[str]
     ) -> None:
         value, begun = line.get("value"), self._begun(process, function)
+        error = str(line["error"]) if line.get("error") is not None and kind == schema.INFO else None
         parts = begun.parts if value is None and begun else _parts(value or [], ended=kind, begun=begun)
         operation = _Operation(NONE, process, function, number, parts, value)
         if begun is not None and begun.sent and begun.sent != operation.sent:
@@ -278,8 +284,8 @@ class Others:
             operation = _Operation(begun.number, process, function, begun.line, parts, value)
         for name in rebalanced:
             self.key(name).changes.setdefault(process, []).append(operation.number)
-        if line.get("error") is not None and kind == schema.INFO:
-            self.errors[str(line["error"])] += 1
+        if error is not None:
+            self.errors[error] += 1
         self._finish(operation, kind, number)
 
     def _begun(self, process: str, function: str) -> _Operation | None:

@@ -499,6 +499,12 @@ def test_what_cannot_be_taken_is_refused_with_its_line(tmp_path: Path, line: Any
     assert (found(findings), exit_status(findings)) == ({}, 2)
 
 
+def test_a_process_without_a_name_is_one_process(tmp_path: Path) -> None:
+    history = [line for n in range(2) for line in acked(n, n)] + [poll([0, 0], [1, 1])]
+    crash = operation("crash", kind="info", process="")
+    assert found(check(tmp_path, *history, crash, poll([0, 0]))) == {"nonmonotonic-poll": 1}
+
+
 def test_a_refused_line_leaves_nothing_behind(tmp_path: Path) -> None:
     half = operation("poll", [["poll", {"k": [[0, 1], [1, 2]], "l": [["x", 1]]}]])
     findings = check(tmp_path, *acked(0, 1), half, poll([0, 1]))
