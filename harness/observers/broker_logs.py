@@ -191,6 +191,21 @@ def recognise(text: str) -> tuple[str, list[Mapping[str, Any]]] | None:
     return None
 
 
+def end_of_epoch(t: str, offset: int) -> str:
+    """A pattern for what a follower logs (at TRACE) when it knows that its last epoch of `t` ("t-0") ends at `offset`.
+
+    Up to 2.6 it asks by a request of its own (OffsetsForLeaderEpoch) and logs the answer. From protocol 2.7 on every
+    fetch carries the last epoch it has (KIP-595), and the leader answers with a place to truncate to only if there is
+    one: what shows is the fetch from `offset`, the very end of its log, with that epoch.
+    """
+    t = re.escape(t)
+    return (
+        rf"leader replied with an offset {offset} .* in {t}\. No truncation needed"
+        rf"|{t}(?: -> |=)\S*EpochEndOffset\W.*endOffset={offset}\b"
+        rf"|Sending fetch request.*{t}=PartitionData\([^)]*fetchOffset={offset},[^)]*lastFetchedEpoch=Optional\[\d+\]"
+    )
+
+
 class Reader:
     """Reads the lines of one node, in order: some lines only make sense with the one before."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
+from harness.observers import broker_logs
 
 if TYPE_CHECKING:
     from harness.cluster.state import ClusterObserver, ClusterState
@@ -100,6 +101,11 @@ class Waits:
             lambda state: target.id not in state.brokers,
             START_LIMIT_S,
         )
+
+    def wait_end_of_epoch(self, target: Target, t: Partition, offset: int) -> None:
+        """Wait until a follower knows that its last epoch ends at `offset`; needs the fetcher's TRACE."""
+        what = f"that the epoch of {t} ends at {offset}, or that it asks with each fetch"
+        self.wait_log_line(target, broker_logs.end_of_epoch(str(t), offset), what)
 
     def wait_log_line(self, target: Target, pattern: str, what: str, limit_s: float = LOG_LIMIT_S) -> str:
         """Wait until the node has printed a line that matches since it was last started; returns the line.

@@ -14,15 +14,6 @@ from harness.run import Run
 from harness.scenario import LEADER_EPOCHS, Documented, scenario
 from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_above_its_high_watermark
 
-# Up to 2.6 the follower asks by a request of its own (OffsetsForLeaderEpoch) and logs the answer. From protocol 2.7 on
-# every fetch carries the last epoch it has (KIP-595), and the leader answers with a place to truncate to only if there
-# is one: what shows is the fetch from the very end of its log, with that epoch.
-END_OF_EPOCH_IS_2 = (
-    r"leader replied with an offset 2 .* No truncation needed"
-    r"|t-0(?: -> |=)\S*EpochEndOffset\W.*endOffset=2\b"
-    r"|Sending fetch request.*t-0=PartitionData\([^)]*fetchOffset=2,[^)]*lastFetchedEpoch=Optional\[\d+\]"
-)
-
 
 @scenario(
     name="follower-reboot-epoch",
@@ -49,7 +40,7 @@ def follower_reboot_epoch(run: Run) -> None:
     leader, follower = kill_follower_above_its_high_watermark(run, t)
 
     run.start(follower)
-    run.wait_log_line(follower, END_OF_EPOCH_IS_2, "that the epoch ends at 2, or that it asks with each fetch")
+    run.wait_end_of_epoch(follower, t, 2)
     run.wait_isr(t, run.replicas_of(t))
     run.copy_replicas("rebooted")
 

@@ -6,6 +6,7 @@ no event. They were printed by real brokers in divergence after an unclean elect
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,16 @@ from hypothesis import strategies as st
 from evidence.events import Log
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
-from harness.observers.broker_logs import LogEvent, append_to, collect, parse, parse_lines, parse_stamp, recognise
+from harness.observers.broker_logs import (
+    LogEvent,
+    append_to,
+    collect,
+    end_of_epoch,
+    parse,
+    parse_lines,
+    parse_stamp,
+    recognise,
+)
 
 LOGS = sorted((Path(__file__).parent / "data" / "logs").glob("*.txt"))
 STAMP = "2026-11-21T05:28:49.630000001Z "
@@ -242,3 +252,18 @@ def test_logs_are_kept_and_put_among_what_else_happened(tmp_path: Path) -> None:
     assert (event.node, event.event, event.topic, event.partition) == ("broker-1", "truncate", "t", 0)
     assert (event.offset, event.monotonic_ns) == (3, 630000001)
     assert [e.offset for e in parse(run_dir.log("broker-1"), "broker-1")] == [3]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "leader replied with an offset 2 >= the follower's log end offset 2 in t-0. No truncation needed.",
+        "Receive leaderEpoch response Map(t-0 -> EpochEndOffset{error=NONE, leaderEpoch=0, endOffset=2})",
+        "Sending fetch request builder FetchRequest(... t-0=PartitionData(topicId=x, fetchOffset=2, maxBytes=1, "
+        "currentLeaderEpoch=Optional[0], lastFetchedEpoch=Optional[0]))",
+    ],
+)
+def test_a_follower_that_knows_the_end_of_its_epoch(line: str) -> None:
+    assert re.search(end_of_epoch("t-0", 2), line)
+    assert not re.search(end_of_epoch("t-0", 3), line)
+    assert not re.search(end_of_epoch("u-0", 2), line)
