@@ -20,9 +20,7 @@ CLEAN = ["leader-elected-from-isr"]
     cluster=ClusterPlan(settings={"unclean.leader.election.enable": "false", "replica.socket.timeout.ms": "3000"}),
     cases={
         "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLEAN)]),
-        "acks-all": Case(
-            documented=[Documented(on=EVERY_VERSION, says="With acks=all it was not acknowledged.", claims=CLEAN)]
-        ),
+        "acks-all": Case(documented=[Documented(on=EVERY_VERSION, says="It was never acknowledged.", claims=CLEAN)]),
     },
 )
 def leader_crash(run: Run) -> None:
