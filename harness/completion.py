@@ -32,6 +32,23 @@ def _versions(**_: Any) -> Iterable[str]:
     return (version.id for version in versions.ALL)
 
 
+def _cases(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
+    from harness.scenario import all_scenarios
+
+    chosen = getattr(parsed_args, "scenario", None)
+    return {case for made in all_scenarios().values() if chosen in (None, made.name) for case in made.cases}
+
+
+def _anomalies(**_: Any) -> Iterable[str]:
+    from evidence.anomalies import CATALOGUE
+
+    return CATALOGUE
+
+
+def _expected(**_: Any) -> Iterable[str]:
+    return ("none", *_anomalies())
+
+
 def _run_dirs(prefix: str, **_: Any) -> Iterable[str]:
     parent = Path(prefix if prefix.endswith("/") else os.path.dirname(prefix) or ("." if prefix else "runs"))
     return (f"{entry}/" for entry in sorted(parent.glob("*")) if entry.is_dir())
@@ -41,6 +58,9 @@ BY_METAVAR: Final[Mapping[str, Completer]] = {
     "SCENARIO": _scenarios,
     "S": _scenarios,
     "V": _versions,
+    "C": _cases,
+    "NAME": _anomalies,
+    "NAMES": _expected,
     "RUN_DIR": _run_dirs,
 }
 

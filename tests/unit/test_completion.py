@@ -32,6 +32,8 @@ def offered(line: str, tmp_path: Path) -> list[str]:
         ("kafka-chaos run double", "double-failover"),
         ("kafka-chaos run baseline --version 0.10", "0.10.2.2"),
         ("kafka-chaos run baseline --versi", "--version"),
+        ("kafka-chaos run leader-crash --case acks-a", "acks-all"),
+        ("kafka-chaos run baseline --expect lost", "lost-write"),
     ],
 )
 def test_names_that_exist_are_offered(line: str, expected: str, tmp_path: Path) -> None:
