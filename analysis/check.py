@@ -9,11 +9,12 @@ in another (analysis.unknown). Pieces tell of such operations, and those that th
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -45,6 +46,7 @@ from evidence import claims, timeline
 from evidence.claims import Witness
 from evidence.course import Course
 from evidence.errors import UsageError
+from evidence.events import Event, Log
 from evidence.history import schema
 from evidence.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
 from evidence.rundir import SCHEMA, RunDir
@@ -85,6 +87,7 @@ LOST: Final = ("lost-write", "unseen")
 UNCOMMITTED: Final = "read_uncommitted"
 Evidence = Mapping[str, Any]
 Where = tuple[str, int]
+_Placed = tuple[int, Event]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +211,7 @@ def check_piece(piece: Piece) -> Result:
     result = Result()
     run_dir = RunDir(Path(piece.run_dir))
     try:
-        facts = run_dir.read_run()
+        facts = _facts(run_dir)
         if piece.topic:
             _check_partition(run_dir, facts, piece, result)
         else:
@@ -225,7 +228,7 @@ def check_piece(piece: Piece) -> Result:
 
 def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, result: Result) -> None:
     where = (piece.topic, piece.partition)
-    course = Course(timeline.read(run_dir.timeline).trusted)
+    course = _course_of(run_dir, where)
     seen, copies = _see(run_dir, facts, piece, course, result)
     view = seen.view
     result.problems += [problem.as_json() for problem in seen.history.problems]
@@ -247,6 +250,51 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     )
     _add_holdings(copies, result)
     _count(seen, where, result)
+
+
+def _facts(run_dir: RunDir) -> Mapping[str, Any]:
+    """The run's facts, which a process that checks many partitions of it reads once. Raises as `read_run` does."""
+    try:
+        stamp = run_dir.run_json.stat()
+    except OSError:
+        return run_dir.read_run()
+    return _read_facts(run_dir, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=2)
+def _read_facts(run_dir: RunDir, changed_ns: int, size: int) -> Mapping[str, Any]:
+    return run_dir.read_run()
+
+
+def _course_of(run_dir: RunDir, where: Where) -> Course:
+    """What the timeline says of one topic-partition, and of no partition."""
+    path = run_dir.timeline
+    try:
+        stamp = path.stat()
+    except OSError:
+        return Course()
+    common, own = _by_partition(path, stamp.st_mtime_ns, stamp.st_size)
+    merged = heapq.merge(common, own.get(where, ()), key=lambda placed: placed[0])
+    return Course(tuple(event for _, event in merged))
+
+
+@lru_cache(maxsize=2)
+def _by_partition(path: Path, changed_ns: int, size: int) -> tuple[list[_Placed], dict[Where, list[_Placed]]]:
+    """The events of a timeline that are of no partition, and those of each, with their places in it: a process that
+    checks many partitions of a run reads it once. The last event is among the former, for it ends the run's course.
+    """
+    common: list[_Placed] = []
+    own: dict[Where, list[_Placed]] = {}
+    events = timeline.read(path).trusted
+    last = next((event for event in reversed(events) if not isinstance(event, Log)), None)
+    for placed in enumerate(events):
+        event = placed[1]
+        topic, partition = getattr(event, "topic", None), getattr(event, "partition", None)
+        if topic is None or partition is None or event is last:
+            common.append(placed)
+        else:
+            own.setdefault((topic, partition), []).append(placed)
+    return common, own
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +326,10 @@ def _see(
         endings = endings_of(history.operations)
         return view_of(*where, rows, **_circumstances(facts, history), endings=endings, settled=piece.settled)
 
+    # Files of other partitions are counted once for the run, by the piece of its metadata.
     @cache
     def whole() -> PartitionView:
-        return view(open_run(run_dir, facts, only=where))
+        return view(open_run(run_dir, facts, only=where, counted=False))
 
     def copies(witnesses: Callable[[str], Witnesses] | None = None) -> Copies:
         try:
@@ -295,9 +344,8 @@ def _see(
 
     screening = _screening(run_dir, facts, where, course)
     if screening is None:
-        history = open_run(run_dir, facts, only=where)
+        history = open_run(run_dir, facts, only=where, counted=False)
         return _Seen(history, view(history), None, whole), copies()
-    # Files of other partitions are counted once for the run, by the piece of its metadata.
     history = open_run(run_dir, facts, only=NOTHING, counted=False)
     kept, loaded = _kept(screening, where, copies)
     history = replace(history, tables={where: kept.table})

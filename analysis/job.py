@@ -49,6 +49,8 @@ __all__ = ["check_runs", "find_java_home", "main", "open_context", "open_session
 
 FINDINGS = "findings/findings.json"
 PYTHON_ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception)\b(?!.*\.java)(?!.*Job aborted).*:")
+TASKS_A_CORE = 128
+"""More than that many errands for a core are put together: of a hundred thousand, starting tasks would be the work."""
 NOWHERE = Piece("", "", -1)
 """A piece of no run: what a task does with it is to load everything that checking needs."""
 
@@ -86,9 +88,10 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict
 
 
 def _in_turn(context: SparkContext, found: Mapping[str, Sequence[Errand]]) -> dict[str, list[Result]]:
-    """The results of every place's errands, in their order; one Spark job, a task each."""
-    work = [task for tasks in found.values() for task in tasks]
-    answers = iter(context.parallelize(work, max(1, len(work))).mapPartitions(check_pieces).collect())
+    """The results of every place's errands, in their order; one Spark job, a task each, or for a few of thousands."""
+    work = [one for of_place in found.values() for one in of_place]
+    tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
+    answers = iter(context.parallelize(work, tasks).mapPartitions(check_pieces).collect())
     return {place: [Result.from_json(json.loads(next(answers))) for _ in tasks] for place, tasks in found.items()}
 
 

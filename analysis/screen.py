@@ -143,7 +143,7 @@ class _File:
         result: dict[str, Any] = {name: value for name, (alike, value) in found.items() if alike}
         wanted = [name for name in names if name not in result]
         if wanted:
-            table = self._parquet.read_row_group(group, columns=wanted)
+            table = self._parquet.read_row_group(group, columns=wanted, use_threads=False)
             result |= {name: table[name] for name in wanted}
         return result
 

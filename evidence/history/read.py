@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,7 +101,7 @@ class History:
     """Rows of no partition."""
     problems: tuple[Problem, ...]
     named: frozenset[tuple[str, int]] = frozenset()
-    """The topic-partitions that any process has rows of, read or not."""
+    """The topic-partitions that any process has rows of, read or not; those that were read if none was counted."""
 
     @property
     def partitions(self) -> list[tuple[str, int]]:
@@ -122,24 +123,32 @@ def _of(table: pa.Table, key: tuple[str, int]) -> pa.Table:
     return table.filter(pc.and_(pc.equal(table["topic"], key[0]), pc.equal(table["partition"], key[1])))
 
 
+@lru_cache(maxsize=64)
+def _operations(path: str, changed_ns: int, size: int) -> tuple[pa.Table, Mapping[tuple[str, int], int]]:
+    """The rows of no partition of a sealed process, and how many it has of each topic-partition: read once by who
+    reads many partitions of a run.
+    """
+    operations = pq.read_table(path, partitioning=None)
+    manifest = json.loads((operations.schema.metadata or {})[MANIFEST])
+    return plain(operations), {(str(topic), int(partition)): rows for topic, partition, rows in manifest}
+
+
 def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None, *, counted: bool) -> History | None:
     """A process's rows from its sealed files; None if it is not sealed, or not all that is wanted is whole."""
     try:
-        operations = pq.read_table(run_dir.sealed_operations(process), partitioning=None)
-        manifest = json.loads((operations.schema.metadata or {})[MANIFEST])
+        path = run_dir.sealed_operations(process)
+        stamp = path.stat()
+        operations, manifest = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
         tables = {}
-        for topic, partition, rows in manifest:
-            path = run_dir.sealed_partition(topic, partition, process)
-            if only not in (None, (topic, partition)):
-                if counted and pq.read_metadata(path).num_rows != rows:
-                    return None
-                continue
-            table = plain(pq.read_table(path, partitioning=None))
-            if len(table) != rows:
+        for key in manifest if only is None else [only] if only in manifest else []:
+            table = plain(pq.read_table(run_dir.sealed_partition(*key, process), partitioning=None))
+            if len(table) != manifest[key]:
                 return None
-            tables[(topic, int(partition))] = table
-        named = frozenset((str(topic), int(partition)) for topic, partition, _ in manifest)
-        return History(tables, plain(operations), (), named)
+            tables[key] = table
+        for key in manifest if counted and only is not None else ():
+            if key != only and pq.read_metadata(run_dir.sealed_partition(*key, process)).num_rows != manifest[key]:
+                return None
+        return History(tables, operations, (), frozenset(manifest) if counted else frozenset(tables))
     except (*UNREADABLE, pa.ArrowException):
         return None
 
@@ -261,12 +270,14 @@ def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int
                 if run_dir.stream(name).exists():
                     return None
                 continue
-            for topic, partition, rows in _manifest(run_dir, name):
-                if (topic, partition) == only:
-                    path = run_dir.sealed_partition(topic, partition, name)
-                    if pq.read_metadata(path).num_rows != rows:
-                        return None
-                    files[path] = rows
+            path = run_dir.sealed_operations(name)
+            stamp = path.stat()
+            _, manifest = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
+            if only in manifest:
+                path = run_dir.sealed_partition(*only, name)
+                if pq.read_metadata(path).num_rows != manifest[only]:
+                    return None
+                files[path] = manifest[only]
     except (*UNREADABLE, pa.ArrowException):
         return None
     return files
