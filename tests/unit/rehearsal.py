@@ -215,17 +215,21 @@ class Stage:
         self.observer.publish(ClusterState(**(fields | {"partitions": now.partitions} | changes)))
 
     def came(self, broker: int) -> None:
-        """A broker is registered, truncates its log to its leader's, fetches, and is in sync."""
+        """A broker is registered; with a leader there is, every replica that is there truncates, fetches, and is in
+        sync.
+        """
         if broker == 0:
             return
         now = self.observer.state
         self._publish(brokers=now.brokers | {broker}, controller=now.controller or broker)
         for key, state in list(self.observer.state.partitions.items()):
-            if broker in self.replicas[key]:
-                leader = state.leader if state.leader >= 0 else broker
-                self.brokers[broker].logs[key] = list(self.brokers[leader].logs[key])
-                isr = tuple(b for b in self.replicas[key] if b in (*state.isr, broker))
-                self._state(*key, leader=leader, isr=isr, epoch=state.leader_epoch + (state.leader < 0))
+            leader = state.leader if state.leader >= 0 or broker not in state.isr else broker
+            if leader < 0 or broker not in self.replicas[key]:
+                continue  # Only one that was in sync may lead.
+            present = [b for b in self.replicas[key] if b in self.observer.state.brokers]
+            for each in present:
+                self.brokers[each].logs[key] = list(self.brokers[leader].logs[key])
+            self._state(*key, leader=leader, isr=tuple(present), epoch=state.leader_epoch + (state.leader < 0))
         self._write()
 
     def went(self, broker: int) -> None:

@@ -11,12 +11,13 @@ from typing import Any, NoReturn
 
 import pytest
 
-from evidence.errors import FaultUnproved, HarnessError
+from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.events import Fault, Moment, Note, Step
 from evidence.rundir import RunDir
 from evidence.timeline import read
+from harness.plan import TopicPlan
 from harness.removal import Removals
-from harness.run import Run
+from harness.run import Partition, Run
 from harness.runner import Recording
 from tests.unit.cluster.test_ownership import dead_identity
 from tests.unit.rehearsal import Stage, judged, rehearse
@@ -297,3 +298,44 @@ def test_unproved_is_what_a_sabotaged_stage_raises(tmp_path: Path, monkeypatch: 
 
     rehearse(stage, tmp_path, steps, monkeypatch)
     assert "no 'die' event" in seen[0]
+
+
+def test_a_topic_that_the_scenario_makes_is_on_record_copied_and_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        quiet(run)
+        run.create_topic(TopicPlan(name="more", replicas=((2, 3),)))
+        run.send(Partition("more", 0), 2)
+
+    finished = rehearse(Stage(), tmp_path, steps, monkeypatch)
+    run_dir = finished.run_dir
+    assert [topic["name"] for topic in run_dir.read_run()["topics"]] == ["t", "more"]
+    (final,) = read(run_dir.timeline).of(Moment)
+    assert {node for node, held in final.nodes.items() if "more-0" in held} == {"broker-2", "broker-3"}
+    verdict = judged(run_dir)
+    assert verdict.verdict == "as-documented", verdict.reasons
+
+
+def test_the_words_for_disks_and_for_a_clean_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 3)
+        run.wait_high_watermark(t, 3, run.replicas_of(t))
+        leader, (heir, other) = run.leader_of(t), run.followers_of(t)
+        assert run.log_end_and_high_watermark(heir, t) == (3, 3)
+        run.stop(leader)
+        run.wait_unregistered(leader)
+        assert run.wait_leader(t).node == heir.node
+        assert [target.id for target in run.in_isr(t)] == [2, 3]
+        run.send(t)
+        run.wait_log_end(t, 4, [heir, other])
+        with pytest.raises(WaitTimeout, match=r"not within 0 s: the log of .*; seen: broker-2 LEO 4 HW 4"):
+            run.wait_files("the log of t-0 ends at 9", lambda: False, lambda: "broker-2 LEO 4 HW 4", 0.0)
+        run.kill(heir, other)
+        run.wait_no_leader(t, other)
+        with pytest.raises(HarnessError, match="t-0 has no leader at this moment"):
+            run.leader_of(t)
+
+    verdict = judged(rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir)
+    assert verdict.verdict == "as-documented", verdict.reasons

@@ -1,0 +1,182 @@
+"""What clients are told and registered as: consumers, transactions and pipelines, without brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evidence.errors import UsageError
+from evidence.events import Precondition, Step
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline, read
+from harness.cluster import versions
+from harness.plan import TopicPlan
+from harness.run import Partition, PreconditionNotHeld
+from harness.run.account import Account
+from harness.run.clients import Clients
+from harness.workloads.handles.transactions import Ended
+
+T = Partition("t", 0)
+BOOTSTRAP = "172.20.0.11:9092"
+
+
+class Told:
+    """In the place of every handle: what it was made with, and what it was told to do."""
+
+    made: list[Told]
+    begins = "ok"
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.arguments, self.options = arguments, options
+        self.done: list[str] = []
+        Told.made.append(self)
+
+    def __enter__(self) -> Told:
+        self.done.append("entered")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.done.append("left")
+
+    def _end(self, what: str) -> Ended:
+        self.done.append(what)
+        return Ended(transaction=0, outcome="info" if Told.begins != "ok" else "ok", error_name=None)
+
+    def begin(self, *, timeout_s: float) -> Ended:
+        return self._end("begin")
+
+    def commit(self, *, timeout_s: float) -> Ended:
+        return self._end("commit")
+
+    def abort(self, *, timeout_s: float) -> Ended:
+        return self._end("abort")
+
+    def send(self, topic: str, partition: int, *, count: int, timeout_s: float) -> list[Any]:
+        self.done.append(f"send {count} to {topic}-{partition}")
+        return [SimpleNamespace(outcome="ok" if topic == "t" else "info", error_name="_MSG_TIMED_OUT")] * count
+
+    def close(self) -> None:
+        self.done.append("closed")
+
+
+@pytest.fixture(autouse=True)
+def handles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Told, "made", [], raising=False)
+    for name in ("BackgroundConsumer", "TransactionalProducer", "Pipeline"):
+        monkeypatch.setattr(f"harness.run.clients.{name}", Told)
+
+
+class Stage:
+    """Clients on no cluster."""
+
+    def __init__(self, root: Path, timeline: Timeline, version: str = "4.3.1") -> None:
+        self.run_dir, self.processes = RunDir(root), list[dict[str, Any]]()
+        topics = [TopicPlan(replicas=((1, 2, 3), (2, 3, 1))), TopicPlan(name="out")]
+        cluster: Any = SimpleNamespace(bootstrap=BOOTSTRAP)
+        self.clients = Clients(
+            cluster,
+            versions.get(version),
+            self.run_dir,
+            timeline,
+            topics,
+            self.processes,
+            Account(timeline),
+        )
+
+    def settings(self, number: int = 0) -> dict[str, str]:
+        settings: dict[str, str] = self.processes[number]["settings"]
+        return settings
+
+
+@pytest.fixture
+def timeline(tmp_path: Path) -> Iterator[Timeline]:
+    with Timeline(RunDir(tmp_path).timeline) as made:
+        yield made
+
+
+@pytest.fixture
+def stage(tmp_path: Path, timeline: Timeline) -> Stage:
+    return Stage(tmp_path, timeline)
+
+
+def test_a_consumer_alone_is_assigned_the_whole_topic(stage: Stage) -> None:
+    with stage.clients.consume(T):
+        pass
+    (told,) = Told.made
+    assert told.options == {"assign": {"t": [0, 1]}, "subscribe": (), "group": "consumer-1-alone"}
+    assert told.done == ["entered", "left"]
+    assert (stage.processes[0]["name"], stage.processes[0]["kind"]) == ("consumer-1", "consumer")
+    assert stage.settings()["bootstrap.servers"] == BOOTSTRAP
+    assert "isolation.level" not in stage.settings()
+
+
+def test_a_consumer_of_a_group_is_subscribed(stage: Stage) -> None:
+    with stage.clients.consume(T, group="g", committed_only=True, settings={"fetch.min.bytes": "9"}):
+        pass
+    (told,) = Told.made
+    assert told.options == {"assign": None, "subscribe": ("t",), "group": "g"}
+    assert (stage.settings()["isolation.level"], stage.settings()["fetch.min.bytes"]) == ("read_committed", "9")
+
+
+@pytest.mark.parametrize(("commit", "end"), [(True, "commit"), (False, "abort")])
+def test_a_transaction_ends_with_its_block(commit: bool, end: str, stage: Stage) -> None:
+    for _ in range(2):
+        with stage.clients.transaction("id", commit=commit) as transaction:
+            transaction.send(T, 2)
+            assert transaction.ended is None
+        assert transaction.ended is not None
+    stage.clients.close()
+    (told,) = Told.made  # one process for each transactional id
+    assert told.done == [*(("begin", "send 2 to t-0", end) * 2), "closed"]
+    assert (stage.settings()["transactional.id"], stage.settings()["enable.idempotence"]) == ("id", "true")
+    steps = [step.name for step in read(stage.run_dir.timeline).of(Step) if step.phase == "begin"]
+    assert steps == ["send in a transaction", end] * 2
+
+
+def test_a_block_that_fails_leaves_its_transaction_open(stage: Stage) -> None:
+    with (
+        pytest.raises(PreconditionNotHeld, match="a record sent to out-0 in a transaction is delivered"),
+        stage.clients.transaction() as transaction,
+    ):
+        transaction.send(Partition("out", 0))
+    assert Told.made[0].done == ["begin", "send 1 to out-0"]
+    assert transaction.ended is None
+    assert [precondition.held for precondition in read(stage.run_dir.timeline).of(Precondition)] == [False]
+
+
+def test_a_transaction_that_cannot_begin_is_a_precondition_not_held(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Told, "begins", "info")
+    with pytest.raises(PreconditionNotHeld, match="a transaction begins"), stage.clients.transaction():
+        raise AssertionError("it began")
+
+
+def test_there_are_no_transactions_before_0_11(tmp_path: Path, timeline: Timeline) -> None:
+    clients = Stage(tmp_path, timeline, "0.10.2.2").clients
+    with pytest.raises(UsageError, match=r"0\.10\.2\.2 has no transactions"), clients.transaction():
+        raise AssertionError("it began")
+    with (
+        pytest.raises(UsageError, match="has no transactions"),
+        clients.pipeline(T, "out", transactional_id="id"),
+    ):
+        raise AssertionError("it began")
+    assert Told.made == []
+
+
+@pytest.mark.parametrize("transactional_id", [None, "id"])
+def test_a_pipeline_reads_one_topic_and_writes_the_other(transactional_id: str | None, stage: Stage) -> None:
+    with stage.clients.pipeline(T, "out", transactional_id=transactional_id):
+        pass
+    (told,) = Told.made
+    assert told.options["inputs"] == {"t": [0, 1]}
+    assert (told.options["output"], told.options["output_partitions"]) == ("out", 1)
+    assert stage.processes[0]["kind"] == "processor"
+    assert stage.settings().get("transactional.id") == transactional_id
+    assert told.options["consumer_settings"].get("isolation.level") == (
+        None if transactional_id is None else "read_committed"
+    )
