@@ -23,7 +23,7 @@ from judgement.report.facts import RunFacts, load
 from judgement.report.headline import headline, outcome
 from judgement.report.steps import StoryStep, named
 from judgement.report.story import Story, findings_of, identities, stories, stories_of
-from judgement.report.witnesses import RecordId, Witnesses, unheard
+from judgement.report.witnesses import RecordId, Witnesses, missing_from_timeline
 
 SCHEMA: Final = 1
 MAX_STORIES: Final = 10
@@ -191,7 +191,7 @@ def run(run_dir: RunDir, *, record: str | None = None, anomaly: str | None = Non
         limit = sys.maxsize if as_json else MAX_STORIES
         told, more = stories(facts, anomaly=anomaly, limit=limit, witnesses=witnesses)
         note = _note(facts, anomaly, told)
-    missing = [*unheard(facts), *witnesses.missing]
+    missing = [*missing_from_timeline(facts), *witnesses.missing]
     if as_json:
         print(json.dumps(json_of(facts, told, more, missing, note), indent=1))
     else:

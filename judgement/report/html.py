@@ -187,7 +187,7 @@ def render_run(facts: RunFacts) -> str:
             closeup=timeline_svg.render(facts, window_s=window, prefix="kc2") if drawable and window else "",
             stories=told,
             more_stories=found.more,
-            not_heard=found.not_heard,
+            not_heard=found.missing,
             phases=phases,
             longest_phase=max((seconds for _, seconds in phases), default=0.0) or 1.0,
             about=_about(facts),

@@ -14,7 +14,7 @@ from typing import Any, Final
 from evidence.course import TopicPartition
 from evidence.events import Ends, Log
 from judgement.report.facts import RunFacts
-from judgement.report.lives import Life, Strand, record_name, strands
+from judgement.report.lives import Life, RecordGroup, grouped, record_name
 from judgement.report.steps import (
     StoryStep,
     brokers_in,
@@ -92,17 +92,17 @@ def stories(
     more = 0
     for finding in findings_of(facts, anomaly):
         every = dict.fromkeys(identities(finding))
-        for strand in strands(facts, witnesses, [one for one in every if one not in heard]):
+        for group in grouped(facts, witnesses, [one for one in every if one not in heard]):
             # One who took the place of a lost record is in that record's story.
-            if heard.issuperset(strand.records):
+            if heard.issuperset(group.records):
                 continue
             if len(told) == limit:
                 more += 1
                 continue
-            life = Life(facts=facts, witnesses=witnesses, hero=strand)
+            life = Life(facts=facts, witnesses=witnesses, group=group)
             told.append(_story(life))
             lost = finding.get("anomaly") == "lost-write"
-            heard.update(strand.records if lost else life.as_ids())
+            heard.update(group.records if lost else life.as_ids())
         heard.update(one for story in told for one in story.others)
     return told, more
 
@@ -113,7 +113,7 @@ class Told:
 
     stories: list[Story]
     more: int
-    not_heard: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 def told(facts: RunFacts) -> Told:
@@ -134,24 +134,24 @@ def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: Witnesse
     for one in sorted(records, key=lambda one: (one not in lost, one)):
         if any(one in story.others for story in told):
             continue
-        (strand,) = strands(facts, witnesses, [one])
-        told.append(_story(Life(facts=facts, witnesses=witnesses, hero=strand)))
+        (group,) = grouped(facts, witnesses, [one])
+        told.append(_story(Life(facts=facts, witnesses=witnesses, group=group)))
     return told
 
 
 def _story(life: Life) -> Story:
-    hero: Strand = life.hero
+    group: RecordGroup = life.group
     ids = life.as_ids()
     state = state_text(life.facts, life.where, life.since_ns)
     return Story(
         title=life.title(),
         topic=life.where[0],
         partition=life.where[1],
-        offsets=hero.offsets,
-        records=hero.records,
-        others=ids[len(hero.records) :],
+        offsets=group.offsets,
+        records=group.records,
+        others=ids[len(group.records) :],
         findings=tuple(_findings(life, ids)),
-        setting=f"{named(life.where)} when it was sent: {state}." if state and hero.sends else "",
+        setting=f"{named(life.where)} when it was sent: {state}." if state and group.sends else "",
         steps=life.steps(),
     )
 
@@ -168,7 +168,7 @@ def _findings(life: Life, ids: Iterable[RecordId]) -> Iterator[tuple[str, str]]:
 def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId]) -> str:
     anomaly, count = str(finding.get("anomaly")), int(finding.get("count") or 0)
     among = f" ({len(records)} of {count} found in {named(life.where)})" if count > len(records) else ""
-    names = [record_name(life.facts, group.records) for group in (life.hero, *life.rivals)]
+    names = [record_name(life.facts, group.records) for group in (life.group, *life.others)]
     match anomaly:
         case "lost-write":
             return (
@@ -182,10 +182,10 @@ def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId
             nodes = sorted({str(row["node"]) for row in finding.get("evidence") or () if row.get("node")})
             return f"cut off from the log of {join(nodes)}, below what the high watermark had reached"
         case "inconsistent-offsets":
-            return f"one place in the log was given to several records: {join(names)}{life.hero.at}"
+            return f"one place in the log was given to several records: {join(names)}{life.group.at}"
         case "replica-divergence":
-            rows = [row for row in finding.get("evidence") or () if row.get("offset") in life.hero.offsets]
-            return f"{join(brokers_in(rows))} are in sync and hold different records{life.hero.at}"
+            rows = [row for row in finding.get("evidence") or () if row.get("offset") in life.group.offsets]
+            return f"{join(brokers_in(rows))} are in sync and hold different records{life.group.at}"
     return named_summary(finding).removeprefix(f"{anomaly}: ")
 
 

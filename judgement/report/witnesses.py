@@ -1,11 +1,11 @@
-"""What the files of a run say of single records, read when somebody asks: histories, and copies of replicas.
+"""What a run's histories and copies of replicas say of single records, read on demand.
 
-The timeline, and so `RunFacts`, knows the records of a script; these files know every record: who sent it and what
-came of it, who read it or read past it, and what lay at its offset on each replica's disk at each moment of copying.
+The timeline, and so `RunFacts`, names the records of a script only. These files name every record: who sent it with
+which outcome, who read it or read past it, and what each replica's disk held at its offset at each moment of copying.
 
-A witness that is gone or torn is no error: what is left is used, and `Witnesses.missing` says in a line each what is
-not there. Where histories or copies are gone altogether (a report made again from a few files of a run), the timeline
-and the evidence of the findings speak for them, as far as they go.
+A file that is missing or torn is no error: the rest is used, and `Witnesses.missing` has a line for each. Where
+histories or copies are missing altogether (a report made again from a few files of a run), the timeline and the
+evidence of the findings take their place, as far as they go.
 
 Cost: a partition's history is read once, whole (300 bytes a row in memory), and sorted once by what is asked for; in
 each copy one batch is decoded for each offset. A record of which no offset is known is looked for in all records of
@@ -90,10 +90,10 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """`process` was given something at or beyond an offset, first at `at_ns`, and in all as far as `furthest`.
+class ReadPast:
+    """`process` read at or beyond an offset, first at `at_ns`; `furthest` is the last offset it read.
 
-    `end` is the brokers' end offset, if this is a final read that came to it.
+    `end` is the brokers' end offset, if this is a final read that reached it.
     """
 
     process: str
@@ -104,17 +104,17 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What lies at one offset of a replica. `record` is None for what is no record of clients, `what` says what."""
+    """What a replica holds at one offset. `record` is None if it is no record of our clients; `what` then says what."""
 
     record: RecordId | None
     leader_epoch: int = -1
     what: str = ""
     unclear: bool = False
-    """Whether it may once have been a record of ours: its bytes are damaged."""
+    """Whether damaged bytes may have been a record of ours."""
 
 
-ELSE: Final = Content(record=None, what="something else")
-"""What is known only not to be the record that was asked for."""
+SOMETHING_ELSE: Final = Content(record=None, what="something else")
+"""Content of which only this is known: it is not the record that was asked for."""
 
 
 class PartitionHistory:
@@ -199,7 +199,7 @@ class PartitionHistory:
             result[process] = (own["offset"].to_numpy(), times.to_numpy())
         return result
 
-    def passages(self, offset: int) -> list[Passage]:
+    def reads_past(self, offset: int) -> list[ReadPast]:
         """Every process that was given something at this offset or beyond it."""
         end_of = {row["process"]: row["offset"] for row in self._of[schema.FINAL_READ].to_pylist()}
         found = []
@@ -209,11 +209,11 @@ class PartitionHistory:
             end = end_of.get(process)
             if beyond.any():
                 at_ns = int(times[beyond].min()) or None
-                found.append(Passage(process=process, at_ns=at_ns, furthest=int(offsets.max()), end=end))
+                found.append(ReadPast(process=process, at_ns=at_ns, furthest=int(offsets.max()), end=end))
             elif end is not None and end > offset:
                 # It came to the end, and there was nothing at the record's offset or after it.
                 furthest = int(offsets.max()) if len(offsets) else -1
-                found.append(Passage(process=process, at_ns=None, furthest=furthest, end=end))
+                found.append(ReadPast(process=process, at_ns=None, furthest=furthest, end=end))
         return found
 
     def known(self) -> dict[int, tuple[int, int]]:
@@ -231,7 +231,7 @@ class PartitionHistory:
 
 
 class ReplicaCopy:
-    """One replica's files as they were at one moment. Raises ParseError if the directory is none of a partition."""
+    """One replica's files as they were at one moment. Raises ParseError if the directory is no partition's."""
 
     def __init__(self, node: str, directory: Path) -> None:
         self.node = node
@@ -313,7 +313,7 @@ class ReplicaCopy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """What one replica held, at one moment, at the offsets asked for. `leo` and `hw` are None where nobody says."""
+    """What one replica held at the offsets asked for, at one moment. `leo` and `hw` are None if unknown."""
 
     node: str
     contents: Mapping[int, Content | None]
@@ -323,8 +323,8 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One moment of copying: what each replica held."""
+class DiskState:
+    """What each replica held at one moment of copying."""
 
     label: str
     at_ns: int | None
@@ -332,7 +332,7 @@ class Look:
 
 
 class Witnesses:
-    """The files of one run, opened when they are asked about, each once."""
+    """The histories and copies of one run. Each is opened on demand, once."""
 
     def __init__(self, facts: RunFacts) -> None:
         self._facts = facts
@@ -343,7 +343,7 @@ class Witnesses:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What could not be heard so far, a line each."""
+        """A line for each file that was needed so far and is missing or damaged."""
         return tuple(self._missing)
 
     def _miss(self, line: str) -> None:
@@ -367,7 +367,7 @@ class Witnesses:
         return self._histories[where]
 
     def sends(self, ids: Sequence[RecordId]) -> dict[RecordId, list[Sent]]:
-        """How each record was sent: from its process's history, else the timeline, else the evidence of a finding."""
+        """The sends of each record: from its process's history, else the timeline, else the evidence of a finding."""
         found: dict[RecordId, list[Sent]] = {one: [] for one in ids}
         for where in {one.where for one in ids}:
             for send in self.history(where).sends(one for one in ids if one.where == where):
@@ -424,9 +424,9 @@ class Witnesses:
             error=None,
         )
 
-    def passages(self, one: RecordId, offset: int) -> list[Passage]:
+    def reads_past(self, one: RecordId, offset: int) -> list[ReadPast]:
         """Who read as far as this offset: from histories, else as the evidence about the record says."""
-        found = self.history(one.where).passages(offset)
+        found = self.history(one.where).reads_past(offset)
         furthest = self._evident(one).get("furthest_read")
         if found or furthest is None:
             return found
@@ -438,7 +438,7 @@ class Witnesses:
         ended = [step.end_ns for step in self._facts.steps if step.name == "final read" and step.end_ns]
         at_ns = ended[-1] if ended else None
         end = self._evident(one).get("final_offset")
-        return [Passage(process=str(reader or "a consumer"), at_ns=at_ns, furthest=furthest, end=end)]
+        return [ReadPast(process=str(reader or "a consumer"), at_ns=at_ns, furthest=furthest, end=end)]
 
     # Copies of replicas
 
@@ -481,10 +481,10 @@ class Witnesses:
             self._miss(f"the high watermarks of {node} at “{moment.label}” cannot be read: {error}")
             return None
 
-    def looks(self, where: TopicPartition, ids: Sequence[RecordId], offsets: Sequence[int]) -> list[Look]:
-        """What each replica held at these offsets, moment by moment; `ids` are whom they are asked about."""
+    def disk_states(self, where: TopicPartition, ids: Sequence[RecordId], offsets: Sequence[int]) -> list[DiskState]:
+        """What each replica held at these offsets, moment by moment; `ids` are the records that are asked about."""
         return [
-            Look(
+            DiskState(
                 label=moment.label,
                 at_ns=moment.at_ns,
                 holdings=tuple(
@@ -511,7 +511,7 @@ class Witnesses:
         mine = [one for one, held in places.items() if held.get(copy.node) == offset]
         if mine:
             return Content(record=mine[0], leader_epoch=content.leader_epoch)
-        return ELSE if any(copy.node in held for held in places.values()) else content
+        return SOMETHING_ELSE if any(copy.node in held for held in places.values()) else content
 
     def _evident_places(self, one: RecordId, moment: Moment) -> Mapping[str, Any]:
         """At which offset the analysis found a record on each node, None for nowhere; nothing if it did not say."""
@@ -541,7 +541,7 @@ class Witnesses:
         for node, mine in contents.items():
             ends = moment.nodes.get(node, {}).get(f"{where[0]}-{where[1]}", Ends())
             leo = ends.leo
-            whole = {o: mine.get(o, ELSE if leo is None or leo > o else None) for o in offsets}
+            whole = {o: mine.get(o, SOMETHING_ELSE if leo is None or leo > o else None) for o in offsets}
             result.append(Holding(node=node, contents=whole, leo=leo, hw=ends.hw))
         return tuple(result)
 
@@ -553,7 +553,7 @@ class Witnesses:
                         yield row
 
     def offsets(self, ids: Sequence[RecordId]) -> dict[RecordId, set[int]]:
-        """Where each record is, or was, by anybody's word; looked for on all disks if nobody says where."""
+        """Every offset at which a send, a read or a finding places each record; if none does, copies are searched."""
         found: dict[RecordId, set[int]] = {one: set() for one in ids}
         for one, sends in self.sends(ids).items():
             found[one] |= {send.offset for send in sends if send.offset is not None and send.offset >= 0}
@@ -577,16 +577,16 @@ class Witnesses:
         return found
 
     def records_at(self, where: TopicPartition, offsets: Sequence[int]) -> list[RecordId]:
-        """Every record of clients that anybody knows of at these offsets: acknowledged, read or on a disk there."""
+        """Every record of our clients that was acknowledged, read or on a disk at one of these offsets."""
         found = {RecordId(*send.key): None for send in self.sends_at(where, offsets)}
         found |= {read.record: None for read in self.history(where).reads((), offsets)}
-        for look in self.looks(where, (), offsets):
-            for holding in look.holdings:
+        for disks in self.disk_states(where, (), offsets):
+            for holding in disks.holdings:
                 found |= {c.record: None for c in holding.contents.values() if c is not None and c.record is not None}
         return [one for one in found if one.is_ours]
 
     def known_offsets(self, where: TopicPartition) -> tuple[int, int] | None:
-        """The first and last offset of a partition that clients or disks know of."""
+        """The first and last offset of a partition in any history or copy."""
         ends = [self.history(where).offsets()]
         ends += [
             (c.start, c.leo - 1) for _, copies in self._replicas(where) for c in copies.values() if c.leo > c.start
@@ -600,8 +600,8 @@ def _epoch(content: Mapping[str, Any]) -> int:
     return epoch if isinstance(epoch, int) else -1
 
 
-def unheard(facts: RunFacts) -> list[str]:
-    """What the timeline lacks: damaged lines, blind observers, logs that are gone, an analysis that was not made."""
+def missing_from_timeline(facts: RunFacts) -> list[str]:
+    """What a run's record lacks, a line each: damaged lines, blind observers, missing logs, no analysis."""
     lines = [f"damaged: {line}" for line in facts.damaged]
     if facts.findings is None:
         lines.append("there are no findings: the run has not been analysed (`kafka-chaos check` does it)")

@@ -12,7 +12,7 @@ from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
 from judgement.report import facts
-from judgement.report.lives import Life, at_offsets, strands
+from judgement.report.lives import Life, at_offsets, grouped
 from judgement.report.witnesses import RecordId, Witnesses
 from tests.unit.judgement.report import synthetic
 
@@ -22,8 +22,8 @@ M3 = RecordId("t", 0, 1, 3)
 def life(run_dir: RunDir, *records: RecordId) -> Life:
     loaded = facts.load(run_dir)
     witnesses = Witnesses(loaded)
-    (hero,) = strands(loaded, witnesses, records or [M3])
-    return Life(facts=loaded, witnesses=witnesses, hero=hero)
+    (group,) = grouped(loaded, witnesses, records or [M3])
+    return Life(facts=loaded, witnesses=witnesses, group=group)
 
 
 def texts(one: Life, *kinds: str) -> list[str]:
@@ -68,7 +68,7 @@ def test_a_healthy_record_has_a_life(tmp_path: Path) -> None:
     )
     assert texts(one, "read") == ["final-read-1 reads m0 at offset 0."]
     assert "broker-3 truncates t-0 to offset 3 and so keeps m0 at offset 0." in texts(one, "kept")
-    assert one.rivals == ()
+    assert one.others == ()
 
 
 def test_without_any_file_the_findings_speak(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_send_without_an_offset_is_looked_for_on_the_disks(tmp_path: Path) -> 
     synthetic.write_history(run_dir, "p", synthetic.sent(2.0, 3, None, outcome=schema.INFO))
     synthetic.write_replica(run_dir, "00-final", "broker-1", {7: (1, 2), 8: (1, 3)}, hw=9, magic=2, epoch=4)
     one = life(run_dir)
-    assert one.hero.offsets == (8,)
+    assert one.group.offsets == (8,)
     assert texts(one, "disk") == ["At “final” broker-1 holds m3 (epoch 4) at offset 8 (LEO 9, HW 9)."]
     assert one.title().endswith("was read by nobody and is on the disk of every replica in the end")
 
@@ -262,8 +262,8 @@ def test_neighbours_that_shared_a_fate_share_a_life(tmp_path: Path) -> None:
     synthetic.write_history(run_dir, "p", *rows)
     synthetic.write_history(run_dir, "c", synthetic.polled(3.0, 0, 0), synthetic.polled(3.1, 1, 1))
     loaded = facts.load(run_dir)
-    found = strands(loaded, Witnesses(loaded), [RecordId("t", 0, 1, number) for number in range(6)])
-    assert [[one.sequence for one in strand.records] for strand in found] == [[0, 1], [2], [3], [4, 5]]
+    found = grouped(loaded, Witnesses(loaded), [RecordId("t", 0, 1, number) for number in range(6)])
+    assert [[one.sequence for one in group.records] for group in found] == [[0, 1], [2], [3], [4, 5]]
     assert texts(life(run_dir, *found[0].records), "ack") == [
         "m0 to m1 are acknowledged at offsets 0 to 1 by broker-1, leader in epoch 0, ISR [1, 2, 3]."
     ]
@@ -277,7 +277,7 @@ def test_neighbours_on_different_disks_do_not(tmp_path: Path) -> None:
     synthetic.write_replica(run_dir, "00-final", "broker-1", {0: (1, 0), 1: (1, 1)})
     synthetic.write_replica(run_dir, "00-final", "broker-2", {0: (1, 0)})
     loaded = facts.load(run_dir)
-    assert len(strands(loaded, Witnesses(loaded), [RecordId("t", 0, 1, 0), RecordId("t", 0, 1, 1)])) == 2
+    assert len(grouped(loaded, Witnesses(loaded), [RecordId("t", 0, 1, 0), RecordId("t", 0, 1, 1)])) == 2
 
 
 def test_a_truncation_in_the_middle_of_neighbours(tmp_path: Path) -> None:
