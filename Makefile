@@ -78,7 +78,7 @@ test: setup-tests lint ## Everything: lint, types, unit, analysis (Spark) and in
 	$(BIN)/pytest $(TESTS)
 
 .PHONY: test-bare
-test-bare: ## The two commands on bare Debian machines with an engine of their own inside (DEBIAN= narrows it to 12 or 13)
+test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its own engine (DEBIAN=12 or 13 narrows it)
 	bash tests/bare/run $(DEBIAN)
 
 .PHONY: unit
