@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from evidence.events import Fault, Log
-from evidence.rundir import RunDir
+from evidence.rundir import DEFAULT_CASE, RunDir
 from evidence.timeline import read
 from harness.cluster import docker, versions
 from harness.faults.process import Kill
@@ -38,8 +38,10 @@ def analyst() -> Iterator[Analyst]:
         yield started
 
 
-def run(scenario: str, version: str, root: Path, analyst: Analyst) -> tuple[RunDir, Verdict]:
-    request = Request(scenario=get_scenario(scenario), version=versions.get(version), root=root)
+def run(
+    scenario: str, version: str, root: Path, analyst: Analyst, *, case: str = DEFAULT_CASE, **options: Any
+) -> tuple[RunDir, Verdict]:
+    request = Request(scenario=get_scenario(scenario), version=versions.get(version), root=root, case=case, **options)
     finished = execute(request, echo=lambda _: None)
     judged = judge(finished.run_dir, analyst).verdict
     finished.wait_removed()
@@ -79,6 +81,26 @@ def test_replicas_diverge_for_ever_on_0_10(tmp_path: Path, analyst: Analyst) -> 
     assert set(findings(run_dir)) >= {"lost-write", "replica-divergence", "inconsistent-offsets"}
     (evidence,) = findings(run_dir)["replica-divergence"]["evidence"]
     assert evidence["offset"] == 2
+
+
+@pytest.mark.parametrize(
+    ("case", "expect", "lost", "verdict"),
+    [
+        ("acks-1", None, {"lost-write"}, "as-documented"),
+        ("acks-all", None, set(), "as-documented"),
+        ("acks-1", (), {"lost-write"}, "unexpected"),
+    ],
+    ids=["acks=1", "acks=all", "acks=1, and none is expected"],
+)
+def test_each_case_is_held_to_its_own_outcome(
+    tmp_path: Path, analyst: Analyst, case: str, expect: tuple[str, ...] | None, lost: set[str], verdict: str
+) -> None:
+    run_dir, judged = run("leader-crash", "4.3.1", tmp_path, analyst, case=case, expect=expect, seed=2)
+    assert judged.verdict == verdict, judged.reasons
+    assert {"lost-write"} & set(findings(run_dir)) == lost
+    facts = run_dir.read_run()
+    assert (facts["case"], facts["layout"]) == (case, {"1": 1, "2": 3, "3": 2})
+    assert [claim["outcome"] for claim in judged.claims] == ([] if expect is not None else ["held"])
 
 
 def test_a_sabotaged_fault_makes_the_run_unknown(
