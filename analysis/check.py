@@ -33,12 +33,12 @@ from analysis.unknown import NOTHING_SETTLED, Settled, news, settle, unknown_ope
 from analysis.view import (
     EVIDENCE_LIMIT,
     NO_TRANSACTION,
-    SEQUENCE_BITS,
     PartitionView,
     Rows,
     endings_of,
     ends_of,
     identity_of,
+    pack,
     view_of,
 )
 from analysis.watermarks import WATERMARK_CHECKS
@@ -48,7 +48,7 @@ from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import Event, Log
 from evidence.history import schema
-from evidence.history.read import NOTHING, UNREADABLE, History, open_run, sealed_files, strangers
+from evidence.history.read import NO_PARTITION, UNREADABLE, History, open_run, sealed_files, strangers
 from evidence.rundir import SCHEMA, RunDir
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def _see(
     if screening is None:
         history = open_run(run_dir, facts, only=where, counted=False)
         return _Seen(history, view(history), None, whole), copies()
-    history = open_run(run_dir, facts, only=NOTHING, counted=False)
+    history = open_run(run_dir, facts, only=NO_PARTITION, counted=False)
     kept, loaded = _kept(screening, where, copies)
     history = replace(history, tables={where: kept.table})
     return _Seen(history, view(history), kept, whole), loaded
@@ -413,7 +413,7 @@ def _compacted(facts: Mapping[str, Any], topic: str) -> bool:
 def _add_holdings(copies: Copies, result: Result) -> None:
     """Tell of each lost record on which disks it lay at each moment."""
     rows = {
-        (row["producer"] << SEQUENCE_BITS) + row["sequence"]: row
+        pack(row["producer"], row["sequence"]): row
         for finding in result.findings
         if finding["anomaly"] in LOST
         for row in finding["evidence"]
@@ -509,7 +509,7 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
     ]
     course = Course(reading.trusted)
-    history = open_run(run_dir, facts, only=NOTHING)
+    history = open_run(run_dir, facts, only=NO_PARTITION)
     result.problems += [problem.as_json() for problem in (*history.problems, *strangers(run_dir, facts))]
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
     for topic, partition in sorted(history.named - known):

@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from analysis.check import Piece, Result, check_piece, merge, to_check_again
-from analysis.places import Errand, at_hand, errands, put
+from analysis.places import StoredPiece, fetched, put, stored_pieces
 from analysis.spark import (
     close_context,
     default_master,
@@ -50,15 +50,15 @@ __all__ = ["check_runs", "find_java_home", "main", "open_context", "open_session
 FINDINGS = "findings/findings.json"
 PYTHON_ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception)\b(?!.*\.java)(?!.*Job aborted).*:")
 TASKS_A_CORE = 128
-"""More than that many errands for a core are put together: of a hundred thousand, starting tasks would be the work."""
-NOWHERE = Piece("", "", -1)
-"""A piece of no run: what a task does with it is to load everything that checking needs."""
+"""More than that many pieces for a core are put together: of a hundred thousand, starting tasks would be the work."""
+WARM_UP = Piece("", "", -1)
+"""A piece of no run. A task that checks it loads every module that checking needs."""
 
 
-def check_pieces(work: Iterable[Errand]) -> Iterator[str]:
+def check_pieces(work: Iterable[StoredPiece]) -> Iterator[str]:
     """The work of one task: check each of its pieces. Yields their results as JSON, in order."""
     for task in work:
-        with at_hand(task) as piece:
+        with fetched(task) as piece:
             yield json.dumps(check_piece(piece).as_json())
 
 
@@ -69,7 +69,7 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict
     Raises UsageError if one of them is not a run directory.
     """
     begun = time.monotonic()
-    found = {place: errands(place) for place in places}
+    found = {place: stored_pieces(place) for place in places}
     results = _in_turn(context, found)
     again = {
         place: {
@@ -87,8 +87,8 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict
     return {place: merge(of_place, seconds) for place, of_place in results.items()}
 
 
-def _in_turn(context: SparkContext, found: Mapping[str, Sequence[Errand]]) -> dict[str, list[Result]]:
-    """The results of every place's errands, in their order; one Spark job, a task each, or for a few of thousands."""
+def _in_turn(context: SparkContext, found: Mapping[str, Sequence[StoredPiece]]) -> dict[str, list[Result]]:
+    """The results of every place's pieces, in their order; one Spark job, a task each, or for a few of thousands."""
     work = [one for of_place in found.values() for one in of_place]
     tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
     answers = iter(context.parallelize(work, tasks).mapPartitions(check_pieces).collect())
@@ -108,7 +108,7 @@ def write_findings(place: str, findings: dict[str, Any]) -> None:
 def warm(context: SparkContext) -> None:
     """Start the Python workers and let them load everything, before anybody waits for them."""
     cores = context.defaultParallelism
-    context.parallelize([Errand(NOWHERE)] * cores, cores).mapPartitions(check_pieces).collect()
+    context.parallelize([StoredPiece(WARM_UP)] * cores, cores).mapPartitions(check_pieces).collect()
 
 
 def answer_for(context: SparkContext, path: str) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         places = list(dict.fromkeys(options.run_dirs))
         for place in places:
-            errands(place)  # says what is wrong before Spark takes seconds to start
+            stored_pieces(place)  # says what is wrong before Spark takes seconds to start
         if options.prepare:
             print(prepare_archive())
             return 0

@@ -37,19 +37,16 @@ STORES: Final = (*S3, "gs", "abfs", "abfss", "hdfs", "viewfs")
 CONNECT_LIMIT_S: Final = 10.0
 REQUEST_LIMIT_S: Final = 60.0
 ATTEMPTS: Final = 3
-FOOTER_BYTES: Final = 1 << 16
 CHUNK_BYTES: Final = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """A piece, and what has to be brought to it: nothing if its run directory is on a disk."""
+class StoredPiece:
+    """A piece, and which files must be copied to check it: none if its run directory is on a disk."""
 
     piece: Piece
     files: tuple[str, ...] = ()
     """Copied whole; paths below the run directory."""
-    footers: tuple[str, ...] = ()
-    """Parquet files of which only the size and the number of rows are asked."""
     streams: tuple[str, ...] = ()
     """Streams of sealed processes: copied only if a sealed file turns out to be damaged."""
 
@@ -111,16 +108,15 @@ def listing(url: str) -> list[str]:
     return sorted(str(PurePosixPath(one.path).relative_to(base)) for one in found if one.type == fs.FileType.File)
 
 
-def errand(piece: Piece, names: Iterable[str]) -> Errand:
+def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
     """What of a run's files a piece needs.
 
-    A topic-partition: its own sealed rows, rows of no partition, its replicas' copies, and of other partitions' sealed
-    files the footers. The run as a whole: all histories, and no replica.
+    A topic-partition: its own sealed rows, rows of no partition, and its replicas' copies. The run as a whole: all
+    histories, and no replica.
     """
     own = f"topic={piece.topic}/partition={piece.partition}/"
     replica = f"{piece.topic}-{piece.partition}"
     files: list[str] = []
-    footers: list[str] = []
     streams: list[str] = []
     names = list(names)
     sealed = {Path(name).stem for name in names if name.startswith("history/sealed/operations/")}
@@ -129,20 +125,20 @@ def errand(piece: Piece, names: Iterable[str]) -> Errand:
         if name in ("run.json", "timeline.jsonl"):
             files.append(name)
         elif parts[:2] == ("history", "sealed"):
-            wanted = not piece.topic or parts[2] == "operations" or name.startswith(f"history/sealed/{own}")
-            (files if wanted else footers).append(name)
+            if not piece.topic or parts[2] == "operations" or name.startswith(f"history/sealed/{own}"):
+                files.append(name)
         elif parts[0] == "history" and len(parts) == 2 and name.endswith(".arrows"):
             (streams if Path(name).stem in sealed else files).append(name)
         elif parts[0] == "replicas" and len(parts) > 4 and parts[3] == replica:
             files.append(name)
-    return Errand(piece, tuple(files), tuple(footers), tuple(streams))
+    return StoredPiece(piece, tuple(files), tuple(streams))
 
 
-def errands(place: str) -> list[Errand]:
-    """The errands of a run, one for each of its pieces. Raises UsageError if it is no run directory."""
+def stored_pieces(place: str) -> list[StoredPiece]:
+    """The pieces of a run, each with the files it needs. Raises UsageError if it is no run directory."""
     path = local(place)
     if path is not None:
-        return [Errand(replace(piece, run_dir=str(path))) for piece in pieces(RunDir(path))]
+        return [StoredPiece(replace(piece, run_dir=str(path))) for piece in pieces(RunDir(path))]
     names = listing(place)
     if "run.json" not in names:
         raise UsageError(f"{place}: not a run directory, it has no run.json")
@@ -160,29 +156,28 @@ def errands(place: str) -> list[Errand]:
             found = pieces(RunDir(outline))
         except UsageError as error:
             raise UsageError(str(error).replace(scratch, place)) from None
-    return [errand(replace(piece, run_dir=place), names) for piece in found]
+    return [stored_piece(replace(piece, run_dir=place), names) for piece in found]
 
 
 @contextmanager
-def at_hand(task: Errand) -> Iterator[Piece]:
-    """The piece with its files on this machine, as long as the context lasts.
+def fetched(stored: StoredPiece) -> Iterator[Piece]:
+    """Copy the files of a piece to this machine; yields the piece. The copies are gone when the context ends.
 
     Raises OSError if they cannot be copied: Spark then tries the task again, elsewhere if it can.
     """
-    if not task.files:
-        yield task.piece
+    if not stored.files:
+        yield stored.piece
         return
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-piece-") as scratch:
-        into, url = Path(scratch), task.piece.run_dir
-        _copy(url, task.files, into)
-        _copy_footers(url, task.footers, into)
-        if all(map(_readable, (into / name for name in task.files + task.footers if name.endswith(".parquet")))):
-            # A whole process is not read from its stream; that there is one is how it is known.
-            for name in task.streams:
+        into, url = Path(scratch), stored.piece.run_dir
+        _copy(url, stored.files, into)
+        if all(map(_readable, (into / name for name in stored.files if name.endswith(".parquet")))):
+            # A process whose sealed files are whole is not read from its stream, but the stream must exist.
+            for name in stored.streams:
                 (into / name).touch()
         else:
-            _copy(url, task.streams, into)
-        yield replace(task.piece, run_dir=scratch)
+            _copy(url, stored.streams, into)
+        yield replace(stored.piece, run_dir=scratch)
 
 
 def _readable(path: Path) -> bool:
@@ -204,23 +199,6 @@ def _copy(url: str, names: Sequence[str], into: Path) -> None:
         with system.open_input_stream(f"{base}/{name}", compression=None) as source, target.open("wb") as sink:
             while chunk := source.read(CHUNK_BYTES):
                 sink.write(chunk)
-
-
-def _copy_footers(url: str, names: Sequence[str], into: Path) -> None:
-    """Files as long as those in the store, of which only the end is there: for who asks how many rows they have."""
-    system, base = _open(url)
-    for name in names:
-        target = into / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with system.open_input_file(f"{base}/{name}") as source, target.open("wb") as sink:
-            size = source.size()
-            length = min(size, FOOTER_BYTES)
-            end = source.read_at(length, size - length)
-            needed = 8 + int.from_bytes(end[-8:-4], "little") if len(end) >= 8 else 0
-            if length < needed <= size:
-                end = source.read_at(needed, size - needed)
-            sink.seek(size - len(end))
-            sink.write(end)
 
 
 def put(place: str, name: str, content: str) -> None:

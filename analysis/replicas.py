@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from analysis import metadata
-from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, Ints, PartitionView, Rows, sender, value_of
+from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, Ints, PartitionView, Rows, sender, value_of
 from evidence.anomalies import registered
 from evidence.course import UP, Course, in_isr_throughout, isr_at
 from evidence.events import Moment, Partition, of
@@ -254,8 +254,8 @@ def describe(one: Record | None) -> dict[str, Any] | None:
         return None
     identity = record.decode(one.value)
     return {
-        "producer": NOBODY if identity is None else identity.producer,
-        "sequence": NOBODY if identity is None else identity.sequence,
+        "producer": NO_IDENTITY if identity is None else identity.producer,
+        "sequence": NO_IDENTITY if identity is None else identity.sequence,
         "leader_epoch": one.leader_epoch,
         "timestamp_ms": one.timestamp_ms,
         "size": 0 if one.value is None else len(one.value),
@@ -357,7 +357,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
                 kept = (sends.offset[of_era] < 0) | (sends.offset[of_era] >= copy.replica.start_offset)
                 values, offsets = copy.contents
                 # What cannot be told whose it is may be the very record.
-                kept &= ~np.isin(sends.offset[of_era], offsets[values == NOBODY])
+                kept &= ~np.isin(sends.offset[of_era], offsets[values == NO_IDENTITY])
                 missing = of_era[kept & ~np.isin(sends.value[of_era], values)]
                 for row in missing.tolist():
                     lacking.setdefault(row, []).append(copy)
@@ -427,7 +427,7 @@ def epoch_disagreements(
             for _ in [0][: int(settled and len(base) > 0)]
         ]
     starts = np.array([entry.start_offset for entry in entries])
-    numbers = np.array([NOBODY, *(entry.epoch for entry in entries)])
+    numbers = np.array([NO_IDENTITY, *(entry.epoch for entry in entries)])
     by_file = numbers[np.searchsorted(starts, base, side="right")]
     wrong = by_file != epoch
     if not settled:
@@ -437,7 +437,7 @@ def epoch_disagreements(
             "what": "the epoch file disagrees with a batch",
             "offset": int(base[at]),
             "batch_epoch": int(epoch[at]),
-            "file_epoch": None if by_file[at] == NOBODY else int(by_file[at]),
+            "file_epoch": None if by_file[at] == NO_IDENTITY else int(by_file[at]),
             "epoch_file": [_entry(entry) for entry in entries[-20:]],
         }
         for at in np.flatnonzero(wrong)[:EVIDENCE_LIMIT].tolist()

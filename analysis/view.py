@@ -29,7 +29,7 @@ Bools = npt.NDArray[np.bool_]
 Evidence = Mapping[str, Any]
 
 SEQUENCE_BITS: Final = 40
-NOBODY: Final = -1
+NO_IDENTITY: Final = -1
 NO_OFFSET: Final = -1
 NO_TRANSACTION: Final = -1
 NO_TIME: Final = -1
@@ -46,16 +46,21 @@ class Rows(list[Evidence]):
         self.total = len(self) if total is None else total
 
 
+def pack(producer: Any, sequence: Any) -> Any:
+    """The value of an identity that is known: of two ints an int, of two columns a column."""
+    return (producer << SEQUENCE_BITS) + sequence
+
+
 def value_of(producer: npt.NDArray[Any], sequence: npt.NDArray[Any]) -> Ints:
-    """Identities as values."""
-    packed = (producer.astype(np.int64) << SEQUENCE_BITS) + sequence.astype(np.int64)
-    return np.where((producer < 0) | (sequence < 0), NOBODY, packed)
+    """The values of identities; NO_IDENTITY where one has no producer or no sequence."""
+    packed = pack(producer.astype(np.int64), sequence.astype(np.int64))
+    return np.where((producer < 0) | (sequence < 0), NO_IDENTITY, packed)
 
 
 def identity_of(value: int) -> dict[str, int]:
     """A value as producer and sequence."""
     if value < 0:
-        return {"producer": NOBODY, "sequence": NOBODY}
+        return {"producer": NO_IDENTITY, "sequence": NO_IDENTITY}
     return {"producer": value >> SEQUENCE_BITS, "sequence": value & ((1 << SEQUENCE_BITS) - 1)}
 
 
@@ -105,7 +110,7 @@ class Steps:
     offset: Ints
     """Of the input that was processed; or committed, the next one to process."""
     value: Ints
-    """The output that an input was made into; NOBODY if that is not said."""
+    """The output that an input was made into; NO_IDENTITY if it is not known."""
     ok: Bools
     fail: Bools
     op: Ints
@@ -271,7 +276,7 @@ class PartitionView:
     @cached_property
     def log(self) -> Log:
         """The log: sends that are committed for sure and know their offset, and all polls. Records that are not ours
-        are in it (they take up an offset) with the value NOBODY.
+        are in it (they take up an offset) with the value NO_IDENTITY.
         """
         known = self.committed & (self.sends.offset >= 0)
         placed = self.polls.offset >= 0

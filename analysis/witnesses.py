@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from analysis.view import NOBODY, SEQUENCE_BITS, Ints
+from analysis.view import NO_IDENTITY, SEQUENCE_BITS, Ints
 from evidence.history.record import MAGIC, MINIMUM_BYTES
 from kafkafiles import sums
 from kafkafiles.kernels import big, varint
@@ -102,19 +102,19 @@ class Witnesses:
 
 @njit(cache=True, nogil=True)
 def _identity(data: Any, start: Any, size: Any) -> Any:
-    """The value that a record's bytes are of; NOBODY if they are not ours, or damaged."""
+    """The value that a record's bytes are of; NO_IDENTITY if they are not ours, or damaged."""
     if size < MINIMUM_BYTES or big(data, start, 4) != _MAGIC:
-        return np.int64(NOBODY)
+        return np.int64(NO_IDENTITY)
     end = start + size
     stated = np.int64(0)
     for place in range(4):
         stated |= np.int64(data[end - 4 + place]) << (8 * place)
     if np.int64(sums.crc32c(data, start, end - 4)) != stated:
-        return np.int64(NOBODY)
+        return np.int64(NO_IDENTITY)
     producer = np.int64(np.int32(big(data, start + 8, 4)))
     sequence = big(data, start + 12, 8)
     if producer < 0 or sequence < 0:
-        return np.int64(NOBODY)
+        return np.int64(NO_IDENTITY)
     return (producer << SEQUENCE_BITS) + sequence
 
 

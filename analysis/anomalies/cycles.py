@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, NOBODY, Evidence, PartitionView, Rows, identity_of
+from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, PartitionView, Rows, identity_of
 
 WRITE_WRITE: Final = "write-write"
 WRITE_READ: Final = "write-read"
@@ -55,7 +55,7 @@ def dependencies(view: PartitionView) -> list[Dependency]:
         after = (view.processes[sends.process[other]], int(sends.transaction[other]))
         add(WRITE_WRITE, one, after, {"next": identity_of(int(sends.value[other])), "next_offset": int(place[other])})
     writers = {int(sends.value[row]): row for row in rows.tolist()}
-    in_transaction = (polls.transaction >= 0) & polls.good & (polls.value != NOBODY)
+    in_transaction = (polls.transaction >= 0) & polls.good & (polls.value != NO_IDENTITY)
     for row in np.flatnonzero(in_transaction).tolist() if writers else ():
         writer = writers.get(int(polls.value[row]))
         if writer is not None:

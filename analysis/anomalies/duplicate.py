@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, NOBODY, PartitionView, Rows, identity_of, reader, sender
+from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
 
 
 def duplicate(view: PartitionView) -> Rows:
     """Values seen at several offsets, with all of them and who saw which."""
-    ours = view.log.value != NOBODY
+    ours = view.log.value != NO_IDENTITY
     value, offset = view.log.value[ours], view.log.offset[ours]
     order = np.argsort(value, kind="stable")  # and by offset within a value, as the log is
     value, offset = value[order], offset[order]

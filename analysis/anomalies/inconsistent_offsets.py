@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, NOBODY, PartitionView, Rows, identity_of, reader, sender
+from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
 
 
 def inconsistent_offsets(view: PartitionView) -> Rows:
     """Offsets with several values, and who saw which."""
-    ours = view.log.value != NOBODY
+    ours = view.log.value != NO_IDENTITY
     seen, value = view.log.offset[ours], view.log.value[ours]
     # Rows of one offset are neighbours, in no order of value: a group of two values has two unlike neighbours.
     differs = (seen[1:] == seen[:-1]) & (value[1:] != value[:-1])

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, NOBODY, SEQUENCE_BITS, PartitionView, Rows, reader
+from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, SEQUENCE_BITS, PartitionView, Rows, pack, reader
 
 
 def phantom(view: PartitionView) -> Rows:
     """Reads of values without a writer."""
     polls = view.polls
-    unknown = (polls.value != NOBODY) & polls.valid & ~np.isin(polls.value, view.sends.value)
+    unknown = (polls.value != NO_IDENTITY) & polls.valid & ~np.isin(polls.value, view.sends.value)
     rows = np.flatnonzero(unknown)
     values = polls.value[rows]
     reserved = np.zeros(len(rows), dtype=np.bool_)
     for one in view.reservations:
-        first = (one.producer << SEQUENCE_BITS) + one.first
+        first = pack(one.producer, one.first)
         reserved |= (values >= first) & (values < first + one.count)
     if view.writers_missing:
         heard_of = np.unique(view.sends.value >> SEQUENCE_BITS).tolist() + [one.producer for one in view.reservations]

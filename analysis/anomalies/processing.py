@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis.view import EVIDENCE_LIMIT, NEVER_NS, NOBODY, Ints, PartitionView, Rows, Steps, identity_of, known
+from analysis.view import EVIDENCE_LIMIT, NEVER_NS, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
 
 NAMED: Final = 20
 """Inputs that one row of evidence names."""
@@ -38,7 +38,7 @@ def _inputs(view: PartitionView, processed: Steps | None, committed: Steps | Non
         begins = np.concatenate([begins, processed.offset])
     if not len(begins):
         return np.zeros(0, np.int64)
-    counts = good & (polls.value != NOBODY) & ~np.isin(polls.value, pending) & (polls.offset >= begins.min())
+    counts = good & (polls.value != NO_IDENTITY) & ~np.isin(polls.value, pending) & (polls.offset >= begins.min())
     return np.unique(polls.offset[counts])
 
 
@@ -110,7 +110,7 @@ def repeated_processing(view: PartitionView) -> Rows:
     for one in several[:EVIDENCE_LIMIT].tolist():
         outputs = [
             _step(view, processed, row)
-            | ({} if processed.value[row] == NOBODY else {"output": identity_of(int(processed.value[row]))})
+            | ({} if processed.value[row] == NO_IDENTITY else {"output": identity_of(int(processed.value[row]))})
             for row in done[processed.offset[done] == one].tolist()
         ]
         rows.append({"offset": one, "process": outputs[-1]["process"], "outputs": outputs})

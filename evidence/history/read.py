@@ -13,7 +13,7 @@ batch: what it holds in memory is what it asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,8 +33,8 @@ PLAIN_SCHEMA: Final = pa.schema(
 """The schema of tables that this module returns: words as strings, everything nullable."""
 
 WORDS: Final = [field.name for field in PLAIN_SCHEMA if pa.types.is_string(field.type)]
-NOTHING: Final = ("", -1)
-"""The topic-partition of nothing: who wants `only` this one reads no partition at all."""
+NO_PARTITION: Final = ("", -1)
+"""Value of `only` that reads no partition: only the rows that belong to none."""
 
 MANIFEST: Final = b"kafka-chaos-sealed"
 """Metadata of a sealed process's operations file: JSON, [topic, partition, rows] of every file that belongs to it."""
@@ -185,21 +185,20 @@ def open_run(
     facts: Mapping[str, Any] | None = None,
     *,
     only: tuple[str, int] | None = None,
-    processes: Sequence[str] | None = None,
     counted: bool = True,
 ) -> History:
     """What the processes of a run recorded, from sealed files where they are and streams where not.
 
     `only` one topic-partition, so that a task reads no more than its own; problems are those of all processes still.
-    `processes` narrows to some of them. Unless `counted`, sealed files that are not read are not held against the
-    number of rows that they should have. Raises UsageError if the directory is not that of a run.
+    Unless `counted`, sealed files that are not read are not checked for the number of rows that they should have.
+    Raises UsageError if the directory is not that of a run.
     """
     facts = facts if facts is not None else run_dir.read_run()
     problems: list[Problem] = []
     gathered: dict[tuple[str, int], list[pa.Table]] = {}
     operations = [PLAIN_SCHEMA.empty_table()]
     named: set[tuple[str, int]] = set()
-    for name in processes_of(run_dir, facts) if processes is None else processes:
+    for name in processes_of(run_dir, facts):
         history = _sealed(run_dir, name, only, counted=counted)
         if history is None:
             if not run_dir.stream(name).exists():

@@ -24,7 +24,7 @@ import pytest
 from analysis import job
 from analysis.check import check_run
 from analysis.job import check_all, check_places, check_runs, main
-from analysis.places import Errand
+from analysis.places import StoredPiece
 from analysis.spark import close_context, find_java_home, open_context
 from evidence.errors import EXIT_USAGE
 from evidence.history.seal import seal_run
@@ -261,7 +261,7 @@ def test_a_killed_worker_changes_no_finding(
     marks.mkdir()
     check, limit_s = job.check_pieces, LIMIT_S
 
-    def gated(work: Iterable[Errand]) -> Iterator[str]:
+    def gated(work: Iterable[StoredPiece]) -> Iterator[str]:
         """The task, which says where it runs and waits at the gate."""
         (marks / f"{os.getpid()}-{time.monotonic_ns()}").write_text(os.getcwd())
         deadline = time.monotonic() + limit_s
