@@ -69,6 +69,8 @@ def test_an_option_is_one_word_to_the_launcher(option: str) -> None:
 
 
 def test_options_with_a_space_in_a_path_stay_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # Where a test has started Spark before, its virtual machine would give its own settings.
+    monkeypatch.setattr("pyspark.SparkContext._jvm", None)
     home = _java(tmp_path / "java", "17")
     monkeypatch.setenv("JAVA_HOME", str(home))
     archive = spark.archive_path(str(home))
