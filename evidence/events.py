@@ -274,7 +274,8 @@ class Blind(Event, frozen=True, kw_only=True, tag="blind"):
 # Docker, and the brokers' logs
 
 
-ContainerAction = Literal["start", "die", "kill", "pause", "unpause", "oom", "stop"]
+ContainerAction = Literal["start", "die", "kill", "pause", "unpause", "oom", "stop", "connect", "disconnect"]
+"""`connect` and `disconnect` are of the cluster's network."""
 
 
 class Container(Event, frozen=True, kw_only=True, tag="container"):
@@ -320,6 +321,22 @@ _WORDS: Final[tuple[tuple[LogKind, str, LogDetail], ...]] = (
 """What tells the details of lines apart in runs whose events do not say."""
 
 
+class Software(Event, frozen=True, kw_only=True, tag="software"):
+    """Which release of Kafka a node runs: by its image's label, or by its own words."""
+
+    source: Literal["docker", "broker-log"]
+    node: str
+    version: str
+
+
+class Firewall(Event, frozen=True, kw_only=True, tag="firewall"):
+    """The rules in a node's packet filter beyond those of a node that nothing was done to, as iptables lists them."""
+
+    source: Literal["runner"] = "runner"
+    node: str
+    rules: tuple[str, ...]
+
+
 class Log(Event, frozen=True, kw_only=True, tag="log"):
     """A telling line of a broker's log (harness/observers/broker_logs.py says what each kind means)."""
 
@@ -358,6 +375,8 @@ AnyEvent = (
     | IsrChange
     | Blind
     | Container
+    | Software
+    | Firewall
     | Log
 )
 """Every kind that a timeline may hold."""

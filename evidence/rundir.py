@@ -30,7 +30,10 @@ from evidence.errors import UsageError
 
 SCHEMA: Final = 1
 DOOMED: Final = "doomed sends"
-EVIDENCE: Final = (DOOMED,)
+FIREWALL: Final = "firewall"
+SEQUENCE: Final = "sequence"
+SOFTWARE: Final = "software"
+EVIDENCE: Final = (DOOMED, FIREWALL, SEQUENCE, SOFTWARE)
 """Which evidence every run of this program leaves beyond what the first ones left; run.json lists it. What a run says
 it leaves and does not have is missing; what a run made before does not list was never there.
 """

@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -35,7 +36,7 @@ from evidence.errors import (
     WaitTimeout,
     refusal,
 )
-from evidence.events import Event
+from evidence.events import Event, Firewall, Software
 from evidence.history.seal import seal_run
 from evidence.rundir import DEFAULT_CASE, EVIDENCE, RunDir
 from evidence.timeline import Timeline
@@ -43,6 +44,7 @@ from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
 from harness.cluster.docker import connect, find_ours, remove
 from harness.cluster.ownership import owner
+from harness.faults.cut import foreign_rules
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
@@ -229,6 +231,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 "allowed": [] if observed else sorted(documented.allowed),
                 "claims": [] if observed else list(documented.claims),
                 "on": documented.on.label,
+                "out_of_sync": documented.out_of_sync,
                 "claim": documented.as_json().get("says", request.scenario.claim),
                 "source": request.scenario.source,
             },
@@ -236,6 +239,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
             "moments": [],
             "state": "running",
             "failure": None,
+            "sequence": None,
             "owner": owner(),
             "started_wall_ns": time.time_ns(),
             "started_monotonic_ns": time.monotonic_ns(),
@@ -322,6 +326,23 @@ def _wait_quiet(run: Run) -> None:
             run.wait_quiet(t, run.in_isr(t), QUIET_LIMIT_S)
         except WaitTimeout as error:
             run.note(str(error))
+
+
+def _packet_filters(run: Run) -> None:
+    """Put on record which rules the packet filters of nodes that run still have, all cuts being healed.
+
+    Every namespace is asked, which takes a tenth of a second each: beside the final read it takes no time of the run.
+    """
+
+    def ask(node: clusters.Node) -> None:
+        try:
+            if node.state()["Running"]:
+                run.timeline.append(Firewall(node=node.name, rules=tuple(foreign_rules(node))))
+        except (HarnessError, DockerException) as error:  # it is paused, or just ended: Docker's events tell of that
+            run.note(f"{node.name} does not say which rules its packet filter has: {_one_line(error)}")
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(ask, run.cluster.nodes.values()))
 
 
 def _final_read(run: Run, reader: FinalReader) -> None:
@@ -484,6 +505,8 @@ def _carry_out(
             rendered=run_dir.compose_file,
         )
         recording.save(images=clusters.images_of(cluster))
+        for name_of_node, release in clusters.releases_of(cluster).items():
+            timeline.append(Software(source="docker", node=name_of_node, version=release))
     cleanup.callback(_tidy, recording, _collect_logs, cluster, recording)
     cleanup.callback(_tidy, recording, cluster.wait_rendered)
     observer = _observer(cluster, timeline)
@@ -513,21 +536,26 @@ def _carry_out(
         on_up()
     recording.save()
     with phases.measure("steps"):
+        ended: bool | str = True
         try:
             request.scenario.steps(run)
         except (FaultUnproved, PreconditionNotHeld, RecorderDied) as error:
             run.note(f"the sequence ended early: {error}")
+            ended = _one_line(error)
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
-            recording.facts["failure"] = _one_line(error)
+            recording.facts["failure"] = ended = _one_line(error)
+        recording.facts["sequence"] = {"ended": ended, "preconditions": run.account.preconditions}
     reader = run.clients.final_reader()
     cleanup.callback(_tidy, recording, reader.close)
     with phases.measure("settle"):
         _settle(run)
         _wait_quiet(run)
-    with phases.measure("final read"):
+    with phases.measure("final read"), ThreadPoolExecutor() as pool:
+        filters = pool.submit(_packet_filters, run)
         _final_read(run, reader)
         run.copy_replicas("final")
+        filters.result()
     with phases.measure("seal"):
         run.clients.close()
         for node in cluster.nodes.values():

@@ -78,6 +78,8 @@ class Documented:
     allowed: frozenset[str] = frozenset()
     claims: Sequence[str] = ()
     """Documented behaviour that must be held, by its names in evidence/claims.py."""
+    out_of_sync: bool = False
+    """Whether a replica may be out of sync when the run ends; otherwise that is a doubt."""
 
     def __post_init__(self) -> None:
         anomalies.validate(sorted(self.required | self.allowed))

@@ -34,7 +34,6 @@ are reported and do not fail a run; the catalogue of anomalies says which, and w
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum
@@ -45,7 +44,7 @@ from evidence.anomalies import LOST_WRITE, consequence, permitted
 from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir
-from judgement import losses
+from judgement import losses, soundness
 from judgement.outcome import Outcome, of_findings
 
 Facts = Mapping[str, Any]
@@ -85,8 +84,6 @@ EXIT_STATUS: Final[Mapping[str, int]] = {
     NOT_REPRODUCED: errors.EXIT_CONTRADICTED,
     UNEXPECTED: errors.EXIT_CONTRADICTED,
 }
-
-KILLED: Final = 137
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,20 +211,6 @@ def blind_during_faults(course: Course) -> list[str]:
     return reasons
 
 
-def foreign_deaths(course: Course) -> list[str]:
-    """Containers killed by something else than a fault of ours: out of memory, or a kill -9 nobody asked for."""
-    killed = Counter(fault.node for fault in course.faults if fault.kind in ("kill", "stop"))
-    out_of_memory = {death.node for death in course.deaths if death.action == "oom"}
-    died = Counter(death.node for death in course.deaths if death.exit_code == KILLED)
-    reasons = [f"{node} ran out of memory" for node in sorted(out_of_memory)]
-    reasons += [
-        f"{node} was killed (exit code 137) by something other than a fault of this run"
-        for node in sorted(died)
-        if died[node] > killed[node] and node not in out_of_memory
-    ]
-    return reasons
-
-
 def incomplete_state(run: Facts) -> list[str]:
     """A run that was cut short, or never read to the end."""
     state = run.get("state")
@@ -286,13 +269,19 @@ def doubts(
     """Every reason for which the run proves nothing, the most telling first."""
     reasons = [
         *unproved_faults(course),
+        *soundness.hollow_proofs(course),
         *failed_preconditions(course),
         *incomplete_state(run),
-        *foreign_deaths(course),
+        *soundness.foreign_events(course),
+        *soundness.foreign_rules(run, course),
+        *soundness.other_software(run, course),
+        *soundness.out_of_sync(run, course),
         *blind_during_faults(course),
         *(f"damaged: {description}" for description in damaged),
         *analysis_doubts(findings, required, failure),
     ]
+    # A sequence that ended early mostly did so for one of these reasons.
+    reasons = reasons or soundness.sequence_not_ended(run, course)
     return list(dict.fromkeys(reasons))
 
 

@@ -282,4 +282,10 @@ def images_of(cluster: Cluster) -> dict[str, str]:
     return images
 
 
+def releases_of(cluster: Cluster) -> dict[str, str]:
+    """The release of Kafka in the image of every node, as far as the image's label says it."""
+    labels = {name: node.container.labels.get(engine.KAFKA_LABEL) for name, node in cluster.nodes.items()}
+    return {name: release for name, release in labels.items() if release}
+
+
 Node = engine.Node

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LABEL: Final = "kafka-chaos"
 RUN_LABEL: Final = "kafka-chaos.run"
 NODE_LABEL: Final = "kafka-chaos.node"
+KAFKA_LABEL: Final = "kafka-chaos.kafka"
+"""Of images: the release of Kafka that is inside."""
 OWNER_LABEL: Final = "kafka-chaos.process"
 """Not "kafka-chaos.owner": versions that wrote that one would take a label in the new form for a dead owner's."""
 API_TIMEOUT_S: Final = 60

@@ -11,6 +11,7 @@ node has a new namespace without rules, so `apply` is called again for it and th
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,20 @@ CHAIN: Final = "CHAOS"
 COUNTER_LIMIT_S: Final = 15.0
 POLL_S: Final = 0.05
 WHOLE: Final = "# whole"
-"""Ends a listing of counters: the engine may hand over less than a command has printed."""
+"""Ends a listing: the engine may hand over less than a command has printed."""
+OWN: Final = re.compile(rf"-P (INPUT|FORWARD|OUTPUT) ACCEPT|-N {CHAIN}-(INPUT|OUTPUT)|-A (INPUT|OUTPUT) -j {CHAIN}-\3")
+"""The rules of a node that no cut concerns at this time."""
+
+
+def foreign_rules(node: Node) -> list[str]:
+    """The rules in a node's packet filter that a node without a cut does not have, as `iptables -S` lists them.
+
+    Raises HarnessError if no whole listing can be had.
+    """
+    listing = node.run_inside("sh", "-c", f"iptables -w -S && echo '{WHOLE}'").splitlines()
+    if listing[-1:] != [WHOLE]:
+        raise HarnessError(f"{node.name}: the listing of its packet filter is not whole: {listing[-1:]}")
+    return [line for line in listing[:-1] if not OWN.fullmatch(line)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from docker.errors import APIError
 
-from evidence.events import Log
+from evidence.events import Log, Software
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 SAME_NS: Final = 1_000_000_000
 """Two lines this close that tell the same of the same partition tell it once."""
 
+_VERSION: Final = re.compile(rb"Kafka version ?: ?([^\s(]+)")
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z (.*)", re.DOTALL)
 _TP: Final = r"(?:\[(?P<topic>[\w.-]+),(?P<partition>\d+)\]|(?P<topic2>[\w.-]+)-(?P<partition2>\d+))"
 _LOG: Final = rf"\[(?:Unified)?Log(?:Loader)? partition={_TP}[,\]][^\]]*\] "
@@ -323,9 +324,18 @@ def collect(containers: Mapping[str, Any], run_dir: RunDir) -> None:
                 file.write(f"(the engine has no log of {node}: {error.explanation or error})\n".encode())
 
 
+def versions_in(path: Path) -> list[str]:
+    """The releases of Kafka that a node's log names as its own, in order; none before 0.9, whose brokers do not say."""
+    with path.open("rb") as file:
+        found = [_VERSION.search(line) for line in file if b"Kafka version" in line]
+    return list(dict.fromkeys(match[1].decode(errors="replace") for match in found if match))
+
+
 def append_to(timeline: Timeline, run_dir: RunDir, *, wall_to_monotonic_ns: int) -> None:
     """Add the telling lines of every node to the timeline; `wall_to_monotonic_ns` is what to add to a wall time."""
     for path in sorted(run_dir.logs.glob("*.log")):
+        for version in versions_in(path):
+            timeline.append(Software(source="broker-log", node=path.stem, version=version))
         for event in parse(path, path.stem):
             timeline.append(
                 Log(

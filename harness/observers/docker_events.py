@@ -1,8 +1,9 @@
 """Docker's own event stream for one run: a witness of every fault that is not the call that injected it.
 
-Events are read by a thread, written to the timeline, and kept, so that `wait` can look back: a container may die before
-anyone begins to wait for it. Waiting goes by the engine's own clock (`time_nano`), the same machine's as ours, so an
-event from before the injection proves nothing.
+It tells of the nodes' containers, and of who joins and leaves the cluster's network. Events are read by a thread,
+written to the timeline, and kept, so that `wait` can look back: a container may die before anyone begins to wait for
+it. Waiting goes by the engine's own clock (`time_nano`), the same machine's as ours, so an event from before the
+injection proves nothing.
 
 If the stream ends before it is closed, that is a blind interval. It is opened again with `since` at the last event
 seen; the engine keeps its last 256 events, so most often nothing is lost by it.
@@ -29,14 +30,16 @@ REOPEN_S: Final = 0.2
 JOIN_LIMIT_S: Final = 5.0
 
 
-def event_of(sent: Mapping[str, Any]) -> Container | None:
-    """An event as the engine sends it, as the timeline has it; None for one of no interest."""
+def event_of(sent: Mapping[str, Any], node: str | None = None) -> Container | None:
+    """An event as the engine sends it, as the timeline has it; None for one of no interest. `node` is whose it is,
+    where the event does not say it.
+    """
     action = sent.get("Action", "")
-    if sent.get("Type", "container") != "container" or action not in ACTIONS:
+    if action not in ACTIONS or (sent.get("Type") == "network" and node is None):
         return None
     attributes = sent.get("Actor", {}).get("Attributes", {})
     return Container(
-        node=attributes.get(NODE_LABEL) or attributes.get("name", "?"),
+        node=node or attributes.get(NODE_LABEL) or attributes.get("name", "?"),
         action=action,
         exit_code=_number(attributes.get("exitCode")),
         time_nano=int(sent.get("timeNano", 0)),
@@ -59,6 +62,8 @@ class DockerEvents:
         self._run_id = run_id
         self._timeline = timeline
         self._seen: list[Container] = []
+        self._nodes: dict[str, str] = {}
+        """By id of the container."""
         self._changed = threading.Condition()
         self._lifecycle = threading.Lock()
         self._stream: Any = None
@@ -81,7 +86,8 @@ class DockerEvents:
             decode=True,
             # The engine takes nanoseconds as a fraction, which the SDK passes on but its type does not know.
             since=cast("Any", f"{seconds}.{nanos:09d}"),
-            filters={"type": "container", "label": f"{RUN_LABEL}={self._run_id}", "event": list(ACTIONS)},
+            # Not by label: the engine's events of networks carry none.
+            filters={"type": ["container", "network"], "event": ["create", *ACTIONS]},
         )
         with self._lifecycle:
             if self._closed.is_set():
@@ -123,9 +129,23 @@ class DockerEvents:
         reason = "the stream is open again, from the last event on"
         self._timeline.append(Blind(source="docker", phase="end", reason=reason))
 
+    def _event_of(self, sent: Mapping[str, Any]) -> Container | None:
+        """An event, if it is of this run and of interest. One of the network names the container by its id."""
+        actor = sent.get("Actor", {})
+        attributes = actor.get("Attributes", {})
+        if sent.get("Type") == "network":
+            node = self._nodes.get(attributes.get("container", ""))
+            ours = node is not None and str(attributes.get("name", "")).startswith(f"{self._run_id}_")
+            return event_of(sent, node) if ours else None
+        if attributes.get(RUN_LABEL) != self._run_id:
+            return None
+        if NODE_LABEL in attributes:
+            self._nodes[actor.get("ID", "")] = attributes[NODE_LABEL]
+        return event_of(sent)
+
     def note(self, sent: Mapping[str, Any]) -> None:
         """Take in one event as the engine sends it; one that was seen before, or is of no interest, is left out."""
-        event = event_of(sent)
+        event = self._event_of(sent)
         if event is None or event in self._seen:
             return
         self._since_ns = max(self._since_ns, event.time_nano)

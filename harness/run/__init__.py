@@ -75,7 +75,7 @@ class Run:
         self.topics = [parts.topic]
         """The scenario's topic, and those that it has made itself."""
 
-        account = Account(parts.timeline)
+        self.account = account = Account(parts.timeline)
         self.step, self.note, self.require = account.step, account.note, account.require
 
         who = Who(self.topics, parts.cluster, parts.observer)

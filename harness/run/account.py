@@ -26,6 +26,8 @@ class Account:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
+        self.preconditions = 0
+        """How many were checked."""
 
     @contextmanager
     def step(self, name: str, **detail: Any) -> Iterator[None]:
@@ -43,6 +45,7 @@ class Account:
 
         Raises PreconditionNotHeld if it did not: the sequence ends there and the run is unknown.
         """
+        self.preconditions += 1
         self._timeline.append(Precondition(name=name, held=held, detail=detail))
         if not held:
             raise PreconditionNotHeld(f"{name}: did not hold ({', '.join(f'{k}={v}' for k, v in detail.items())})")

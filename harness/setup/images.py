@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 
 from evidence.errors import HarnessError, UsageError
-from harness.cluster.docker import LABEL, connect
+from harness.cluster.docker import KAFKA_LABEL, LABEL, connect
 from harness.cluster.namespace import namespace
 from harness.setup import jars
 from harness.setup.base import ensure_base
@@ -126,7 +126,7 @@ def _build(client: DockerClient, version: Version, echo: Echo) -> str:
                 rm=True,
                 forcerm=True,
                 buildargs={"BASE_IMAGE": base, "JAVA": str(version.java), "KAFKA_VERSION": version.kafka},
-                labels={LABEL: namespace(), INPUTS_LABEL: digest, "kafka-chaos.kafka": version.kafka},
+                labels={LABEL: namespace(), INPUTS_LABEL: digest, KAFKA_LABEL: version.kafka},
             )
             for line in notes(str(part.get("stream", "")) for part in output if isinstance(part, dict)):
                 echo(f"the image of Kafka {version.kafka}: {line}")

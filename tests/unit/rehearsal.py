@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from docker.errors import APIError, NotFound
+from docker.models.containers import ExecResult
 
 from analysis.check import check_run
 from evidence import events
@@ -28,8 +29,9 @@ from evidence.history.writer import HistoryWriter
 from evidence.rundir import DEFAULT_CASE, RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
-from harness.cluster.docker import NODE_LABEL
+from harness.cluster.docker import NODE_LABEL, RUN_LABEL
 from harness.cluster.state import ClusterState, PartitionState
+from harness.faults.cut import WHOLE
 from harness.observers.state import StateKeeper, node_name
 from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
@@ -105,8 +107,12 @@ class Container:
             self.stage.tell(self.name, "die", exitCode=str(code))
             self.stage.went(self.number)
 
+    def exec_run(self, command: list[str], **_options: Any) -> ExecResult:
+        return ExecResult(0, f"-P INPUT ACCEPT\n{WHOLE}\n".encode())
+
     def logs(self, **_options: Any) -> Any:
-        return iter([b""])
+        said = [b"2026-01-01T00:00:00.000000000Z [...] INFO Kafka version: 2.8.2 (AppInfoParser)\n"]
+        return iter(said if self.number else [])
 
     def remove(self, **_options: Any) -> None:
         if self.stuck:
@@ -182,7 +188,7 @@ class Stage:
 
     def tell(self, node: str, action: str, **attributes: str) -> None:
         """An event, as Docker would send it."""
-        actor = {"Attributes": {NODE_LABEL: node, **attributes}}
+        actor = {"ID": node, "Attributes": {NODE_LABEL: node, RUN_LABEL: self.data.parent.name, **attributes}}
         self.stream.put({"Type": "container", "Action": action, "Actor": actor, "timeNano": time.time_ns()})
 
     def create(self, arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str, str]:

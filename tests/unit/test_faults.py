@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from docker.errors import APIError
 
-from evidence.errors import FaultUnproved, WaitTimeout
+from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.events import Container, ContainerAction, Fault, Target
 from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
-from harness.faults.cut import WHOLE, Cut, parse_counters, rules_between
+from harness.faults.cut import WHOLE, Cut, foreign_rules, parse_counters, rules_between
 from harness.faults.process import Freeze, Kill, Start, Stop
 
 
@@ -215,6 +215,34 @@ Chain CHAOS-OUTPUT (1 references)
 
 def test_counters_are_read_by_hook_and_peer() -> None:
     assert parse_counters(LISTING) == {("INPUT", "172.20.0.12"): 3, ("OUTPUT", "172.20.0.12"): 17}
+
+
+class Filter:
+    """A node whose packet filter has these rules."""
+
+    name = "broker-1"
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = lines
+
+    def run_inside(self, *_command: str) -> str:
+        return "".join(f"{line}\n" for line in self._lines)
+
+
+OWN = ("-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT", "-N CHAOS-INPUT", "-A INPUT -j CHAOS-INPUT")
+
+
+@pytest.mark.parametrize(
+    "rule", ["-A INPUT -s 172.20.0.12/32 -j DROP", "-A CHAOS-INPUT -s 172.20.0.12/32 -j DROP", "-P INPUT DROP"]
+)
+def test_rules_that_no_healed_cut_leaves(rule: str) -> None:
+    assert foreign_rules(cast("Node", Filter(*OWN, WHOLE))) == []
+    assert foreign_rules(cast("Node", Filter(*OWN, rule, WHOLE))) == [rule]
+
+
+def test_a_listing_that_is_not_whole_is_refused() -> None:
+    with pytest.raises(HarnessError, match="not whole"):
+        foreign_rules(cast("Node", Filter(*OWN)))
 
 
 class FakeNode:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import pytest
 
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
-from evidence.events import Fault, Moment, Note, Step
+from evidence.events import Fault, Firewall, Moment, Note, Software, Step
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness.plan import TopicPlan
@@ -62,6 +62,26 @@ def test_a_clean_run_is_complete_judged_and_removed(
     assert stage.created == []
     assert not finished.run_dir.data.exists()
     assert facts["moments"][-1].endswith("final")
+    assert facts["sequence"]["ended"] is True
+
+
+def test_what_nodes_run_and_their_packet_filters_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = read(rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir.timeline)
+    assert {event.version for event in reading.of(Software)} == {"2.8.2"}
+    assert "broker-1" in {event.node for event in reading.of(Firewall)}
+
+
+def test_preconditions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(run: Run) -> None:
+        run.require("two and two are four", held=True)
+        run.send(run.partition())
+
+    run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
+    assert run_dir.read_run()["sequence"] == {"ended": True, "preconditions": 1}
+    assert judged(run_dir).verdict == "as-documented"
+    told = run_dir.timeline.read_text().splitlines(keepends=True)
+    run_dir.timeline.write_text("".join(line for line in told if '"precondition"' not in line))
+    assert judged(run_dir).verdict == "unknown"
 
 
 def test_roles_and_proofs_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

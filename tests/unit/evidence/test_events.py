@@ -19,6 +19,7 @@ from evidence.events import (
     Event,
     Failed,
     Fault,
+    Firewall,
     IsrChange,
     Log,
     Missed,
@@ -27,6 +28,7 @@ from evidence.events import (
     Partition,
     Precondition,
     Send,
+    Software,
     Step,
     Target,
     Transaction,
@@ -71,6 +73,8 @@ EVERY: tuple[Event, ...] = (
     IsrChange(path="/isr_change_notification/isr_change_0000000004"),
     Blind(source="docker", phase="end", reason="open again"),
     Container(node="broker-1", action="die", exit_code=137, time_nano=7, signal=9),
+    Software(source="docker", node="broker-1", version="4.3.1"),
+    Firewall(node="broker-1", rules=("-A INPUT -j DROP",)),
     Log(node="broker-1", event="truncate", topic="t", partition=0, offset=3, line="Truncating log t-0 to offset 3"),
 )
 

@@ -28,6 +28,7 @@ from harness.observers.broker_logs import (
     parse_lines,
     parse_stamp,
     recognise,
+    versions_in,
 )
 
 LOGS = sorted((Path(__file__).parent / "data" / "logs").glob("*.txt"))
@@ -237,6 +238,20 @@ class Container:
         if isinstance(self.content, APIError):
             raise self.content
         return iter(self.content)
+
+
+@pytest.mark.parametrize(
+    ("printed", "versions"),
+    [
+        (b"[x] INFO Kafka version : 0.10.2.2 (org.apache.kafka.common.utils.AppInfoParser)\n", ["0.10.2.2"]),
+        (b"[x] INFO Kafka version: 4.3.1 (o.a.k)\n\xff\n[x] INFO Kafka version: 4.3.1 (o.a.k)\n", ["4.3.1"]),
+        (b"INFO Kafka version: 2.8.2\nINFO Kafka version: 3.0.0\n", ["2.8.2", "3.0.0"]),
+        (b"INFO started (kafka.server.KafkaServer)\n", []),
+    ],
+)
+def test_which_release_a_broker_says_it_is(printed: bytes, versions: list[str], tmp_path: Path) -> None:
+    (tmp_path / "broker-1.log").write_bytes(printed)
+    assert versions_in(tmp_path / "broker-1.log") == versions
 
 
 def test_logs_are_kept_and_put_among_what_else_happened(tmp_path: Path) -> None:

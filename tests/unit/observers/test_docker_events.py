@@ -24,7 +24,15 @@ def event(node: str, action: str, at_ns: int, **attributes: str) -> dict[str, An
     return {
         "Type": "container",
         "Action": action,
-        "Actor": {"Attributes": {"kafka-chaos.node": node, "name": f"run-{node}-1", **attributes}},
+        "Actor": {
+            "ID": f"id of {node}",
+            "Attributes": {
+                "kafka-chaos.node": node,
+                "kafka-chaos.run": "the-run",
+                "name": f"run-{node}-1",
+                **attributes,
+            },
+        },
         "timeNano": at_ns,
     }
 
@@ -87,11 +95,11 @@ def told(tmp_path: Path, kind: type[E]) -> list[E]:
     return read(tmp_path / "timeline.jsonl").of(kind)
 
 
-def test_only_this_run_is_asked_for_and_from_the_start_on(engine: Engine, events: DockerEvents) -> None:
+def test_what_is_asked_for_from_the_start_on(engine: Engine, events: DockerEvents) -> None:
     filters = engine.asked[0]["filters"]
-    assert filters["label"] == "kafka-chaos.run=the-run"
-    assert filters["type"] == "container"
-    assert set(filters["event"]) == {"start", "die", "kill", "pause", "unpause", "oom", "stop"}
+    assert filters["type"] == ["container", "network"]
+    of_processes = {"start", "die", "kill", "pause", "unpause", "oom", "stop"}
+    assert set(filters["event"]) == {"create", "connect", "disconnect", *of_processes}
     seconds, _, nanos = engine.asked[0]["since"].partition(".")
     assert len(nanos) == 9
     assert int(seconds) > 1_700_000_000
@@ -162,6 +170,29 @@ def test_closing_while_the_engine_is_away(engine: Engine, events: DockerEvents) 
 )
 def test_what_is_of_no_interest_is_left_out(other: dict[str, Any]) -> None:
     assert event_of(other) is None
+
+
+def joined(action: str, at_ns: int, container: str = "id of broker-1", network: str = "the-run_cluster") -> Any:
+    attributes = {"container": container, "name": network}
+    return {"Type": "network", "Action": action, "Actor": {"Attributes": attributes}, "timeNano": at_ns}
+
+
+def test_who_leaves_the_clusters_network_is_told_by_name(events: DockerEvents, tmp_path: Path) -> None:
+    events.note(joined("connect", 1))  # whose that is nobody has said yet
+    events.note(event("broker-1", "create", 2))
+    for entry in (joined("disconnect", 3), joined("connect", 4)):
+        events.note(entry)
+    events.note(joined("disconnect", 5, container="id of another"))
+    events.note(joined("disconnect", 6, network="another_cluster"))
+    assert [(e.node, e.action) for e in told(tmp_path, Container)] == [
+        ("broker-1", "disconnect"),
+        ("broker-1", "connect"),
+    ]
+
+
+def test_containers_of_other_runs_are_left_out(events: DockerEvents, tmp_path: Path) -> None:
+    events.note(event("broker-1", "die", 1, **{"kafka-chaos.run": "another"}))
+    assert told(tmp_path, Container) == []
 
 
 def test_a_container_without_our_label_goes_by_its_name() -> None:

@@ -43,6 +43,11 @@ START_NS = 5_000_000_000_000
 WALL_NS = 1_760_000_000_000_000_000
 
 
+def nano(at_s: float) -> int:
+    """The engine's time of something so long after the run's beginning."""
+    return WALL_NS + int(at_s * 1e9)
+
+
 class Synthetic:
     """Builds a run directory; times are seconds since the start of the run."""
 
@@ -121,8 +126,7 @@ class Synthetic:
         return "zookeeper" if self.run["mode"] == "zookeeper" else "kraft"
 
     def container(self, at_s: float, node: str, action: ContainerAction, exit_code: int | None = None) -> None:
-        time_nano = WALL_NS + int(at_s * 1e9)
-        self.event(at_s, Container(node=node, action=action, exit_code=exit_code, time_nano=time_nano))
+        self.event(at_s, Container(node=node, action=action, exit_code=exit_code, time_nano=nano(at_s)))
 
     def fault(
         self,
@@ -151,13 +155,19 @@ class Synthetic:
     def kill(self, at_s: float, node: str, role: str) -> None:
         self.container(at_s + 0.05, node, "kill")
         self.container(at_s + 0.09, node, "die", 137)
-        self.fault(
-            at_s, "kill", node, role, f"kill -9 of {node}", proof={"exit_code": 137, "event": "die", "oom": False}
-        )
+        proof = {"exit_code": 137, "event": "die", "time_nano": nano(at_s + 0.09)}
+        self.fault(at_s, "kill", node, role, f"kill -9 of {node}", proof=proof)
 
     def start(self, at_s: float, node: str, role: str = "replica of t-0") -> None:
         self.container(at_s + 0.1, node, "start")
-        self.fault(at_s, "start", node, role, f"start of {node}", proof={"pid": 4711, "event": "start"})
+        self.fault(
+            at_s,
+            "start",
+            node,
+            role,
+            f"start of {node}",
+            proof={"pid": 4711, "event": "start", "time_nano": nano(at_s + 0.1)},
+        )
 
     def partition(
         self, at_s: float, leader: int, epoch: int, isr: list[int], *, number: int = 0, version: int | None = None

@@ -1,0 +1,226 @@
+"""Whether a run's own evidence holds together: what its timeline claims is held against what its other witnesses say.
+
+Each function returns the reasons of one kind for which the run proves nothing; all are pure. They look at what a word
+in the timeline rests on: a fault "verified" rests on Docker's own event or the kernel's counters, the claim that
+replicas agree on all of them having been in sync at the end, the name of the version on what the brokers say they are.
+
+What is held against a run goes by the evidence that its run.json says it leaves (evidence.rundir.EVIDENCE).
+
+Limits. A rule that somebody put into a node's packet filter and took out again before the end leaves no trace. A
+fault of ours that nobody carried out, with a proof and Docker's events forged to fit, is taken for carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from evidence.course import Course, FaultFact
+from evidence.events import Container, ContainerAction, Fault, Firewall, Moment, Precondition, Software, of
+from evidence.rundir import FIREWALL, SEQUENCE, SOFTWARE, leaves
+
+Facts = Mapping[str, Any]
+
+KILLED: Final = 137
+TERMINATED: Final = (0, 143)
+PHASES: Final = (
+    ("inject",),
+    ("inject", "verified"),
+    ("inject", "unproved"),
+    ("inject", "heal"),
+    ("inject", "verified", "heal"),
+    ("inject", "unproved", "heal"),
+    ("inject", "heal", "healed"),
+    ("inject", "verified", "heal", "healed"),
+    ("inject", "unproved", "heal", "healed"),
+)
+"""The courses that a fault may take."""
+CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
+    "kill": ("kill", "die"),
+    "stop": ("kill", "kill", "die", "stop"),
+    "start": ("start",),
+    "freeze": ("pause", "unpause"),
+}
+"""What Docker may tell of each kind of fault, once each (a stop that takes too long ends with a second signal)."""
+FINAL: Final = "final"
+
+
+# Faults: the proof, and Docker's own events
+
+
+def hollow_proofs(course: Course) -> list[str]:
+    """Faults that are called verified, by a proof that does not show it or that Docker's events do not bear out."""
+    reasons = []
+    containers, said = of(course.events, Container), of(course.events, Fault)
+    for fault in course.faults:
+        what = f"fault {fault.id} ({fault.description})"
+        phases = tuple(event.phase for event in said if event.id == fault.id)
+        if phases not in PHASES:
+            reasons.append(f"{what} went through its phases in the order {', '.join(phases)}")
+        elif fault.proved_ns is not None and (lacks := _lacks(fault, containers)):
+            reasons.append(f"{what} is called verified, but {lacks}")
+    return reasons
+
+
+def _lacks(fault: FaultFact, containers: Sequence[Container]) -> str | None:
+    """What the proof of a verified fault lacks; None for a proof that holds."""
+    proof = fault.proof
+    of_node = [event for event in containers if event.node == fault.node]
+    if fault.kind in ("kill", "stop"):
+        allowed = (KILLED,) if fault.kind == "kill" else TERMINATED
+        if proof.get("exit_code") not in allowed:
+            return f"its proof has the exit code {proof.get('exit_code')}"
+        if not any(_is(event, "die", proof) and event.exit_code == proof["exit_code"] for event in of_node):
+            return "Docker told of no such end of the process"
+    elif fault.kind == "start":
+        if not any(_is(event, "start", proof) for event in of_node):
+            return "Docker told of no such start"
+    elif fault.kind == "freeze":
+        if len(ticks := proof.get("cpu_ticks") or ()) < 2 or len(set(ticks)) > 1:
+            return "its proof does not show a CPU clock that stands still"
+        if not any(e.action == "pause" and fault.inject_ns <= e.at_ns <= (fault.proved_ns or 0) for e in of_node):
+            return "Docker told of no pause"
+    elif fault.kind == "cut":
+        dropped: dict[str, int] = {}
+        for rule, count in (proof.get("packets_dropped") or {}).items():
+            node = str(rule).partition(" ")[0]
+            dropped[node] = dropped.get(node, 0) + int(count)
+        if not dropped or not all(dropped.values()):
+            return "its proof does not show packets dropped at each node"
+    elif not proof:
+        return "it has no proof"
+    return None
+
+
+def _is(event: Container, action: ContainerAction, proof: Facts) -> bool:
+    return event.action == action and event.time_nano == proof.get("time_nano")
+
+
+def foreign_events(course: Course) -> list[str]:
+    """What the engine did to nodes' containers and no fault of the run explains, a line for each node."""
+    left: dict[str, list[Container]] = {}
+    out_of_memory = []
+    for event in of(course.events, Container):
+        if event.action == "oom":
+            out_of_memory.append(event.node)
+        left.setdefault(event.node, []).append(event)
+    reasons = [f"{node} ran out of memory" for node in sorted(set(out_of_memory))]
+    for node, events in sorted(left.items()):
+        dies = sum(event.action == "die" for event in events)
+        told = [event for event in events if event.action not in ("oom", "connect", "disconnect")]
+        _take(told, "start", 0)
+        for fault in course.faults:
+            for action in CAUSES.get(fault.kind, ()) if node == fault.node else ():
+                _take(told, action, fault.inject_ns)
+        if node in out_of_memory:
+            _take(told, "die", 0)
+        # A container that ends leaves its network, and one that starts joins it: only one more is foreign.
+        told += [event for event in events if event.action == "disconnect"][dies:]
+        if told:
+            what = ", ".join(_told(event) for event in told)
+            reasons.append(f"{node}: {what}, by something other than a fault of this run")
+    return reasons
+
+
+def _take(events: list[Container], action: str, since_ns: int) -> None:
+    """Leave out the first event of a kind from a time on."""
+    found = next((event for event in events if event.action == action and event.at_ns >= since_ns), None)
+    if found is not None:
+        events.remove(found)
+
+
+def _told(event: Container) -> str:
+    if event.action == "die":
+        how = "exit code not told" if event.exit_code is None else f"exit code {event.exit_code}"
+        return f"its process ended ({how})"
+    if event.action == "kill":
+        return f"signal {event.signal}" if event.signal is not None else "a signal"
+    return {
+        "start": "started",
+        "stop": "stopped",
+        "pause": "paused",
+        "unpause": "unpaused",
+        "disconnect": "disconnected from the network",
+    }.get(event.action, event.action)
+
+
+def foreign_rules(run: Facts, course: Course) -> list[str]:
+    """Rules that nodes' packet filters had at the end, when every cut of the run was healed."""
+    told = of(course.events, Firewall)
+    if leaves(run, FIREWALL) and not told:
+        return ["nothing says which rules the nodes' packet filters had at the end"]
+    return [
+        f"{event.node}: its packet filter has rules that no fault of this run left: {'; '.join(event.rules)}"
+        for event in told
+        if event.rules
+    ]
+
+
+# The sequence
+
+
+def sequence_not_ended(run: Facts, course: Course) -> list[str]:
+    """A scenario whose steps did not come to their end, or whose preconditions are not all in the timeline."""
+    if not leaves(run, SEQUENCE):
+        return []
+    sequence = run.get("sequence") or {}
+    told = len(of(course.events, Precondition))
+    reasons = []
+    if sequence.get("ended") is not True:
+        reasons.append(f"the scenario's steps did not come to their end: {sequence.get('ended') or 'nothing says why'}")
+    if sequence.get("preconditions") != told:
+        reasons.append(f"{sequence.get('preconditions')} preconditions were checked, the timeline has {told}")
+    return reasons
+
+
+# Replicas at the end
+
+
+def out_of_sync(run: Facts, course: Course) -> list[str]:
+    """Replicas that were not in sync, or lagged, when all were copied at the end: they bear witness to nothing.
+
+    Not where the scenario documents that a replica stays out.
+    """
+    final = next((moment for moment in reversed(of(course.events, Moment)) if moment.label == FINAL), None)
+    if final is None or (run.get("documented") or {}).get("out_of_sync"):
+        return []
+    return [line for topic in run.get("topics") or () for line in _out_of_sync(topic, course, final)]
+
+
+def _out_of_sync(topic: Facts, course: Course, final: Moment) -> Iterator[str]:
+    for number, brokers in (topic.get("partitions") or {}).items():
+        t = f"{topic.get('name')}-{number}"
+        state = course.state_at(str(topic.get("name")), int(number), final.at_ns)
+        if state is None:
+            continue
+        missing = sorted(set(brokers) - set(state.isr))
+        if missing:
+            names = ", ".join(f"broker-{broker}" for broker in missing)
+            yield f"{names} not in sync at the end: the ISR of {t} is {list(state.isr)}"
+        ends = {broker: held.get(t) for broker in brokers if (held := final.nodes.get(f"broker-{broker}")) is not None}
+        known = {broker: end.leo for broker, end in ends.items() if end is not None and end.leo is not None}
+        for broker in sorted(set(brokers) - set(missing)):
+            if broker not in known:
+                yield f"broker-{broker} held nothing of {t} at the end"
+            elif known[broker] < max(known.values()):
+                yield f"broker-{broker} held {t} up to {known[broker]} of {max(known.values())} at the end"
+
+
+# Versions
+
+
+def other_software(run: Facts, course: Course) -> list[str]:
+    """Brokers that say they are another release than the run's, and those of which nothing says what they are."""
+    told: dict[str, set[str]] = {}
+    for event in of(course.events, Software):
+        told.setdefault(event.node, set()).add(event.version)
+    claimed = run.get("kafka")
+    reasons = [
+        f"{node} runs Kafka {', '.join(sorted(versions - {claimed}))}, and this is a run of {claimed}"
+        for node, versions in sorted(told.items())
+        if versions - {claimed}
+    ]
+    if leaves(run, SOFTWARE):
+        brokers = {node for node in course.processes if node.startswith("broker-")}
+        reasons += [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]
+    return reasons

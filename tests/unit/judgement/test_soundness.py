@@ -1,0 +1,212 @@
+"""Whether a run's own evidence holds together: each witness against the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evidence.course import Course
+from evidence.events import (
+    Container,
+    ContainerAction,
+    Ends,
+    Event,
+    Fault,
+    FaultPhase,
+    Firewall,
+    Moment,
+    Partition,
+    Precondition,
+    Software,
+    Target,
+)
+from evidence.rundir import FIREWALL, SEQUENCE, SOFTWARE
+from judgement import soundness
+from tests.unit.timelines import at
+
+
+def fault(ns: int, phase: FaultPhase, kind: str, id_: str = "f1", node: str = "broker-1", **proof: Any) -> Fault:
+    target = Target(node=node)
+    return at(ns, Fault(fault=kind, id=id_, phase=phase, target=target, description=f"{kind} of {node}", proof=proof))
+
+
+def docker(ns: int, action: ContainerAction, node: str = "broker-1", code: int | None = None) -> Container:
+    return at(ns, Container(node=node, action=action, exit_code=code, time_nano=ns))
+
+
+def course(*events: Event) -> Course:
+    return Course(tuple(sorted(events, key=lambda event: event.at_ns)))
+
+
+UP = docker(1, "start")
+KILL = [fault(10, "inject", "kill"), docker(11, "kill"), docker(12, "die", code=137), docker(12, "disconnect")]
+KILLED = fault(13, "verified", "kill", exit_code=137, time_nano=12)
+STOP = [fault(10, "inject", "stop"), docker(11, "kill"), docker(12, "die", code=143), docker(12, "stop")]
+STOPPED = fault(13, "verified", "stop", exit_code=143, time_nano=12)
+START = [fault(20, "inject", "start", "f2"), docker(21, "start")]
+STARTED = fault(22, "verified", "start", "f2", time_nano=21)
+FREEZE = [fault(10, "inject", "freeze"), docker(11, "pause")]
+FROZEN = fault(12, "verified", "freeze", cpu_ticks=[7, 7])
+THAWED = [fault(15, "heal", "freeze"), docker(16, "unpause"), fault(17, "healed", "freeze")]
+DROPPED = {"broker-1 INPUT 172.0.0.2": 0, "broker-1 OUTPUT 172.0.0.2": 3}
+CUT = [fault(10, "inject", "cut", node="broker-1, broker-2")]
+CUT_OFF = fault(12, "verified", "cut", node="broker-1, broker-2", packets_dropped=DROPPED)
+HEALED = [fault(15, "heal", "cut"), fault(16, "healed", "cut")]
+
+PROVED: dict[str, list[Event]] = {
+    "kill and start": [UP, *KILL, KILLED, *START, STARTED, docker(20, "connect")],
+    "stop and start": [UP, *STOP, STOPPED, *START, STARTED],
+    "a stop that took two signals": [UP, *STOP, docker(12, "kill"), STOPPED],
+    "freeze": [UP, *FREEZE, FROZEN, *THAWED],
+    "cut": [UP, *CUT, CUT_OFF, *HEALED],
+    "no fault": [UP],
+}
+
+
+@pytest.mark.parametrize("events", PROVED.values(), ids=PROVED)
+def test_what_docker_bears_out_is_sound(events: list[Event]) -> None:
+    assert soundness.hollow_proofs(course(*events)) == []
+    assert soundness.foreign_events(course(*events)) == []
+
+
+HOLLOW: dict[str, tuple[list[Event], str]] = {
+    "no exit code": ([*KILL, fault(13, "verified", "kill")], "exit code None"),
+    "another exit code": ([*KILL, fault(13, "verified", "kill", exit_code=0, time_nano=12)], "exit code 0"),
+    "no event": ([KILL[0], KILLED], "told of no such end"),
+    "an event of another time": ([*KILL, fault(13, "verified", "kill", exit_code=137, time_nano=5)], "no such end"),
+    "an event of another node": ([KILL[0], docker(12, "die", "broker-2", 137), KILLED], "no such end"),
+    "an event with another code": ([KILL[0], docker(12, "die", code=0), KILLED], "no such end"),
+    "killed instead of stopped": ([*STOP, fault(13, "verified", "stop", exit_code=137, time_nano=12)], "code 137"),
+    "no start": ([START[0], STARTED], "no such start"),
+    "a clock that goes on": ([*FREEZE, fault(12, "verified", "freeze", cpu_ticks=[7, 8])], "stands still"),
+    "no clock": ([*FREEZE, fault(12, "verified", "freeze")], "stands still"),
+    "no pause": ([FREEZE[0], FROZEN], "no pause"),
+    "no packet": ([*CUT, fault(12, "verified", "cut", packets_dropped={"broker-1 OUTPUT x": 0})], "packets"),
+    "no counters": ([*CUT, fault(12, "verified", "cut")], "packets"),
+    "verified before it was injected": ([docker(12, "die", code=137), KILLED, fault(14, "inject", "kill")], "order"),
+    "healed before it was healed": ([*CUT, CUT_OFF, HEALED[1]], "order inject, verified, healed"),
+    "no proof of a new kind of fault": ([fault(1, "inject", "x"), fault(2, "verified", "x")], "no proof"),
+}
+
+
+@pytest.mark.parametrize(("events", "word"), HOLLOW.values(), ids=HOLLOW)
+def test_a_proof_that_proves_nothing(events: list[Event], word: str) -> None:
+    (reason,) = soundness.hollow_proofs(course(UP, *events))
+    assert word in reason
+
+
+FOREIGN: dict[str, tuple[list[Event], str]] = {
+    "kill -9": ([docker(30, "die", code=137)], "its process ended (exit code 137)"),
+    "SIGABRT": ([docker(30, "die", code=134)], "exit code 134"),
+    "an end of its own": ([docker(30, "die", code=1)], "exit code 1"),
+    "a clean end": ([docker(30, "die", code=0)], "exit code 0"),
+    "docker stop": (
+        [docker(30, "kill"), docker(31, "die", code=143), docker(32, "stop")],
+        "a signal, its process ended (exit code 143), stopped",
+    ),
+    "docker restart": ([docker(30, "die", code=143), docker(31, "start")], "started"),
+    "docker pause": ([docker(30, "pause"), docker(31, "unpause")], "paused, unpaused"),
+    "docker network disconnect": ([docker(30, "disconnect"), docker(31, "connect")], "disconnected from the network"),
+    "a signal": ([docker(30, "kill")], "a signal"),
+    "out of memory": ([docker(30, "oom"), docker(31, "die", code=137)], "broker-1 ran out of memory"),
+}
+
+
+@pytest.mark.parametrize("of_ours", [[], [*KILL, KILLED, *START, STARTED], [*FREEZE, FROZEN, *THAWED]])
+@pytest.mark.parametrize(("events", "word"), FOREIGN.values(), ids=FOREIGN)
+def test_what_no_fault_explains(events: list[Event], word: str, of_ours: list[Event]) -> None:
+    (reason,) = soundness.foreign_events(course(UP, *of_ours, *events))
+    assert word in reason
+
+
+def test_what_came_before_a_fault_is_not_explained_by_it() -> None:
+    assert soundness.foreign_events(course(UP, docker(5, "die", code=137), *KILL[:2], KILLED)) != []
+
+
+def test_another_nodes_end_is_not_explained() -> None:
+    assert soundness.foreign_events(course(*KILL, KILLED, UP, docker(12, "die", "broker-2", 137))) != []
+
+
+# The packet filters
+
+
+def test_rules_that_were_left() -> None:
+    drop = at(30, Firewall(node="broker-2", rules=("-A INPUT -j DROP",)))
+    clean = at(30, Firewall(node="broker-1", rules=()))
+    assert soundness.foreign_rules({}, course(clean)) == []
+    (reason,) = soundness.foreign_rules({}, course(clean, drop))
+    assert "broker-2: " in reason
+    assert "-A INPUT -j DROP" in reason
+
+
+def test_rules_that_nobody_looked_at() -> None:
+    assert soundness.foreign_rules({}, course()) == []
+    assert "nothing says" in soundness.foreign_rules({"evidence": [FIREWALL]}, course())[0]
+
+
+# The sequence
+
+
+@pytest.mark.parametrize(
+    ("sequence", "reasons"),
+    [
+        ({"ended": True, "preconditions": 1}, 0),
+        ({"ended": True, "preconditions": 2}, 1),
+        ({"ended": "it did not hold", "preconditions": 1}, 1),
+        ({"preconditions": 1}, 1),
+        (None, 2),
+    ],
+)
+def test_the_end_of_the_sequence_and_its_preconditions(sequence: object, reasons: int) -> None:
+    held = course(at(1, Precondition(name="p", held=True)))
+    assert len(soundness.sequence_not_ended({"evidence": [SEQUENCE], "sequence": sequence}, held)) == reasons
+    assert soundness.sequence_not_ended({"sequence": sequence}, held) == []
+
+
+# Replicas at the end
+
+TOPIC = {"name": "t", "partitions": {"0": [1, 2]}}
+
+
+def end(leo_1: int | None, leo_2: int | None, *, isr: tuple[int, ...] = (1, 2), name: str = "01-final") -> list[Event]:
+    nodes = {"broker-1": {"t-0": Ends(leo=leo_1)}, "broker-2": {"t-0": Ends(leo=leo_2)}}
+    state = Partition(source="kraft", topic="t", partition=0, leader=1, leader_epoch=1, isr=isr)
+    return [at(1, state), at(50, Moment(name=name, nodes=nodes))]
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        (end(5, 5), []),
+        (end(5, 5, isr=(1,)), ["broker-2 not in sync at the end: the ISR of t-0 is [1]"]),
+        (end(5, 2), ["broker-2 held t-0 up to 2 of 5 at the end"]),
+        (end(5, None), ["broker-2 held nothing of t-0 at the end"]),
+        (end(5, 2, isr=(1,), name="00-armed"), []),
+    ],
+)
+def test_replicas_that_do_not_come_back(events: list[Event], words: list[str]) -> None:
+    assert soundness.out_of_sync({"topics": [TOPIC]}, course(*events)) == words
+    assert soundness.out_of_sync({"topics": [TOPIC], "documented": {"out_of_sync": True}}, course(*events)) == []
+
+
+def test_only_the_copies_of_the_end_count() -> None:
+    late = end(5, 5)
+    assert soundness.out_of_sync({"topics": [TOPIC]}, course(*end(5, 1, name="00-armed"), *late)) == []
+
+
+# Versions
+
+
+def says(version: str, node: str = "broker-1") -> Software:
+    return at(30, Software(source="broker-log", node=node, version=version))
+
+
+def test_what_brokers_say_they_are() -> None:
+    run = {"kafka": "2.8.2", "evidence": [SOFTWARE]}
+    assert soundness.other_software(run, course(UP, says("2.8.2"))) == []
+    assert soundness.other_software(run, course(UP, says("0.10.2.2"), says("2.8.2"))) == [
+        "broker-1 runs Kafka 0.10.2.2, and this is a run of 2.8.2"
+    ]
+    assert soundness.other_software(run, course(UP)) == ["nothing says which version broker-1 runs"]
+    assert soundness.other_software({"kafka": "2.8.2"}, course(UP)) == []
