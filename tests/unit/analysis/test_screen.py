@@ -305,3 +305,26 @@ def test_a_run_with_states_and_copies_is_screened(tmp_path: Path, monkeypatch: p
     assert found["statistics"]["replica_records"] == 24
     assert found["findings"] == []
     assert seen[0] < 10
+
+
+@pytest.mark.parametrize(
+    "name", ["log-truncated-below-high-watermark", "unreplicated-acknowledgement", "high-watermark-regression"]
+)
+def test_what_is_due_to_be_held_against_brokers_is_kept(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = [row | {"invoked_ns": 10 * row["sequence"], "completed_ns": 10 * row["sequence"] + 5} for row in _load()]
+    whole = b"".join(batch(offset, [R(value=record.encode(1, 1, sequence))]) for offset, sequence in PLAIN)
+    short = b"".join(batch(at_, [R(value=record.encode(1, 1, at_))]) for at_, _ in PLAIN if at_ not in (4, 5, 6))
+    told = [asked_end(5, 20 * HALF_S)] if name == "high-watermark-regression" else []
+    stated = Partition(source="zookeeper", topic="t", partition=0, isr=(1, 2), leader=1, leader_epoch=0)
+    cut = Log(node="broker-2", event="truncate", line="Truncating", offset=5, topic="t", partition=0)
+    copied = Moment(name="01-one", nodes={"broker-1": {}, "broker-2": {}})
+    events: list[Event] = [at(-HALF_S, stated), at(60 * HALF_S, copied)]
+    events += [at(40 * HALF_S, cut)] if name == "log-truncated-below-high-watermark" else []
+    histories = {"producer-1": load, "reader-1": [*_reads(list(range(12))), *told]}
+    disks = {"01-one/broker-1": whole, "01-one/broker-2": short if name == "unreplicated-acknowledgement" else whole}
+    run_dir = _of(tmp_path, (histories, events, disks))
+    found = _result(run_dir, monkeypatch, large=True)
+    assert name in {finding["anomaly"] for finding in found["findings"]}
+    assert found == _result(run_dir, monkeypatch, large=False)
