@@ -34,8 +34,8 @@ NOT_AT_ALL: Final = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """Rows of a kind at or beyond the offset `first` that were known (completed) no later than the era of their
-    sending allows.
+    """Rows of a kind at or beyond the offset `first` that were known (completed) no later than the era
+    of their sending allows.
     """
 
     kind: str

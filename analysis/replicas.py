@@ -501,9 +501,7 @@ def log_start_regression(copies: Copies) -> Rows:
 
 
 def holdings(copies: Copies, wanted: Sequence[int]) -> dict[int, dict[str, dict[str, int | None]]]:
-    """Where each value lay: value → moment → node → offset (None: not in that replica). Unreadable copies are left
-    out.
-    """
+    """Where each value lay: value → moment → node → offset (None: not in that replica), unreadable copies left out."""
     found: dict[int, dict[str, dict[str, int | None]]] = {value: {} for value in wanted}
     if not wanted:
         return found

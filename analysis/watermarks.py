@@ -14,11 +14,11 @@ are those of copies and of truncations in the brokers' logs.
 read-above-high-watermark: a reader was given a record, and a replica did not have it that had been in the ISR all the
 time since before it was sent, under one leader and without a restart, so that it cannot have cut it off meanwhile.
 
-high-watermark-regression: the leader's high watermark is smaller than it was before under the same leader epoch (by two
-of its checkpoints, or two of its answers), or than the offset after a record that a reader had been given. An answer
-counts if nobody but the leader can have given it: a broker that has led before and does not know yet that it leads no
-more answers with what it has. What read_committed clients are told is the last stable offset: it counts where there are
-no transactions.
+high-watermark-regression: the leader's high watermark is smaller than it was before under the same leader epoch (by
+two of its checkpoints, or two of its answers), or than the offset after a record that a reader had been given. An
+answer counts if nobody but the leader can have given it: a broker that has led before and does not know yet that it
+leads no more answers with what it has. What read_committed clients are told is the last stable offset: it counts where
+there are no transactions.
 
 Limit: a topic deleted and created again under its name begins anew, and is reported.
 """

@@ -2,9 +2,9 @@
 
     python -m benchmarks.time_to_verdict RUNS_DIR…
 
-For each scenario and version: how many runs, the median of each phase (`run.json`), and of the whole up to the verdict
-file. The floor of a sequence is in its sessions and parked fetches; what is above it is start-up, final read and
-analysis.
+For each scenario and version: how many runs, the median of each phase (`run.json`), and of the whole up to the
+verdict file. The floor of a sequence is in its sessions and parked fetches; what is above it is start-up,
+final read and analysis.
 """
 
 from __future__ import annotations

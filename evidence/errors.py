@@ -7,9 +7,9 @@
         ├── FaultUnproved   a fault was injected but nothing outside shows that it took effect
         └── RecorderDied    a process that records what a client does has ended before it was told to
 
-A `UsageError`'s message is one line: what is wrong, where, and what to do. An OSError that reaches the top of the
-program is the machine's refusal (a full disk, a directory of another user), told by `refusal` in one line: exit status
-255.
+A `UsageError`'s message is one line: what is wrong, where, and what to do. An OSError that reaches the top of
+the program is the machine's refusal (a full disk, a directory of another user), told by `refusal` in one
+line: exit status 255.
 """
 
 from __future__ import annotations

@@ -29,9 +29,7 @@ DRIFT: Final = 0.001
 
 
 class Timeline:
-    """Appends events to `path`; safe to use from several threads; listeners see each event after it is
-    written.
-    """
+    """Appends events to `path`; safe to use from several threads; listeners see each event after it is written."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,9 +108,7 @@ _DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(AnyEvent)
 
 
 def read(path: Path) -> Reading:
-    """Read a timeline; a damaged line is reported, never fatal; a missing file is an empty timeline with one
-    complaint.
-    """
+    """Read a timeline. Damaged lines are reported, never raised; a missing file is an empty timeline, and reported."""
     if not path.exists():
         return Reading(events=(), damaged=(f"{path.name}: missing",))
     events: list[Event] = []

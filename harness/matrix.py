@@ -6,9 +6,8 @@ run that was cut short is run again. Every run is a process of its own
 (`kafka-chaos run --no-check`), so that one that dies takes nothing with it; the judging is done here, by one
 Spark application for all.
 
-A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has
-cores; how many is `jobs`. Runs share nothing but the machine: each has its own network, containers and
-directory.
+A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how
+many is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
 """
 
 from __future__ import annotations
@@ -89,8 +88,8 @@ def cell_of(facts: Mapping[str, Any]) -> Cell:
 
 
 def finished_cells(root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None) -> dict[Cell, RunDir]:
-    """The cells under `root` that are finished with these overridden settings and this expectation, and the newest run
-    of each.
+    """The cells under `root` that are finished with these overridden settings and this expectation, and the
+    newest run of each.
     """
     asked = {"overridden": dict(settings), "expect": None if expect is None else list(expect)}
     found: dict[Cell, RunDir] = {}

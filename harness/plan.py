@@ -71,9 +71,7 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPlan:
-    """A topic with its replicas placed by hand: `replicas[p]` are partition p's brokers, the preferred leader
-    first.
-    """
+    """A topic with its replicas placed by hand: `replicas[p]` are partition p's brokers, the preferred leader first."""
 
     name: str = "t"
     replicas: tuple[tuple[int, ...], ...] = ((1, 2, 3),)

@@ -1,31 +1,27 @@
 """Kafka's log segments: bytes in, batches and records out. Message formats 0, 1 and 2, every codec.
 
-A segment is a sequence of entries, each `offset int64, size int32, size bytes`. What follows depends on the magic
-byte, which is at byte 16 of the entry in all three formats, so one file may mix them (a log that outlived an upgrade
-does):
+A segment is a sequence of entries, each `offset int64, size int32, size bytes`. What follows depends on the magic byte,
+which is at byte 16 of the entry in all three formats, so one file may mix them (a log that outlived an upgrade does):
 
-- format 0 (0.8 … 0.9) and 1 (0.10, adds a timestamp): one entry is one message. A compressed entry, the *wrapper*,
-has a
-  value that is itself a sequence of entries; its offset is that of its last inner message. Inner offsets are absolute
-  in format 0 and relative to the first in format 1. CRC-32 from the magic byte to the end.
-- format 2 (0.11 …): one entry is a batch of records with a header of 61 bytes; records have varint fields and
-headers.
+- format 0 (0.8 … 0.9) and 1 (0.10, adds a timestamp): one entry is one message. The value of a compressed entry, the
+  *wrapper*, is itself a sequence of entries; the wrapper's offset is that of its last inner message. Inner offsets are
+  absolute in format 0 and relative to the first in format 1. CRC-32 from the magic byte to the end.
+- format 2 (0.11 …): one entry is a batch of records with a header of 61 bytes; records have varint fields and headers.
   CRC-32C from the attributes on: base offset, length, leader epoch and magic are **not** covered.
 
 Two levels:
 
-- `scan_batches` reads headers only (no checksum, nothing decompressed): to find offsets, epochs and positions
-quickly.
+- `scan_batches` reads headers only (no checksum, nothing decompressed), to find offsets, epochs and positions quickly.
 - `decode_batch`, `batches`, `records` verify and decode. `kafkafiles.columns` does the same into Arrow.
 
-What is wrong is a value, `Corrupt`, beside what could be read: a checksum that does not match does not stop the
-reading, since the sizes chain the entries together; an impossible size does, and then the `Corrupt` covers the rest.
+Damage is returned as a value, `Corrupt`, beside what could be read. A wrong checksum does not stop the reading, since
+the sizes chain the entries together; an impossible size does, and then the `Corrupt` covers the rest of the file.
 Preallocated zeros at the end of a file and an entry cut by its end are `Corrupt` too, of their own kinds: both are
 normal on a live or crashed broker, and it is for the caller to say so.
 
-Limits: a batch may take `limit_bytes` after decompression, beyond that it is `too-large`; time is linear in the bytes
-read and decompressed. Numbers Kafka uses for "none" are kept (-1 for epochs, producers, sequences and format 0's
-timestamps).
+Limits: a batch may take `limit_bytes` after decompression, beyond that it is `too-large`; time is linear in
+the bytes read and decompressed. Numbers Kafka uses for "none" are kept (-1 for epochs, producers, sequences
+and format 0's timestamps).
 """
 
 from __future__ import annotations
@@ -77,8 +73,8 @@ class Corrupt:
     """Bytes that are not what a broker writes in the middle of a log.
 
     `position` and `size` are in bytes of the buffer: the part not to be trusted. Kinds: `zero-padding` (a
-    preallocated tail), `torn` (the entry is longer than what is left), `checksum`, `malformed`, `too-large` (over the
-    caller's limit).
+    preallocated tail), `torn` (the entry is longer than what is left), `checksum`, `malformed`, `too-large`
+    (over the caller's limit).
     """
 
     position: int
@@ -199,15 +195,14 @@ def control_type(key: bytes | None) -> int:
     return int(_CONTROL_KEY.unpack_from(key)[1]) if key is not None and len(key) >= _CONTROL_KEY.size else -1
 
 
-# --- headers
-# ---------------------------------------------------------------------------------------------------------
+# Headers
 
 
 def scan_batches(buffer: Buffer, start: int = 0, end: int | None = None) -> Iterator[BatchHeader | Corrupt]:
     """The entries of `buffer[start:end]` by their headers: no checksums, nothing decompressed, no record looked at.
 
-    Positions are relative to the buffer's beginning. At most one `Corrupt`, the last value: reading cannot go on
-    after it.
+    Positions are relative to the buffer's beginning. At most one `Corrupt`, the last value: reading cannot
+    go on after it.
     """
     view = memoryview(buffer)
     stop = len(view) if end is None else min(end, len(view))
@@ -299,8 +294,7 @@ def _malformed(position: int, size: int, reason: str) -> Corrupt:
     return Corrupt(position=position, size=size, kind="malformed", reason=reason)
 
 
-# --- records
-# ---------------------------------------------------------------------------------------------------------
+# Records
 
 
 class _Rows:
@@ -371,8 +365,8 @@ def batches(
 def records(
     buffer: Buffer, start: int = 0, end: int | None = None, *, limit_bytes: int = codecs.DEFAULT_LIMIT_BYTES
 ) -> Iterator[Record | Corrupt]:
-    """Every record, and a `Corrupt` before the records of each batch that is not to be trusted (their `valid` is
-    False).
+    """Every record. A `Corrupt` stands before the records of each batch that is not to be trusted; their `valid` is
+    False.
     """
     for batch in batches(buffer, start, end, limit_bytes=limit_bytes):
         if isinstance(batch, Corrupt):
@@ -406,8 +400,7 @@ def records(
             )
 
 
-# --- formats 0 and 1
-# ---------------------------------------------------------------------------------------------------
+# Formats 0 and 1
 
 
 def _decode_legacy(view: memoryview, header: BatchHeader, rows: _Rows, limit: int) -> None:
@@ -469,8 +462,7 @@ def _legacy_key_value(view: memoryview, start: int, end: int, magic: int) -> tup
     return fields[0], fields[1]
 
 
-# --- format 2
-# ----------------------------------------------------------------------------------------------------------
+# Format 2
 
 
 def batch_body(view: memoryview, header: BatchHeader, limit: int) -> bytes:

@@ -76,8 +76,8 @@ class LeaderEpochCheckpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
-    """A broker's identity as its log directory has it. `node_id` is `broker.id` up to version 0, `node.id` in 1
-    (KRaft).
+    """A broker's identity as its log directory has it. `node_id` is `broker.id` up to version 0,
+    `node.id` in 1 (KRaft).
     """
 
     version: int
@@ -97,8 +97,8 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumState:
-    """A KRaft node's vote and leader. `leader_id` and `voted_id` are None when the file has -1; voters are in version
-    0 only.
+    """A KRaft node's vote and leader. `leader_id` and `voted_id` are None when the file has -1; voters are
+    in version 0 only.
     """
 
     version: int
@@ -129,8 +129,8 @@ def parse_offset_checkpoint(data: bytes, source: str = "offset checkpoint") -> O
 
 
 def parse_leader_epoch_checkpoint(data: bytes, source: str = LEADER_EPOCHS) -> LeaderEpochCheckpoint:
-    """Lines `0`, `<count>`, then `<epoch> <start offset>` (KIP-101). The order is kept as it is: a regression is a
-    finding.
+    """Lines `0`, `<count>`, then `<epoch> <start offset>` (KIP-101). The order is kept as it is: a
+    regression is a finding.
     """
     version, rows = _counted(data, source, 2, "<epoch> <start offset>")
     entries = tuple(

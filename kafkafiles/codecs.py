@@ -6,9 +6,8 @@ is what is peculiar to Kafka:
 - snappy: Kafka's clients write the xerial stream framing (a 16-byte header, then blocks each with its length); other
   clients write one raw snappy block. Both are legal on disk and are told apart by the header's magic.
 - lz4: the frame format. Up to 0.9, and for message format 0 ever after, Kafka computed the frame descriptor's
-checksum
-  over the magic number as well (KAFKA-3160), so a proper decoder refuses those frames. Format 0 accepts both, later
-  formats only the proper one. The checksum is verified here and then replaced by the proper one before decoding.
+  checksum over the magic number as well (KAFKA-3160), so a proper decoder refuses those frames. Format 0 accepts both,
+  later formats only the proper one. The checksum is verified here and then replaced by the proper one before decoding.
 - The size after decompression is nowhere in Kafka's headers, so a few hundred bytes may announce gigabytes. Snappy
   announces its size and cannot compress more than about 21-fold, so an impossible announcement is refused outright;
   the others are decompressed piece by piece and stopped at the limit.
@@ -179,8 +178,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-# --- xxHash-32 of a frame header: at most 18 bytes, so plain Python is fast enough
-# -------------------------------------
+# XxHash-32 of a frame header: at most 18 bytes, so plain Python is fast enough
 
 _P1: Final = 2654435761
 _P2: Final = 2246822519

@@ -117,7 +117,7 @@ class Window:
     headers: HeaderArray
 
 
-# --- headers --------------------------------------------------------------------------------------------------------
+# Headers
 
 
 def scan_columns(
@@ -269,7 +269,7 @@ def end_of_file(descriptor: int, problem: Corrupt, position: int, size: int) -> 
     return replace(problem, position=position, size=rest)
 
 
-# --- records --------------------------------------------------------------------------------------------------------
+# Records
 
 
 def arrow_batches(
@@ -431,7 +431,7 @@ def _header_lists(offsets: npt.NDArray[np.int32], keys: pa.Array, values: pa.Arr
     return pa.ListArray.from_arrays(pa.array(offsets), pairs, type=HEADERS_TYPE)
 
 
-# --- records, compiled ----------------------------------------------------------------------------------------------
+# Records, compiled
 
 
 _SLOW: Final = 0

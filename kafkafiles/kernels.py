@@ -341,8 +341,8 @@ def _records(
     header_starts: Any,
     header_sizes: Any,
 ) -> tuple[int, int]:
-    """The first batch refused (-1: none), and how many headers there are (those beyond the room given are only
-    counted).
+    """The first batch refused (-1: none), and how many headers there are (those beyond the room
+    given are only counted).
     """
     row = 0
     headers = 0

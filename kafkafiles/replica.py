@@ -17,8 +17,8 @@ Compared are key, value, headers, timestamp, control type, and the leader epoch 
 them. An offset is compared among the replicas whose log begins at or before it and ends after it: a follower that lags
 is not wrong, and does not end the comparison of the others.
 
-Limits: a directory that a broker is writing to may be read, but its end is then a torn moment; compare copies taken
-when quiet.
+Limits: a directory that a broker is writing to may be read, but its end is then a torn moment; compare
+copies taken when quiet.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ class Replica:
 class Difference(Generic[Broker]):
     """One offset at which replicas hold different records. None: this replica has no record there.
 
-    `fields` names what differs (`key`, `value`, `headers`, `timestamp_ms`, `leader_epoch`, …; `record` if it is
-    missing somewhere).
+    `fields` names what differs (`key`, `value`, `headers`, `timestamp_ms`, `leader_epoch`, …; `record` if
+    it is missing somewhere).
     """
 
     offset: int
@@ -149,7 +149,7 @@ class Examination(Generic[Broker]):
     more: bool
 
 
-# --- reading --------------------------------------------------------------------------------------------------------
+# Reading
 
 
 def topic_partition_of(path: Path) -> tuple[str, int]:
@@ -249,7 +249,7 @@ def _epochs(directory: Path) -> tuple[checkpoints.LeaderEpochCheckpoint | None, 
         return None, (str(error),)
 
 
-# --- comparing ------------------------------------------------------------------------------------------------------
+# Comparing
 
 
 class _Comparison(Generic[Broker]):

@@ -13,8 +13,7 @@ Options:
 - `files`: `records`, the default, or what lies beside them: `epochs`, `offset-index`, `metadata` and more, each with
   columns of its own (`kafkafiles.files`)
 - `topics`: topics to read, with commas; default all
-- `onCorrupt`: `row`, the default: a row whose `problem` says what cannot be trusted where; `fail`: the query fails with
-  that
+- `onCorrupt`: `row`, the default: a row whose `problem` says what cannot be trusted and where; `fail`: the query fails
 - `maxDecompressedBytes`: the most one batch may take after decompression, beyond that it is a problem; default 256 MiB
 - `rows`: rows of one record batch, about; default 65536
 

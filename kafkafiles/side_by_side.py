@@ -131,7 +131,7 @@ def _names(directories: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in directories]
 
 
-# --- describing -----------------------------------------------------------------------------------------------------
+# Describing
 
 
 def lines(comparisons: Sequence[Comparison]) -> Iterator[str]:

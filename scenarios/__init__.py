@@ -1,3 +1,1 @@
-"""The documented sequences, one file each. A file declares; harness/ carries out. See
-docs/writing-a-scenario.md.
-"""
+"""The documented sequences, one file each. A file declares; harness/ carries out. See docs/writing-a-scenario.md."""

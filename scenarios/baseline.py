@@ -1,6 +1,4 @@
-"""Nothing goes wrong: what every suite is compared with. A harness that finds anomalies here is itself
-broken.
-"""
+"""Nothing goes wrong: what every suite is compared with. A harness that finds anomalies here is itself broken."""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@
     skipped-processing   an input was never processed, and the pipeline has committed an offset beyond it
     repeated-processing  an input was processed more than once
 
-An input is a record of this partition that some ok poll returned, from the first that the pipeline itself was given on:
-where it begins is its own affair. Values of transactions that are not committed for sure are no inputs. It is processed
-once its output is committed for sure; an output that nobody knows of may be there, so it neither makes an input
-processed twice, nor leaves it unprocessed. (What the output's own partition tells of it counts: analysis.unknown.)
-Where the history of a writer is missing, inputs may have been processed that no row tells of: none is called skipped.
-Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at least once, exactly
-once).
+An input is a record of this partition that some ok poll returned, from the first that the pipeline itself was given
+on: where it begins is its own affair. Values of transactions that are not committed for sure are no inputs. It is
+processed once its output is committed for sure; an output that nobody knows of may be there, so it neither makes an
+input processed twice, nor leaves it unprocessed. (What the output's own partition tells of it counts:
+analysis.unknown.) Where the history of a writer is missing, inputs may have been processed that no row tells of: none
+is called skipped. Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at
+least once, exactly once).
 
 Limit: all processes that process a partition are taken for one pipeline.
 """

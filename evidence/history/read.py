@@ -234,8 +234,8 @@ def _manifest(run_dir: RunDir, process: str) -> list[tuple[str, int, int]]:
 
 
 def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
-    """Histories that nobody accounts for: of a process that `run.json` does not name, or sealed without being in that
-    process's manifest.
+    """Histories that nobody accounts for: of a process that `run.json` does not name, or sealed without being
+    in that process's manifest.
     """
     named = {str(process["name"]) for process in facts.get("processes", ())}
     accounted: set[Path] = set()

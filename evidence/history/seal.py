@@ -1,5 +1,5 @@
-"""Sealing: the streams of a run laid out by topic and partition, as Parquet, so that per-partition checks need no
-shuffle.
+"""Sealing: the streams of a run laid out by topic and partition, as Parquet, so that per-partition
+checks need no shuffle.
 
 One pass over each stream, a batch at a time; rows wait in memory until a row group of their partition is full or too
 many wait in all, so memory does not grow with the history. Within a partition rows keep the order in which they were

@@ -5,13 +5,13 @@ them is a quarter of a second old, or when `flush` is called; a batch is handed 
 costs at most the rows since. A scripted producer flushes after every operation. `reserve` is flushed before it
 returns: nothing may be sent whose sending is not on record.
 
-Records that count up are written as runs, one row for many (evidence.history.runs): of a load, a row for about a
-thousand.
+Records that count up are written as runs, one row for many (evidence.history.runs): of a load, a row
+for about a thousand.
 
-Words (process, kind, outcome, topic, error) are dictionary codes; the stream carries each word once, when it is first
-used. Batches are compressed with LZ4: a row of a load takes 16 bytes instead of 90, for 0.04 µs of processor time
-(zstd: 4 bytes for 0.11 µs). Each batch is compressed by itself, so a torn tail costs the last one and nothing before
-it.
+Words (process, kind, outcome, topic, error) are dictionary codes; the stream carries each word once, when it is
+first used. Batches are compressed with LZ4: a row of a load takes 16 bytes instead of 90, for 0.04 µs of
+processor time (zstd: 4 bytes for 0.11 µs). Each batch is compressed by itself, so a torn tail costs the last one
+and nothing before it.
 """
 
 from __future__ import annotations

@@ -47,8 +47,7 @@ class Admin(Protocol):
 class ZnodeAdmin:
     """Administration through ZooKeeper's nodes, for every broker that has ZooKeeper.
 
-    Layout of the nodes: KAFKA_FACTS of the Kafka sources, `kafka.utils.ZkUtils` (0.8-0.11), `kafka.zk.ZkData`
-    (1.1+).
+    Layout of the nodes: KAFKA_FACTS of the Kafka sources, `kafka.utils.ZkUtils` (0.8-0.11), `kafka.zk.ZkData` (1.1+).
     """
 
     def __init__(self, client: KazooClient, observer: ClusterObserver) -> None:
@@ -145,9 +144,7 @@ class ProtocolAdmin:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")
 
     def _until_done(self, what: str, ask: Any) -> None:
-        """Ask again while the answer is a passing one: a young cluster has too few brokers, or drops the
-        connection.
-        """
+        """Ask again while the answer is a passing one: a young cluster has too few brokers, or drops the connection."""
         deadline = time.monotonic() + TOPIC_LIMIT_S
         while True:
             future: Future[Any] = ask()
@@ -176,9 +173,7 @@ class ZooKeeperAdmin(ZnodeAdmin):
 
 
 def open_admin(version: Version, bootstrap: str, observer: ClusterObserver, zookeeper: KazooClient | None) -> Admin:
-    """The administration that fits the version; `zookeeper` is the observer's client where there is
-    ZooKeeper.
-    """
+    """The administration that fits the version; `zookeeper` is the observer's client where there is ZooKeeper."""
     protocol = ProtocolAdmin(bootstrap, version.client_settings) if version.has_create_topics else None
     if zookeeper is None:
         if protocol is None:

@@ -73,9 +73,7 @@ def rules_between(senders: Sequence[Node], receivers: Sequence[Node], *, one_way
 
 
 def parse_counters(listing: str) -> dict[tuple[str, str], int]:
-    """Packets per (hook, peer) from `iptables -L CHAOS-… -n -v -x` of both chains, each headed by its hook's
-    name.
-    """
+    """Packets per (hook, peer) from `iptables -L CHAOS-… -n -v -x` of both chains, each headed by its hook's name."""
     counters: dict[tuple[str, str], int] = {}
     hook = ""
     for line in listing.splitlines():
@@ -158,9 +156,7 @@ class Cut:
             time.sleep(POLL_S)
 
     def heal(self) -> None:
-        """Take this cut's own rules out of every node that runs; a node that is down lost them with its
-        namespace.
-        """
+        """Take this cut's own rules out of every node that runs; a node that is down lost them with its namespace."""
         for node in self.senders:
             state = node.state()
             if not state["Running"]:

@@ -5,16 +5,15 @@ appended; no JVM, no request, so it works the same while nodes are frozen, cut o
 account in full, with the controller's time stamps; nothing is coalesced.
 
 What counts is what is committed, and that is decided as the quorum does: of the voters' logs the one with the highest
-last epoch (then the longest) is the active controller's; a record counts once a majority of the disks hold it, and
-once that holds for a record of the last epoch too (Raft's rule for entries of earlier epochs). Two logs agree up to
-where their epochs do. A deposed controller's last records, which nobody else has, are thus never shown. With one
-controller each record counts at once. A voter's log that is not there yet, or is cut short by a truncation, is simply
-short.
+last epoch (then the longest) is the active controller's; a record counts once a majority of the disks hold it, and once
+that holds for a record of the last epoch too (Raft's rule for entries of earlier epochs). Two logs agree up to where
+their epochs do. A deposed controller's last records, which nobody else has, are thus never shown. With one controller
+each record counts at once. A voter's log that is not there yet, or is cut short by a truncation, is simply short.
 
 The log is taken batch by batch: what the controller decided at once (a broker fenced, its partitions' leaders moved) is
 in one batch, and no snapshot shows the half of it. A batch may hold several decisions; where it changes the same
 partition or broker twice, each change gets its snapshot. The leader epoch is not in a PartitionChangeRecord: it rises
-by one with every record that sets a leader (kafkafiles.metadata_log counts it).
+by one with every record that sets a leader (kafkafiles.metadata_image counts it).
 
 Snapshots (`<offset>-<epoch>.checkpoint`, every 20 MiB or hour) replace the log's beginning. An observer that has
 followed from the start needs none of them; one that begins later reads the newest, and the controller's name and epoch
@@ -38,11 +37,13 @@ from harness.observers.state import StateKeeper, node_name
 from kafkafiles import checkpoints
 from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
 from kafkafiles.errors import ParseError
-from kafkafiles.metadata_log import MetadataImage, decode_from
+from kafkafiles.metadata_image import MetadataImage
+from kafkafiles.metadata_log import decode_from
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
-    from kafkafiles.metadata_log import MetadataEvent, PartitionImage
+    from kafkafiles.metadata_image import PartitionImage
+    from kafkafiles.metadata_log import MetadataEvent
 
 POLL_S: Final = 0.01
 START_LIMIT_S: Final = 60.0

@@ -1,8 +1,8 @@
 """Replicas as they lie on the brokers' disks: how far each goes, and copies of them at named moments.
 
-Brokers keep their files in directories of the host, so reading them needs no broker's help and disturbs none; a record
-is in the file as soon as the broker has appended it, because file and page cache are one to every reader of the same
-kernel.
+Brokers keep their files in directories of the host, so reading them needs no broker's help and disturbs none; a
+record is in the file as soon as the broker has appended it, because file and page cache are one to every reader
+of the same kernel.
 
 `leo_and_hw` is made to be asked every few milliseconds: the end of a segment is remembered with the head of the last
 batch before it, and only what was appended since is read. If that batch is not there any more (a truncation) the

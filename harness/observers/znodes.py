@@ -1,9 +1,9 @@
 """Kafka's znodes as a cluster's state: values in, values out, no connection.
 
 `Picture.take` is given one look at a znode (`Sight`: its data or its children, and its stat) after another, in the
-order in which ZooKeeper answered, and says what that makes of the cluster, which events besides, and what else must be
-watched. One connection gives all looks, and ZooKeeper answers it in the order of its own history, so each look is true
-when taken.
+order in which ZooKeeper answered, and says what that makes of the cluster, which events besides, and what else must
+be watched. One connection gives all looks, and ZooKeeper answers it in the order of its own history, so each look
+is true when taken.
 
 Watches are one-shot: between the firing of one and the setting of the next a znode may change more than once and only
 the last value is seen. What was skipped can be counted, and is, as `missed` events: by the version of a partition's

@@ -1,3 +1,1 @@
-"""What a run says, to people (console, HTML, Markdown) and to machines (JUnit). Reads run directories, writes no
-facts.
-"""
+"""Reports of a run for people (console, HTML, Markdown) and machines (JUnit). They read run directories only."""

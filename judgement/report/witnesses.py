@@ -7,9 +7,9 @@ A file that is missing or torn is no error: the rest is used, and `Witnesses.mis
 histories or copies are missing altogether (a report made again from a few files of a run), the timeline and the
 evidence of the findings take their place, as far as they go.
 
-Cost: a partition's history is read once, whole (300 bytes a row in memory), and sorted once by what is asked for; in
-each copy one batch is decoded for each offset. A record of which no offset is known is looked for in all records of
-all copies.
+Cost: a partition's history is read once, whole (300 bytes a row in memory), and sorted once by what is asked for;
+in each copy one batch is decoded for each offset. A record of which no offset is known is looked for in all
+records of all copies.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The restarted follower asks where its epoch ended and truncates nothing (KIP-101's answer to
-follower-reboot).
+"""The restarted follower asks where its epoch ended and truncates nothing (KIP-101's answer to follower-reboot).
 
-The same two replicas and the same reboot, on brokers with leader epochs. The leader lives while the follower
-comes back, so the follower can ask it: it is told the leader's log end offset, which covers the record it
-holds, and keeps it. The broker's own log shows the answer, and the record survives the leader's death that
-follows.
+The same two replicas and the same reboot, on brokers with leader epochs. The leader lives while the follower comes
+back, so the follower can ask it: it is told the leader's log end offset, which covers the record it holds, and keeps
+it. The broker's own log shows the answer, and the record survives the leader's death that follows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Replicas that missed an epoch find the point where their logs part, one after the other (KIP-101's worked
-example).
+"""Replicas that missed an epoch find the point where their logs part, one after the other (KIP-101's worked example).
 
 Three replicas A (leader), B and C. C stops hearing from A, so A and B alone hold m2, which is never
 acknowledged. B dies, then A; C, still in sync, leads in a new epoch and takes a record where m2 was. B

@@ -1,10 +1,9 @@
 """Two in-sync replicas hold different records at one offset, for ever (KIP-101, scenario 2).
 
-Leader and follower go down in turn. The one that comes back alone is elected uncleanly and takes new records
-at offsets the other has already used. The other returns with its log ending exactly at its high watermark, so
-by the old rule it has nothing to truncate: from then on both are in sync and disagree. With leader epochs it
-truncates to the point where their histories part, and only the loss remains that an unclean election
-documents.
+Leader and follower go down in turn. The one that comes back alone is elected uncleanly and takes new records at offsets
+the other has already used. The other returns with its log ending exactly at its high watermark, so by the old rule it
+has nothing to truncate: from then on both are in sync and disagree. With leader epochs it truncates to the point where
+their histories part, and only the loss remains that an unclean election documents.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ broker; the clients. A broker's lane shows two things apart, because the stories
 - what the cluster *stated* of it (thick band: leader with its epoch, in the ISR, out of it), as ZooKeeper or the
   metadata log say. A leader's band over a dead process is an election of the dead, and is hatched.
 
-Below the bands stand what was on its disk at the moments when files were copied (one cell a record: filled below the
-high watermark, hollow above it, red for a record that was acknowledged and is lost) and the truncations its own log
-reports.
+Below the bands stand what was on its disk at the moments when files were copied (one cell a record: filled
+below the high watermark, hollow above it, red for a record that was acknowledged and is lost) and the
+truncations its own log reports.
 
 Nothing is drawn that was not recorded. Colours come with a pattern, a shape or a word, so the picture can be read in
 grey; each mark says in its <title> what it is and what proves it. Light and dark follow the reader's setting.

@@ -108,8 +108,8 @@ def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: 
 
 
 def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:
-    """(begin, end, role, leader epoch) of a broker as the cluster stated it for a partition; neighbours alike are
-    joined.
+    """(begin, end, role, leader epoch) of a broker as the cluster stated it for a partition;
+    neighbours alike are joined.
     """
     number = broker_id(node)
 

@@ -73,8 +73,7 @@ def text_width(text: str, size: float = 11) -> float:
 
 
 def tag(name: str, content: str = "", **attributes: object) -> str:
-    """One SVG element; attribute names use _ for -, a trailing _ is dropped; numbers are rounded; text is not
-    escaped.
+    """One SVG element; attribute names use _ for -, a trailing _ is dropped; numbers are rounded; text is not escaped.
 
     >>> tag("rect", x=1.25, fill="red")
     '<rect x="1.2" fill="red"/>'

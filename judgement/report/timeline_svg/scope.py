@@ -12,9 +12,7 @@ MAX_PARTITIONS: Final = 3
 
 
 def known_partitions(facts: RunFacts) -> set[TopicPartition]:
-    """The partitions of the run's own topics; internal topics, such as that of committed offsets, are not its
-    subject.
-    """
+    """The partitions of the run's own topics, without internal ones such as that of committed offsets."""
     return set(facts.assignment) or set(facts.partitions)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from kafkafiles import batches as log
-from kafkafiles import codecs, columns, indexes, metadata_log
+from kafkafiles import codecs, columns, indexes, metadata_records
 from kafkafiles.batches import BatchHeader, Corrupt, Record
 
 CONTROL = {"ABORT": log.CONTROL_ABORT, "COMMIT": log.CONTROL_COMMIT}
@@ -224,7 +224,7 @@ def column(table: pa.Table, name: str) -> list[Any]:
 
 
 def compare_metadata(record: Record, theirs: Mapping[str, Any], where: str) -> None:
-    kind, version, fields = metadata_log.decode_record(record.value)
+    kind, version, fields = metadata_records.decode_record(record.value)
     assert (kind, version) == (theirs["type"], theirs["version"]), where
     for name, value in theirs["data"].items():
         assert snake(name) in fields, f"{where}: {kind} has {name}, which we do not read"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kafkafiles import batches as log
-from kafkafiles import checkpoints, codecs, metadata_log, replica
+from kafkafiles import checkpoints, codecs, metadata_image, metadata_log, replica
 from kafkafiles.batches import BatchHeader
 from tests.unit.kafkafiles import dumps
 
@@ -71,12 +71,12 @@ def test_the_image_of_a_real_metadata_log():
     events, position = metadata_log.decode_from(data)
     assert position == len(data)
     assert not [event for event in events if event.kind in ("UNKNOWN", "CORRUPT")]
-    image = metadata_log.MetadataImage().apply_all(events)
+    image = metadata_image.MetadataImage().apply_all(events)
     state = image.partitions["gzip-client", 0]
     assert (image.controller, state.replicas, state.leader, state.leader_epoch, state.elr) == (100, (1,), -1, 1, (1,))
     assert image.brokers[1].fenced  # it was stopped
     assert checkpoints.read_quorum_state(directory / checkpoints.QUORUM_STATE).leader_id == 100
-    before = metadata_log.MetadataImage().apply_all(event for event in events if event.offset < state.offset)
+    before = metadata_image.MetadataImage().apply_all(event for event in events if event.offset < state.offset)
     assert before.partitions["gzip-client", 0].leader == 1
     assert not before.brokers[1].fenced
 

@@ -5,7 +5,9 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkafiles import metadata_log as m
+from kafkafiles.metadata_image import MetadataImage
+from kafkafiles.metadata_log import decode_from
+from kafkafiles.metadata_records import decode_record
 from tests.unit.kafkafiles.encode import (
     R,
     batch,
@@ -58,12 +60,12 @@ def log(*values: bytes, epoch: int = 4, leader: int = 100, timestamp: int = 1000
     return first + batch(1, [R(value=value, timestamp=timestamp) for value in values], epoch=epoch)
 
 
-def image(*values: bytes) -> m.MetadataImage:
-    return m.MetadataImage().apply_all(m.decode_from(log(*values))[0])
+def image(*values: bytes) -> MetadataImage:
+    return MetadataImage().apply_all(decode_from(log(*values))[0])
 
 
 def test_events_carry_offset_time_and_epoch():
-    events, position = m.decode_from(log(topic(), topic("u", bytes(16)), timestamp=77))
+    events, position = decode_from(log(topic(), topic("u", bytes(16)), timestamp=77))
     assert position == len(log(topic(), topic("u", bytes(16))))
     assert [(each.offset, each.timestamp_ms, each.epoch, each.kind) for each in events[1:]] == [
         (1, 77, 4, "TOPIC_RECORD"),
@@ -75,20 +77,20 @@ def test_events_carry_offset_time_and_epoch():
 def test_leader_changes_of_both_versions():
     for version in (0, 1):
         data = batch(0, [leader_change(3, version)], control=True, epoch=8)
-        event = m.decode_from(data)[0][0]
+        event = decode_from(data)[0][0]
         assert (event.kind, event.version, event.fields["leader_id"], event.epoch) == ("LEADER_CHANGE", version, 3, 8)
         assert event.fields["voters"][0]["voter_id"] == 3
         assert ("voter_directory_id" in event.fields["voters"][0]) == (version == 1)
-        after = m.MetadataImage().apply(event)
+        after = MetadataImage().apply(event)
         assert (after.controller, after.controller_epoch) == (3, 8)
 
 
 def test_a_file_that_grows_is_read_at_any_cut_without_loss_or_repetition():
     whole = log(topic(), partition([1, 2, 3], 1)) + batch(3, [R(value=change(t0=compact_ints([1])))], epoch=4)
-    expected, end = m.decode_from(whole)
+    expected, end = decode_from(whole)
     for cut in range(0, len(whole), 7):
-        first, position = m.decode_from(whole[:cut])
-        second, finish = m.decode_from(whole[position:], position)
+        first, position = decode_from(whole[:cut])
+        second, finish = decode_from(whole[position:], position)
         assert first + second == expected
         assert finish == end == len(whole)
 
@@ -96,7 +98,7 @@ def test_a_file_that_grows_is_read_at_any_cut_without_loss_or_repetition():
 def test_start_skips_bytes_of_the_buffer():
     data = log(topic())
     first = len(batch(0, [leader_change(100)], control=True, epoch=4))
-    events, position = m.decode_from(data, 1000, start=first)
+    events, position = decode_from(data, 1000, start=first)
     assert [each.kind for each in events] == ["TOPIC_RECORD"]
     assert position == 1000 + len(data)
 
@@ -122,7 +124,7 @@ def test_the_leader_epoch_grows_with_every_leader_that_is_set():
 
 
 def test_version_1_changes_have_no_elr():
-    event = m.decode_from(log(change(version=1, t0=compact_ints([1]))))[0][1]
+    event = decode_from(log(change(version=1, t0=compact_ints([1]))))[0][1]
     assert (event.version, event.fields["isr"], event.fields["eligible_leader_replicas"]) == (1, (1,), None)
 
 
@@ -148,7 +150,7 @@ def test_brokers_register_and_are_fenced_and_unfenced():
 
 
 def test_registration_fields():
-    event = m.decode_from(log(broker(7, 20)))[0][1]
+    event = decode_from(log(broker(7, 20)))[0][1]
     assert event.kind == "REGISTER_BROKER_RECORD"
     assert event.fields["end_points"] == ({"name": "PLAINTEXT", "host": "h", "port": 9092, "security_protocol": 0},)
     assert event.fields["rack"] is None
@@ -173,7 +175,7 @@ def test_features_and_configs():
         4, 0, struct.pack(">b", 2) + compact_string("t") + compact_string("a") + compact_string(None) + tags()
     )
     assert image(feature, config).features == {"metadata.version": 21}
-    event = m.decode_from(log(config))[0][1]
+    event = decode_from(log(config))[0][1]
     assert event.fields == {"resource_type": 2, "resource_name": "t", "name": "a", "value": None}
 
 
@@ -184,48 +186,48 @@ def test_an_aborted_metadata_transaction_did_not_happen():
 
 
 def test_applying_again_changes_nothing():
-    events, _ = m.decode_from(log(topic(), partition([1], 1), change(t1=struct.pack(">i", 1))))
-    once = m.MetadataImage().apply_all(events)
+    events, _ = decode_from(log(topic(), partition([1], 1), change(t1=struct.pack(">i", 1))))
+    once = MetadataImage().apply_all(events)
     assert once.apply_all(events) == once
 
 
 def test_unknown_types_versions_and_tags_are_no_errors():
     later = frame(3, 9, b"\x01")
-    events, _ = m.decode_from(log(frame(99, 0, b"x"), later, change(t0=compact_ints([1]), t77=b"new")))
+    events, _ = decode_from(log(frame(99, 0, b"x"), later, change(t0=compact_ints([1]), t77=b"new")))
     assert [each.kind for each in events[1:]] == ["UNKNOWN", "UNKNOWN", "PARTITION_CHANGE_RECORD"]
     assert events[1].fields["key"] == 99
-    assert m.decode_record(uvarint(7) + b"rest")[0] == "UNKNOWN"
+    assert decode_record(uvarint(7) + b"rest")[0] == "UNKNOWN"
 
 
 def test_what_cannot_be_decoded_is_corrupt_and_reading_goes_on():
-    events, _ = m.decode_from(log(frame(2, 0, b"\x09t"), topic()))
+    events, _ = decode_from(log(frame(2, 0, b"\x09t"), topic()))
     assert [each.kind for each in events] == ["LEADER_CHANGE", "CORRUPT", "TOPIC_RECORD"]
     assert "9 bytes" not in events[1].fields["reason"]
-    assert m.decode_record(None)[0] == "CORRUPT"
-    assert m.decode_record(b"")[0] == "CORRUPT"
-    extra = m.decode_record(topic() + b"x")
+    assert decode_record(None)[0] == "CORRUPT"
+    assert decode_record(b"")[0] == "CORRUPT"
+    extra = decode_record(topic() + b"x")
     assert extra[0] == "CORRUPT"
 
 
 def test_corrupt_batches_and_headers():
     bad = batch(5, [R(value=topic())], crc=1)
-    events, position = m.decode_from(bad + batch(6, [R(value=topic())]), 50)
+    events, position = decode_from(bad + batch(6, [R(value=topic())]), 50)
     assert [each.kind for each in events] == ["CORRUPT", "TOPIC_RECORD"]
     assert events[0].fields["position"] == 50
     senseless = b"\xff" * 100
-    events, position = m.decode_from(senseless, 10)
+    events, position = decode_from(senseless, 10)
     assert ([each.kind for each in events], position) == (["CORRUPT"], 110)
 
 
 @given(data=st.binary(max_size=120))
 def test_any_record_at_all(data):
     for value in (data, uvarint(1) + data, frame(0, 3, data), frame(3, 2, data), frame(14, 0, data)):
-        kind, _, _ = m.decode_record(value)
+        kind, _, _ = decode_record(value)
         assert kind
 
 
 @given(isr=st.lists(st.integers(-(2**31), 2**31 - 1), max_size=5), leader=st.integers(-(2**31), 2**31 - 1))
 def test_partition_changes_round_trip(isr, leader):
-    kind, _, fields = m.decode_record(change(t0=compact_ints(isr), t1=struct.pack(">i", leader)))
+    kind, _, fields = decode_record(change(t0=compact_ints(isr), t1=struct.pack(">i", leader)))
     assert kind == "PARTITION_CHANGE_RECORD"
     assert (fields["isr"], fields["leader"]) == (tuple(isr), leader)

@@ -20,7 +20,7 @@ from dataclasses import replace
 import pytest
 
 from kafkafiles import batches as log
-from kafkafiles import checkpoints, columns, indexes, metadata_log
+from kafkafiles import checkpoints, columns, indexes, metadata_image, metadata_log, metadata_records
 from kafkafiles.batches import Corrupt, Record
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import examine
@@ -141,7 +141,7 @@ def test_damaged_metadata_records_even_where_the_checksum_says_nothing():
     values = [topic(), partition([1, 2], 1, version=2), change(t0=compact_ints([1])), broker(1, 9)]
     for seed in range(MUTATIONS // 4):
         dice = random.Random(f"metadata {seed}")
-        kind, _, fields = metadata_log.decode_record(damage(dice.choice(values), dice))
+        kind, _, fields = metadata_records.decode_record(damage(dice.choice(values), dice))
         assert kind
         assert fields is not None
 
@@ -151,7 +151,7 @@ def test_damaged_metadata_logs():
         bad = damage(METADATA, random.Random(f"log {seed}"))
         events, position = metadata_log.decode_from(bad)
         assert 0 <= position <= len(bad)
-        metadata_log.MetadataImage().apply_all(events)
+        metadata_image.MetadataImage().apply_all(events)
 
 
 SMALL: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
