@@ -31,6 +31,7 @@ from urllib.parse import unquote, urlsplit
 from analysis.check import Piece, pieces
 from evidence.errors import UsageError
 from evidence.rundir import RunDir, write_atomically
+from kafkafiles.checkpoints import META_PROPERTIES
 
 S3: Final = ("s3", "s3a", "s3n")
 STORES: Final = (*S3, "gs", "abfs", "abfss", "hdfs", "viewfs")
@@ -129,7 +130,7 @@ def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
                 files.append(name)
         elif parts[0] == "history" and len(parts) == 2 and name.endswith(".arrows"):
             (streams if Path(name).stem in sealed else files).append(name)
-        elif parts[0] == "replicas" and len(parts) > 4 and parts[3] == replica:
+        elif piece.topic and parts[0] == "replicas" and (parts[3:4] == (replica,) or parts[-1] == META_PROPERTIES):
             files.append(name)
     return StoredPiece(piece, tuple(files), tuple(streams))
 

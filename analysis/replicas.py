@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from analysis import metadata
+from analysis import metadata, stated
 from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, Ints, PartitionView, Rows, sender, value_of
 from evidence.anomalies import registered
 from evidence.course import UP, Course, in_isr_throughout, isr_at
@@ -178,13 +178,13 @@ def load_copies(
         for replica in examined.replicas.values():
             directory = replica.path
             node = directory.parent.name
-            stated = moments[moment].nodes.get(node, {}).get(directory.name)
+            ends = moments[moment].nodes.get(node, {}).get(directory.name)
             copy = Copy(
                 moment=moment,
                 at_ns=at_ns,
                 node=node,
                 replica=replica,
-                high_watermark=None if stated is None else stated.hw,
+                high_watermark=None if ends is None else ends.hw,
                 condition=course.condition_at(node, at_ns),
                 asked_ns=moments[moment].begun_ns,
             )
@@ -196,6 +196,12 @@ def load_copies(
                 for p in _damage(copy)
             ]
             problems += [_problem(moment, node, directory, note) for note in replica.notes]
+        by_path = {replica.path: replica for replica in examined.replicas.values()}
+        problems += [
+            _problem(moment, directory.parent.name, directory, complaint)
+            for directory in directories
+            for complaint in stated.complaints(moments[moment], directory, by_path.get(directory))
+        ]
         if states and len(directories) > 1 and isr_at(states, at_ns) is None:
             detail = f"{moment}: nothing was stated of {topic}-{partition} before these copies were taken"
             problems.append({"what": "unknown ISR", "process": "", "detail": detail})

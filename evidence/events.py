@@ -120,6 +120,8 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
     source: Literal["runner"] = "runner"
     name: str
     nodes: dict[str, dict[str, Ends]] = field(default_factory=dict)
+    files: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By node, the copied files ("t-0/00000000000000000000.log") and how many bytes each has."""
     begun_ns: int | None = None
     """When the copying began (monotonic); the event's own time is when all copies were there."""
 

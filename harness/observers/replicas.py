@@ -208,6 +208,16 @@ def copy_replicas(
     return seen
 
 
+def files_of(copies: Path) -> dict[str, dict[str, int]]:
+    """The files of each node's copies, by path below the node's directory, and how many bytes each has."""
+    return {
+        node.name: {
+            str(path.relative_to(node)): path.stat().st_size for path in sorted(node.rglob("*")) if path.is_file()
+        }
+        for node in sorted(copies.iterdir())
+    }
+
+
 def _copy_node(source: Path, target: Path, topics: frozenset[str]) -> dict[str, Ends]:
     target.mkdir()
     for name in LOG_DIR_FILES:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from evidence.errors import WaitTimeout
 from evidence.events import Moment
-from harness.observers.replicas import copy_replicas, leo_and_hw
+from harness.observers.replicas import copy_replicas, files_of, leo_and_hw
 from kafkafiles.checkpoints import read_leader_epoch_checkpoint
 
 if TYPE_CHECKING:
@@ -124,5 +124,6 @@ class Disks:
         topics = [topic.name for topic in self._topics]
         seen = copy_replicas(self._cluster.data, nodes, self._run_dir.moment(moment), topics)
         self._moments.append(moment)
-        self._timeline.append(Moment(name=moment, nodes=seen, begun_ns=begun_ns))
+        files = files_of(self._run_dir.moment(moment))
+        self._timeline.append(Moment(name=moment, nodes=seen, files=files, begun_ns=begun_ns))
         return seen

@@ -61,7 +61,7 @@ def state(at_s: int, leader: int = 1, isr: tuple[int, ...] = (1, 2), epoch: int 
 
 
 def moment(name: str, at_s: int, *, begun_s: int | None = None, **high_watermarks: int) -> Moment:
-    nodes = {node.replace("_", "-"): {"t-0": Ends(leo=0, hw=hw)} for node, hw in high_watermarks.items()}
+    nodes = {node.replace("_", "-"): {"t-0": Ends(hw=hw)} for node, hw in high_watermarks.items()}
     return at(at_s * SECOND, Moment(name=name, nodes=nodes, begun_ns=None if begun_s is None else begun_s * SECOND))
 
 
