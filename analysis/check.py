@@ -117,7 +117,7 @@ class Result:
     lags: list[dict[str, Any]] = field(default_factory=list)
     """The longest real-time lag of this piece; the longest of all in `merge`."""
     claims: list[dict[str, Any]] = field(default_factory=list)
-    """What came of the claims that run.json names (evidence/claims.py)."""
+    """What came of the claims that run.json names (evidence/claims/)."""
     unknown: list[dict[str, Any]] = field(default_factory=list)
     """What this piece tells of operations of unknown outcome; put together over all pieces in `to_check_again`."""
 

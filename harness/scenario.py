@@ -68,7 +68,7 @@ class Documented:
     """What is documented to follow on a line of versions.
 
     `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
-    is in neither catalogue (evidence/anomalies.py, evidence/claims.py). `says` is what is documented for these versions
+    is in neither catalogue (evidence/anomalies.py, evidence/claims/). `says` is what is documented for these versions
     in a sentence, where it is not what the scenario claims.
     """
 
@@ -77,7 +77,7 @@ class Documented:
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
     claims: Sequence[str] = ()
-    """Documented behaviour that must be held, by its names in evidence/claims.py."""
+    """Documented behaviour that must be held, by its names in evidence/claims/."""
     out_of_sync: bool = False
     """Whether a replica may be out of sync when the run ends; otherwise that is a doubt."""
 

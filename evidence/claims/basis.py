@@ -1,0 +1,106 @@
+"""What a claim is, and the words that all of them are judged in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from evidence.course import Course
+
+Outcome = Literal["held", "contradicted", "not-observed"]
+HELD: Final = "held"
+CONTRADICTED: Final = "contradicted"
+NOT_OBSERVED: Final = "not-observed"
+
+SESSION_TOLERANCE_MS: Final = 1500
+"""For a server that gets no processor at once, and an observer that hears of it later."""
+TICK_SHARE: Final = 0.05
+"""ZooKeeper ends sessions on the ticks of its clock, here 1/20 of a session apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """What a run left behind, as far as claims are judged by it."""
+
+    run: Mapping[str, Any]
+    """run.json."""
+    course: Course
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What came of a claim in a run."""
+
+    outcome: Outcome
+    says: str
+    """What was seen, in one sentence."""
+    evidence: Sequence[Mapping[str, Any]] = ()
+    """The rows that it was judged by; where it is contradicted, those that contradict it."""
+    measured_ms: float | None = None
+    bound_ms: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for findings.json."""
+        measured = {"measured_ms": self.measured_ms, "bound_ms": self.bound_ms}
+        return {"outcome": self.outcome, "says": self.says, "evidence": [dict(row) for row in self.evidence]} | (
+            measured if self.measured_ms is not None else {}
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One documented behaviour."""
+
+    name: str
+    says: str
+    source: str
+    judge: Callable[[Witness], Judged] = field(repr=False)
+    bound: str = ""
+    """Of a duration: what bounds it, where that is documented, and the tolerance."""
+
+    def as_json(self) -> dict[str, str]:
+        """The entry in words."""
+        return {"name": self.name, "says": self.says, "source": self.source, "bound": self.bound}
+
+
+def judged(rows: Sequence[Mapping[str, Any]], wrong: Sequence[Mapping[str, Any]], seen: str, nothing: str) -> Judged:
+    """Contradicted by the `wrong` ones of the rows, held if there are none, not observed without rows."""
+    if wrong:
+        return Judged(outcome=CONTRADICTED, says=f"{seen}, {len(wrong)} of them otherwise", evidence=wrong)
+    if not rows:
+        return Judged(outcome=NOT_OBSERVED, says=nothing)
+    return Judged(outcome=HELD, says=seen, evidence=rows)
+
+
+def timed(rows: Sequence[Mapping[str, Any]], says: Callable[[Mapping[str, Any]], str], nothing: str) -> Judged:
+    """Of durations (`took_ms`, `bound_ms`): contradicted by those over their bound; told of the one nearest to it."""
+    if not rows:
+        return Judged(outcome=NOT_OBSERVED, says=nothing)
+    longest = max(rows, key=lambda row: float(row["took_ms"]) - float(row["bound_ms"]))
+    wrong = [row for row in rows if row["took_ms"] > row["bound_ms"]]
+    return Judged(
+        outcome=CONTRADICTED if wrong else HELD,
+        says=says(longest),
+        evidence=wrong or rows,
+        measured_ms=longest["took_ms"],
+        bound_ms=longest["bound_ms"],
+    )
+
+
+def count(number: int, what: str) -> str:
+    """The number and the noun, in the plural unless it is one."""
+    return f"{number} {what}" + ("s" if number != 1 else "")
+
+
+def session_ms(run: Mapping[str, Any], node: str) -> int | None:
+    """The session that run.json states for a broker: its own, or that of all."""
+    settings, broker = run.get("settings") or {}, node.rpartition("-")[2]
+    name = "zookeeper.session.timeout.ms" if run.get("mode") == "zookeeper" else "broker.session.timeout.ms"
+    stated = settings.get(f"{broker}:{name}", settings.get(name))
+    return int(stated) if stated is not None and str(stated).isdigit() else None
+
+
+def session_bound_ms(limit_ms: int) -> float:
+    """By when a session of so many milliseconds has ended for those who watch."""
+    return limit_ms * (1 + TICK_SHARE) + SESSION_TOLERANCE_MS
