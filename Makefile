@@ -83,7 +83,7 @@ test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its o
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark
-	$(BIN)/pytest -m "not docker and not spark"
+	$(BIN)/pytest -m "not docker and not spark and not slow"
 
 .PHONY: lint
 lint: venv ## Style and types

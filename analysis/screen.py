@@ -331,12 +331,6 @@ def scan(paths: Sequence[Path], times: Sequence[int] = ()) -> Screening | None:
     return Screening(files, senders, readers, late, work)
 
 
-def screened(paths: Sequence[Path]) -> Screened | None:
-    """The rows of one topic-partition that checks of histories need; None as `scan` has it."""
-    screening = scan(paths)
-    return None if screening is None else screening.finish(())
-
-
 def _separate(files: Sequence[_File], senders: Sequence[_File], readers: Sequence[_File]) -> bool:
     """Each file is of one process, which sends (as a producer of its own) or reads."""
     processes = [{file.constant(number, "process") for number, _ in file.groups()} for file in files]

@@ -208,11 +208,6 @@ def read_meta_properties(path: Path) -> MetaProperties:
     return _read(path, parse_meta_properties)
 
 
-def read_partition_metadata(path: Path) -> PartitionMetadata:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return _read(path, parse_partition_metadata)
-
-
 def read_quorum_state(path: Path) -> QuorumState:
     """Raises ParseError, and FileNotFoundError where there is no such file."""
     return _read(path, parse_quorum_state)

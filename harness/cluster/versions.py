@@ -74,23 +74,9 @@ class Version:
         return not self.leader_epochs
 
     @property
-    def message_format(self) -> Literal[0, 1, 2]:
-        """The record format its brokers write: 0 before 0.10 (KIP-32), 2 from 0.11 on (KIP-98)."""
-        if self.protocol < (0, 10):
-            return 0
-        return 1 if self.protocol < (0, 11) else 2
-
-    @property
     def has_create_topics(self) -> bool:
         """Whether the CreateTopics request exists (0.10.1, KIP-4); before, topics are made in ZooKeeper."""
         return self.release >= (0, 10, 1)
-
-    @property
-    def uses_alter_partition(self) -> bool:
-        """Whether ISR changes go through the controller (KIP-497, protocol 2.7 and KRaft) or, as before, each leader
-        writes them to ZooKeeper itself.
-        """
-        return self.mode == "kraft" or self.protocol >= (2, 7)
 
     @property
     def client_settings(self) -> dict[str, str]:

@@ -1,16 +1,15 @@
 """Kafka's znodes as a cluster's state: values in, values out, no connection.
 
-`Picture.take` is given one look at a znode (`Sight`: its data or its children, and its stat) after another, in the
-order in which ZooKeeper answered, and says what that makes of the cluster, which events besides, and what else must
-be watched. One connection gives all looks, and ZooKeeper answers it in the order of its own history, so each look
-is true when taken.
+`Picture.take` is given one read of a znode after another (`ZnodeRead`: its data or its children, and its stat), in the
+order in which ZooKeeper answered. It returns the cluster's new state, further events, and which znodes to watch next.
+All reads come over one connection, which ZooKeeper answers in the order of its own history, so each is true when taken.
 
 Watches are one-shot: between the firing of one and the setting of the next a znode may change more than once and only
 the last value is seen. What was skipped can be counted, and is, as `missed` events: by the version of a partition's
 state, by the controller epoch, by the creation of a broker's registration, by the number of an ISR notification.
 
 The controller and its epoch are two znodes. Up to 2.1 the new controller creates /controller and then raises
-/controller_epoch (KAFKA-6082 made that one transaction), so a look in between shows the new controller beside the old
+/controller_epoch (KAFKA-6082 made that one transaction), so a read in between shows the new controller beside the old
 epoch: two controllers in one epoch, which never were. Therefore a controller counts from the moment its epoch is at
 least as new as its own znode, by ZooKeeper's transaction ids; until then there is none.
 
@@ -50,8 +49,8 @@ class Stat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """One look. `stat` is None if there is no such znode."""
+class ZnodeRead:
+    """What one read of a znode returned. `stat` is None if there is no such znode."""
 
     watch: Watch
     stat: Stat | None
@@ -61,7 +60,7 @@ class Sight:
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What a look amounts to: the state from now on, events besides those of its changes, and what else to watch."""
+    """What follows from a read: the new state, events that the state does not show, and which znodes to watch."""
 
     state: ClusterState
     also: list[Event] = field(default_factory=list)
@@ -75,7 +74,7 @@ TOPICS: Final = Watch("/brokers/topics", "children")
 ISR_CHANGES: Final = Watch("/isr_change_notification", "children")
 
 ROOTS: Final = (CONTROLLER_EPOCH, CONTROLLER, BROKERS, TOPICS, ISR_CHANGES)
-"""What to watch first; the epoch before the controller, so that the first look at the controller is complete."""
+"""What to watch first; the epoch before the controller, so that the first read of the controller is complete."""
 
 _BROKER: Final = re.compile(r"/brokers/ids/(\d+)")
 _TOPIC: Final = re.compile(r"/brokers/topics/([^/]+)")
@@ -125,7 +124,7 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 class Picture:
-    """The cluster as the looks so far show it. `topics` limits which topics are watched; None is all of them."""
+    """The cluster as the reads so far show it. `topics` limits which topics are watched; None is all of them."""
 
     def __init__(self, name: Callable[[int], str], topics: Collection[str] | None = None) -> None:
         self.state = ClusterState()
@@ -142,42 +141,42 @@ class Picture:
         """Of each partition's state: czxid and version."""
         self._isr_change: int | None = None
 
-    def take(self, sight: Sight) -> Outcome:
-        """Take in one look. ValueError, with nothing changed, if a znode does not hold what it should."""
+    def take(self, read: ZnodeRead) -> Outcome:
+        """Take in one read. Raises ValueError, with nothing changed, if the znode does not hold what it should."""
         outcome = Outcome(state=self.state)
-        path, _ = sight.watch
-        if sight.watch == CONTROLLER:
-            self._see_controller(sight, outcome)
-        elif sight.watch == CONTROLLER_EPOCH:
-            self._see_controller_epoch(sight, outcome)
-        elif sight.watch == BROKERS:
-            self._see_brokers(sight, outcome)
-        elif sight.watch == TOPICS:
-            self._see_topics(sight, outcome)
-        elif sight.watch == ISR_CHANGES:
-            self._see_isr_changes(sight, outcome)
+        path, _ = read.watch
+        if read.watch == CONTROLLER:
+            self._take_controller(read, outcome)
+        elif read.watch == CONTROLLER_EPOCH:
+            self._take_controller_epoch(read, outcome)
+        elif read.watch == BROKERS:
+            self._take_brokers(read, outcome)
+        elif read.watch == TOPICS:
+            self._take_topics(read, outcome)
+        elif read.watch == ISR_CHANGES:
+            self._take_isr_changes(read, outcome)
         elif found := _BROKER.fullmatch(path):
-            self._see_broker(int(found[1]), sight, outcome)
+            self._take_broker(int(found[1]), read, outcome)
         elif found := _STATE.fullmatch(path):
-            self._see_state(found[1], int(found[2]), sight, outcome)
+            self._take_state(found[1], int(found[2]), read, outcome)
         elif found := _TOPIC.fullmatch(path):
-            self._see_topic(found[1], sight, outcome)
+            self._take_topic(found[1], read, outcome)
         self.state = outcome.state
         return outcome
 
     # The controller
 
-    def _see_controller(self, sight: Sight, outcome: Outcome) -> None:
-        self._holder = None if sight.stat is None else (parse_controller(sight.data), sight.stat.created)
+    def _take_controller(self, read: ZnodeRead, outcome: Outcome) -> None:
+        self._holder = None if read.stat is None else (parse_controller(read.data), read.stat.created)
         self._decide_controller(outcome)
 
-    def _see_controller_epoch(self, sight: Sight, outcome: Outcome) -> None:
-        if sight.stat is None:
+    def _take_controller_epoch(self, read: ZnodeRead, outcome: Outcome) -> None:
+        if read.stat is None:
             return
-        epoch = int(sight.data)
+        epoch = int(read.data)
         if self._epoch is not None and epoch > self._epoch[0] + 1:
-            outcome.also.append(_missed(sight, epoch - self._epoch[0] - 1, "controllers came and went"))
-        self._epoch = (epoch, sight.stat.modified)
+            outcome.also.append(_missed(read, epoch - self._epoch[0] - 1, "controllers came and went"))
+        self._epoch = (epoch, read.stat.modified)
         self._decide_controller(outcome)
 
     def _decide_controller(self, outcome: Outcome) -> None:
@@ -186,13 +185,13 @@ class Picture:
         if known and self._holder is not None:
             outcome.state = replace(outcome.state, controller=self._holder[0], controller_epoch=epoch)
         elif outcome.state.controller is not None:
-            # The epoch of one who is not there any more, or not yet: that of the last controller.
+            # Without a controller the epoch stays that of the last one.
             outcome.state = replace(outcome.state, controller=None)
 
     # Brokers
 
-    def _see_brokers(self, sight: Sight, outcome: Outcome) -> None:
-        there = {int(child) for child in sight.children if child.isdigit()}
+    def _take_brokers(self, read: ZnodeRead, outcome: Outcome) -> None:
+        there = {int(child) for child in read.children if child.isdigit()}
         for broker in there - self._registered.keys():
             self._registered[broker] = None
         for broker in self._registered.keys() - there:
@@ -200,18 +199,18 @@ class Picture:
         outcome.watch += [Watch(f"{BROKERS.path}/{broker}", "data") for broker in sorted(there)]
         self._show_brokers(outcome)
 
-    def _see_broker(self, broker: int, sight: Sight, outcome: Outcome) -> None:
-        if sight.stat is None:
+    def _take_broker(self, broker: int, read: ZnodeRead, outcome: Outcome) -> None:
+        if read.stat is None:
             self._registered.pop(broker, None)
         else:
             before = self._registered.get(broker)
-            if before is not None and before != sight.stat.created:
+            if before is not None and before != read.stat.created:
                 outcome.also += [
-                    _missed(sight, 1, "the broker registered anew"),
+                    _missed(read, 1, "the broker registered anew"),
                     Broker(source="zookeeper", node=self._name(broker), state="gone"),
                     Broker(source="zookeeper", node=self._name(broker), state="registered", fenced=False),
                 ]
-            self._registered[broker] = sight.stat.created
+            self._registered[broker] = read.stat.created
         self._show_brokers(outcome)
 
     def _show_brokers(self, outcome: Outcome) -> None:
@@ -221,19 +220,19 @@ class Picture:
 
     # Topics and partitions
 
-    def _see_topics(self, sight: Sight, outcome: Outcome) -> None:
-        there = set(sight.children) if self._topics is None else self._topics & set(sight.children)
+    def _take_topics(self, read: ZnodeRead, outcome: Outcome) -> None:
+        there = set(read.children) if self._topics is None else self._topics & set(read.children)
         outcome.watch += [Watch(f"{TOPICS.path}/{topic}", "data") for topic in sorted(there)]
         for topic in self._assignments.keys() - there:
             del self._assignments[topic]
         self._drop(outcome, lambda key: key[0] not in there)
 
-    def _see_topic(self, topic: str, sight: Sight, outcome: Outcome) -> None:
-        if sight.stat is None:
+    def _take_topic(self, topic: str, read: ZnodeRead, outcome: Outcome) -> None:
+        if read.stat is None:
             self._assignments.pop(topic, None)
             self._drop(outcome, lambda key: key[0] == topic)
             return
-        assignment = self._assignments[topic] = parse_assignment(sight.data)
+        assignment = self._assignments[topic] = parse_assignment(read.data)
         outcome.watch += [
             Watch(f"{TOPICS.path}/{topic}/partitions/{number}/state", "data") for number in sorted(assignment)
         ]
@@ -245,19 +244,19 @@ class Picture:
         if moved:
             outcome.state = replace(outcome.state, partitions=MappingProxyType({**outcome.state.partitions, **moved}))
 
-    def _see_state(self, topic: str, number: int, sight: Sight, outcome: Outcome) -> None:
+    def _take_state(self, topic: str, number: int, read: ZnodeRead, outcome: Outcome) -> None:
         key = (topic, number)
-        if sight.stat is None:
+        if read.stat is None:
             self._drop(outcome, lambda other: other == key)
             return
         state = replace(
-            parse_partition_state(sight.data, sight.stat), replicas=self._assignments.get(topic, {}).get(number)
+            parse_partition_state(read.data, read.stat), replicas=self._assignments.get(topic, {}).get(number)
         )
         created, version = self._versions.get(key, (-1, -1))
-        if created == sight.stat.created and sight.stat.version > version + 1:
-            count, reason = sight.stat.version - version - 1, "its state changed more than once"
-            outcome.also.append(_missed(sight, count, reason, topic=topic, partition=number))
-        self._versions[key] = (sight.stat.created, sight.stat.version)
+        if created == read.stat.created and read.stat.version > version + 1:
+            count, reason = read.stat.version - version - 1, "its state changed more than once"
+            outcome.also.append(_missed(read, count, reason, topic=topic, partition=number))
+        self._versions[key] = (read.stat.created, read.stat.version)
         if outcome.state.partitions.get(key) != state:
             outcome.state = replace(
                 outcome.state, partitions=MappingProxyType({**outcome.state.partitions, key: state})
@@ -272,18 +271,18 @@ class Picture:
 
     # Notifications
 
-    def _see_isr_changes(self, sight: Sight, outcome: Outcome) -> None:
+    def _take_isr_changes(self, read: ZnodeRead, outcome: Outcome) -> None:
         """Changes of ISRs that leaders announced (0.9 and later); the controller deletes each when it has read it."""
-        for number, child in sorted(_numbered(sight.children)):
+        for number, child in sorted(_numbered(read.children)):
             if self._isr_change is not None:
                 if number <= self._isr_change:
                     continue
                 if number > self._isr_change + 1:
                     outcome.also.append(
-                        _missed(sight, number - self._isr_change - 1, "notifications were read and gone")
+                        _missed(read, number - self._isr_change - 1, "notifications were read and gone")
                     )
             self._isr_change = number
-            outcome.also.append(IsrChange(path=f"{sight.watch.path}/{child}"))
+            outcome.also.append(IsrChange(path=f"{read.watch.path}/{child}"))
 
 
 def _numbered(children: Collection[str]) -> list[tuple[int, str]]:
@@ -291,10 +290,12 @@ def _numbered(children: Collection[str]) -> list[tuple[int, str]]:
     return [(int(number), child) for number, child in parts if number.isdigit()]
 
 
-def _missed(sight: Sight, count: int, reason: str, *, topic: str | None = None, partition: int | None = None) -> Missed:
+def _missed(
+    read: ZnodeRead, count: int, reason: str, *, topic: str | None = None, partition: int | None = None
+) -> Missed:
     return Missed(
         source="zookeeper",
-        path=sight.watch.path,
+        path=read.watch.path,
         count=count,
         reason=f"{reason} between two looks",
         topic=topic,

@@ -30,7 +30,7 @@ from kazoo.retry import KazooRetry
 from evidence.errors import WaitTimeout
 from evidence.events import Note
 from harness.observers.state import StateKeeper, node_name
-from harness.observers.znodes import ROOTS, Picture, Sight, Stat, Watch
+from harness.observers.znodes import ROOTS, Picture, Stat, Watch, ZnodeRead
 
 if TYPE_CHECKING:
     from kazoo.protocol.states import WatchedEvent, ZnodeStat
@@ -173,7 +173,7 @@ class ZooKeeperObserver(StateKeeper):
             self._heard()
             for watch in (Watch(item.path, "children"), Watch(item.path, "data")):
                 if watch in self._watched and (item.type != EventType.CHILD or watch.kind == "children"):
-                    self._look(watch)
+                    self._ask_for(watch)
         else:
             self._take_answer(item)
 
@@ -189,7 +189,7 @@ class ZooKeeperObserver(StateKeeper):
         self._heard()
         self._open.clear()
         for watch in list(self._watched):
-            self._look(watch)
+            self._ask_for(watch)
 
     def _take_answer(self, answer: _Answer) -> None:
         if answer.watch is None:
@@ -209,27 +209,27 @@ class ZooKeeperObserver(StateKeeper):
         if watch is None:
             self._see_again()
         elif answer.exists and value is not None:
-            self._look(watch)  # created in the meantime
+            self._ask_for(watch)  # created in the meantime
         else:
-            self._take_sight(_sight(watch, None if answer.exists else value))
+            self._apply(_as_read(watch, None if answer.exists else value))
             if answer.round == self._round:
                 self._open.discard(watch)
             self._see_again()
 
-    def _take_sight(self, sight: Sight) -> None:
+    def _apply(self, read: ZnodeRead) -> None:
         try:
-            outcome = self._picture.take(sight)
+            outcome = self._picture.take(read)
         except ValueError as error:
-            text = f"{sight.watch.path} is not what it should be: {error}"
+            text = f"{read.watch.path} is not what it should be: {error}"
             self._timeline.append(Note(source="zookeeper", text=text))
             return
         for watch in outcome.watch:
             if watch not in self._watched:
                 self._watched[watch] = None
-                self._look(watch)
+                self._ask_for(watch)
         self.publish(outcome.state, also=outcome.also)
 
-    def _look(self, watch: Watch) -> None:
+    def _ask_for(self, watch: Watch) -> None:
         if watch.kind == "data":
             result = self.client.get_async(watch.path, watch=self._on_event)
         else:
@@ -263,11 +263,11 @@ class ZooKeeperObserver(StateKeeper):
             self.begin_blind("ZooKeeper does not answer", since_ns=self._heard_ns)
 
 
-def _sight(watch: Watch, value: tuple[Any, ZnodeStat] | None) -> Sight:
+def _as_read(watch: Watch, value: tuple[Any, ZnodeStat] | None) -> ZnodeRead:
     if value is None:
-        return Sight(watch=watch, stat=None)
+        return ZnodeRead(watch=watch, stat=None)
     content, stat = value
     known = Stat(version=stat.version, created=stat.czxid, modified=stat.mzxid, modified_ms=stat.mtime)
     if watch.kind == "data":
-        return Sight(watch=watch, stat=known, data=content)
-    return Sight(watch=watch, stat=known, children=tuple(content))
+        return ZnodeRead(watch=watch, stat=known, data=content)
+    return ZnodeRead(watch=watch, stat=known, children=tuple(content))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from analysis import check
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import SCREENED, check_piece, pieces
-from analysis.screen import Screened, screened
+from analysis.screen import Screened, scan
 from analysis.view import Evidence, PartitionView, view_of
 from evidence.events import Container, Ends, Event, Log, Moment, Partition
 from evidence.history import record
@@ -34,7 +34,8 @@ PLAIN = [(number, number) for number in range(12)]
 def _screened(run_dir: RunDir) -> Screened | None:
     files = sealed_files(run_dir, run_dir.read_run(), ("t", 0))
     assert files is not None
-    return screened(list(files))
+    screening = scan(list(files))
+    return None if screening is None else screening.finish(())
 
 
 def _sealed(root: Path, histories: dict[str, list[Row]]) -> RunDir:
@@ -278,6 +279,7 @@ def _of(folder: Path, run: tuple[dict[str, list[Row]], list[Event], dict[str, by
     return run_dir
 
 
+@pytest.mark.slow
 @given(run=_runs())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_checks_find_in_what_is_kept_what_they_find_in_the_whole(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

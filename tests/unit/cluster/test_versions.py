@@ -18,26 +18,25 @@ def test_ids_are_unique_and_every_release_has_its_lock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "java", "scala", "message_format", "truncates", "alter_partition"),
+    ("name", "java", "scala", "truncates"),
     [
-        ("0.8.2.2", 8, "2.11", 0, True, False),
-        ("0.9.0.1", 8, "2.11", 0, True, False),
-        ("0.10.2.2", 8, "2.11", 1, True, False),
-        ("0.11.0.3", 8, "2.11", 2, False, False),
-        ("2.8.2", 8, "2.13", 2, False, True),
-        ("2.8.2-pinned", 8, "2.13", 1, True, False),
-        ("3.9.2-zk", 17, "2.13", 2, False, True),
-        ("3.9.2-pinned", 17, "2.13", 1, True, False),
-        ("3.9.2-kraft", 17, "2.13", 2, False, True),
-        ("4.3.1", 17, "2.13", 2, False, True),
+        ("0.8.2.2", 8, "2.11", True),
+        ("0.9.0.1", 8, "2.11", True),
+        ("0.10.2.2", 8, "2.11", True),
+        ("0.11.0.3", 8, "2.11", False),
+        ("2.8.2", 8, "2.13", False),
+        ("2.8.2-pinned", 8, "2.13", True),
+        ("3.9.2-zk", 17, "2.13", False),
+        ("3.9.2-pinned", 17, "2.13", True),
+        ("3.9.2-kraft", 17, "2.13", False),
+        ("4.3.1", 17, "2.13", False),
     ],
 )
-def test_traits(name: str, java: int, scala: str, message_format: int, truncates: bool, alter_partition: bool) -> None:
+def test_traits(name: str, java: int, scala: str, truncates: bool) -> None:
     version = versions.get(name)
-    assert (version.java, version.scala, version.message_format) == (java, scala, message_format)
+    assert (version.java, version.scala) == (java, scala)
     assert version.truncates_to_high_watermark is truncates
     assert version.leader_epochs is not truncates
-    assert version.uses_alter_partition is alter_partition
 
 
 def test_only_the_oldest_lack_create_topics_and_need_client_settings() -> None:

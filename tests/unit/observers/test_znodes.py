@@ -17,9 +17,9 @@ from harness.observers.znodes import (
     TOPICS,
     Outcome,
     Picture,
-    Sight,
     Stat,
     Watch,
+    ZnodeRead,
     parse_partition_state,
 )
 
@@ -31,27 +31,27 @@ def stat(zxid: int, *, version: int = 0, created: int | None = None, ms: int = 1
     return Stat(version=version, created=zxid if created is None else created, modified=zxid, modified_ms=ms)
 
 
-def data(watch: Watch, text: str, seen: Stat) -> Sight:
-    return Sight(watch=watch, stat=seen, data=text.encode())
+def data(watch: Watch, text: str, seen: Stat) -> ZnodeRead:
+    return ZnodeRead(watch=watch, stat=seen, data=text.encode())
 
 
-def children(watch: Watch, *names: str) -> Sight:
-    return Sight(watch=watch, stat=stat(1), children=names)
+def children(watch: Watch, *names: str) -> ZnodeRead:
+    return ZnodeRead(watch=watch, stat=stat(1), children=names)
 
 
-def gone(watch: Watch) -> Sight:
-    return Sight(watch=watch, stat=None)
+def gone(watch: Watch) -> ZnodeRead:
+    return ZnodeRead(watch=watch, stat=None)
 
 
-def controller(broker: int, zxid: int) -> Sight:
+def controller(broker: int, zxid: int) -> ZnodeRead:
     return data(CONTROLLER, json.dumps({"version": 1, "brokerid": broker, "timestamp": "1"}), stat(zxid))
 
 
-def epoch(value: int, zxid: int) -> Sight:
+def epoch(value: int, zxid: int) -> ZnodeRead:
     return data(CONTROLLER_EPOCH, str(value), stat(zxid, version=value, created=1))
 
 
-def state(leader: int, leader_epoch: int, isr: list[int], seen: Stat, controller_epoch: int = 1) -> Sight:
+def state(leader: int, leader_epoch: int, isr: list[int], seen: Stat, controller_epoch: int = 1) -> ZnodeRead:
     value = {"controller_epoch": controller_epoch, "leader": leader, "version": 1, "leader_epoch": leader_epoch}
     return data(STATE, json.dumps(value | {"isr": isr}), seen)
 
@@ -100,7 +100,7 @@ class TestController:
         """Also when the old one's end and the new one's beginning are one look."""
         picture.take(epoch(1, 10))
         picture.take(controller(1, 9))
-        shown = [picture.take(sight).state for sight in (controller(2, 20), epoch(2, 21))]
+        shown = [picture.take(read).state for read in (controller(2, 20), epoch(2, 21))]
         assert [(s.controller, s.controller_epoch) for s in shown] == [(None, 1), (2, 2)]
 
     def test_no_controller_keeps_the_epoch_of_the_last(self, picture: Picture) -> None:
@@ -161,7 +161,7 @@ class TestPartitions:
 
     def test_names_with_dashes_and_dots(self, picture: Picture) -> None:
         path = "/brokers/topics/a-b.c_1/partitions/12/state"
-        seen = picture.take(Sight(watch=Watch(path, "data"), stat=stat(3), data=state(1, 0, [1], stat(3)).data))
+        seen = picture.take(ZnodeRead(watch=Watch(path, "data"), stat=stat(3), data=state(1, 0, [1], stat(3)).data))
         assert ("a-b.c_1", 12) in seen.state.partitions
 
     def test_states_that_were_skipped_are_counted(self, picture: Picture) -> None:
@@ -199,7 +199,7 @@ class TestPartitions:
         with_topic(picture)
         before = picture.take(state(1, 0, [1, 2], stat(5))).state
         with pytest.raises(ValueError, match=r".+"):
-            picture.take(Sight(watch=STATE, stat=stat(6, version=1, created=5), data=text.encode("latin-1")))
+            picture.take(ZnodeRead(watch=STATE, stat=stat(6, version=1, created=5), data=text.encode("latin-1")))
         assert picture.state is before
         assert picture.take(state(1, 0, [1], stat(7, version=1, created=5))).also == []
 
