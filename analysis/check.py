@@ -29,7 +29,8 @@ from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.due import due, times
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
-from analysis.unknown import NOTHING_SETTLED, Settled, news, settle, unknown_operations
+from analysis.settled import NOTHING_SETTLED, Settled
+from analysis.unknown import news, settle, unknown_operations
 from analysis.view import (
     EVIDENCE_LIMIT,
     NO_TRANSACTION,

@@ -41,7 +41,7 @@ from analysis.anomalies.cycles import dependencies
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.check import Result, merge, transactions_of
 from analysis.others import NONE, Key, Others, Record, Step, read
-from analysis.unknown import OPERATION, TRANSACTION, Operation, Settled
+from analysis.settled import OPERATION, TRANSACTION, Operation, Settled
 from analysis.view import (
     NEVER_NS,
     SEQUENCE_BITS,

@@ -16,41 +16,12 @@ it is there as a whole or not at all.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from analysis.view import PartitionView
-
-TRANSACTION: Final = "transaction"
-OPERATION: Final = "operation"
-RECORD: Final = "record"
-Operation = tuple[str, str | int, int]
-"""("transaction" or "operation", process, its number), or ("record", producer, sequence) of an output alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What is known of unknown operations once all partitions have been looked at."""
-
-    proven: frozenset[Operation] = frozenset()
-    absent: frozenset[Operation] = frozenset()
-
-    @property
-    def transactions(self) -> Settled:
-        """Of transactions alone, which hold as a whole: offsets that are committed by themselves do not."""
-        return Settled(
-            frozenset(one for one in self.proven if one[0] == TRANSACTION),
-            frozenset(one for one in self.absent if one[0] == TRANSACTION),
-        )
-
-    def __bool__(self) -> bool:
-        return bool(self.proven or self.absent)
-
-
-NOTHING_SETTLED: Final = Settled()
+from analysis.settled import Operation, Settled
+from analysis.view import PartitionView
 
 
 def _sent(view: PartitionView, processors: Collection[str]) -> Iterator[tuple[Operation, int]]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.unknown import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
+from analysis.settled import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
 from evidence.history import schema
 
 Ints = npt.NDArray[np.int64]

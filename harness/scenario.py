@@ -17,109 +17,48 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from evidence import anomalies, claims
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import DEFAULT_CASE
+from harness.case import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    KRAFT,
+    LEADER_EPOCHS,
+    LOST,
+    ZOOKEEPER,
+    Case,
+    Documented,
+    Line,
+    one_of,
+)
 from harness.plan import ClusterPlan, TopicPlan
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.run import Run
 
+__all__ = [
+    "EVERY_VERSION",
+    "HIGH_WATERMARK_TRUNCATION",
+    "KRAFT",
+    "LEADER_EPOCHS",
+    "LOST",
+    "ZOOKEEPER",
+    "Case",
+    "Documented",
+    "Line",
+    "Scenario",
+    "all_scenarios",
+    "get_scenario",
+    "one_of",
+    "scenario",
+]
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A named set of versions, such as "high-watermark truncation": what a documented outcome is stated for."""
-
-    label: str
-    holds: Callable[[Version], bool]
-
-    def __or__(self, other: Line) -> Line:
-        return Line(f"{self.label}, {other.label}", lambda version: self.holds(version) or other.holds(version))
-
-
-EVERY_VERSION: Final = Line("every version", lambda version: True)
-HIGH_WATERMARK_TRUNCATION: Final = Line(
-    "followers truncate to the high watermark (before 0.11, or pinned to 0.10.2)",
-    lambda version: version.truncates_to_high_watermark,
-)
-LEADER_EPOCHS: Final = Line(
-    "followers truncate by leader epoch (KIP-101, 0.11 and later)",
-    lambda version: not version.truncates_to_high_watermark,
-)
-ZOOKEEPER: Final = Line("ZooKeeper", lambda version: version.mode == "zookeeper")
-KRAFT: Final = Line("KRaft", lambda version: version.mode == "kraft")
-
-LOST: Final = frozenset({"lost-write"})
 CASE_NAME: Final = re.compile("[a-z0-9][a-z0-9-]*")
-
-
-def one_of(*ids: str) -> Line:
-    """The versions named."""
-    return Line(", ".join(ids), lambda version: version.id in ids)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Documented:
-    """What is documented to follow on a line of versions.
-
-    `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
-    is in neither catalogue (evidence/anomalies.py, evidence/claims/). `says` is what is documented for these versions
-    in a sentence, where it is not what the scenario claims.
-    """
-
-    on: Line
-    says: str = ""
-    required: frozenset[str] = frozenset()
-    allowed: frozenset[str] = frozenset()
-    claims: Sequence[str] = ()
-    """Documented behaviour that must be held, by its names in evidence/claims/."""
-    out_of_sync: bool = False
-    """Whether a replica may be out of sync when the run ends; otherwise that is a doubt."""
-
-    def __post_init__(self) -> None:
-        anomalies.validate(sorted(self.required | self.allowed))
-        claims.validate(self.claims)
-
-    def as_json(self) -> dict[str, Any]:
-        """What must and what may be seen, the claims that must be held, and the sentence."""
-        names = {"required": sorted(self.required), "allowed": sorted(self.allowed), "claims": list(self.claims)}
-        return names | ({"says": " ".join(self.says.split())} if self.says else {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A named variant of a scenario: what it changes, and what is documented for it."""
-
-    documented: Iterable[Documented]
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """Broker settings, over the scenario's."""
-    topic: Mapping[str, str] = field(default_factory=dict)
-    """Topic settings, over the scenario's."""
-    acks: str = "all"
-    """For the steps: which acknowledgement the sends wait for that the claim is about."""
-    client: Mapping[str, str] = field(default_factory=dict)
-    """For the steps: settings of the client that the claim is about."""
-    variant: str = ""
-    """For the steps: which way a sequence goes that has several."""
-    applies: Line = EVERY_VERSION
-    name: str = DEFAULT_CASE
-    """Given by the scenario that declares it."""
-
-    def as_json(self) -> dict[str, Any]:
-        """What it changes, for run.json and `kafka-chaos list`."""
-        values = {
-            "settings": dict(self.settings),
-            "topic": dict(self.topic),
-            "acks": self.acks,
-            "client": dict(self.client),
-            "variant": self.variant,
-        }
-        return {key: value for key, value in values.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,13 +33,13 @@ from harness.run.who import Partition, Target, Who
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
     from evidence.timeline import Timeline
+    from harness.case import Case
     from harness.cluster.admin import Admin
     from harness.cluster.cluster import Cluster
     from harness.cluster.state import ClusterObserver
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.plan import TopicPlan
-    from harness.scenario import Case
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
