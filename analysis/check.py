@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from analysis.witnesses import Witnesses
 
 LARGE_ROWS: Final = 100_000
-"""From so many rows on a partition is screened (analysis.screen): below, reading it whole takes no longer."""
+"""Partitions with at least so many rows are screened (analysis.screen); smaller ones are read whole as fast."""
 SCREENED: Final = frozenset(
     {
         "lost-write",
@@ -76,8 +76,8 @@ SCREENED: Final = frozenset(
         "internal-nonmonotonic-send",
     }
 )
-"""The checks that find in the rows that screening keeps what they find in all: a test compares the two. A check that
-is not named here is given the whole partition.
+"""The checks that find the same in the rows that screening keeps as in all rows (a test compares the two). Every other
+check is given the whole partition.
 """
 OF_PIPELINES: Final = frozenset({"committed-too-far", "skipped-processing", "repeated-processing"})
 """The checks that find nothing where no pipeline processed or committed anything."""
@@ -104,7 +104,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Result:
-    """What one piece, or a whole run, came to."""
+    """What was found in one piece, or in a whole run."""
 
     checks: list[dict[str, Any]] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
@@ -114,7 +114,7 @@ class Result:
     transactions: list[dict[str, Any]] = field(default_factory=list)
     """What this piece saw of each transaction that wrote to it; put together over all pieces in `merge`."""
     dependencies: list[dict[str, Any]] = field(default_factory=list)
-    """What transactions depend on through this piece; likewise."""
+    """The dependencies between transactions that this piece shows; put together in `merge`."""
     lags: list[dict[str, Any]] = field(default_factory=list)
     """The longest real-time lag of this piece; the longest of all in `merge`."""
     claims: list[dict[str, Any]] = field(default_factory=list)
@@ -186,7 +186,7 @@ def _finding(name: str, where: Where | None, evidence: Sequence[Evidence]) -> di
 def pieces(run_dir: RunDir) -> list[Piece]:
     """The pieces of a run: a topic-partition each of what `run.json` and the sealed histories name, and the rest.
 
-    Raises UsageError if it is none.
+    Raises UsageError if the directory is not that of a run.
     """
     stated = _stated_partitions(run_dir.read_run())
     sealed = {
@@ -208,7 +208,7 @@ def _stated_partitions(facts: Mapping[str, Any]) -> set[Where]:
 
 
 def check_piece(piece: Piece) -> Result:
-    """Everything that one piece can show. Never raises: what goes wrong is a problem in the result."""
+    """Run every check of one piece. Never raises: what goes wrong is a problem in the result."""
     result = Result()
     run_dir = RunDir(Path(piece.run_dir))
     try:
@@ -254,7 +254,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
 
 
 def _facts(run_dir: RunDir) -> Mapping[str, Any]:
-    """The run's facts, which a process that checks many partitions of it reads once. Raises as `read_run` does."""
+    """The run's facts (run.json), read once by a process that checks many partitions. Raises as `read_run` does."""
     try:
         stamp = run_dir.run_json.stat()
     except OSError:
@@ -268,7 +268,7 @@ def _read_facts(run_dir: RunDir, changed_ns: int, size: int) -> Mapping[str, Any
 
 
 def _course_of(run_dir: RunDir, where: Where) -> Course:
-    """What the timeline says of one topic-partition, and of no partition."""
+    """The course of one topic-partition: its own events, and those of no partition."""
     path = run_dir.timeline
     try:
         stamp = path.stat()
@@ -306,12 +306,12 @@ class _Seen:
     """Of the rows that are in `view`."""
     view: PartitionView
     left_out: Screened | None
-    """How many rows are not in the view; None if it is whole."""
+    """What screening left out of the view; None if the view has every row."""
     whole: Callable[[], PartitionView]
 
 
 def _found_in_part(name: str, view: PartitionView) -> bool:
-    """Whether a check finds in the rows that were kept what it finds in all."""
+    """Whether a check finds the same in the rows that were kept as in all rows."""
     pipelines = view.processed is not None or view.committed_offsets is not None
     return name in SCREENED or (name in OF_PIPELINES and not pipelines)
 
@@ -319,7 +319,7 @@ def _found_in_part(name: str, view: PartitionView) -> bool:
 def _see(
     run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, course: Course, result: Result
 ) -> tuple[_Seen, Copies]:
-    """What clients and disks say of one topic-partition; what is wrong with the copies goes to the result."""
+    """The view and the copies of one topic-partition; problems with the copies go to the result."""
     where = (piece.topic, piece.partition)
 
     def view(history: History) -> PartitionView:
@@ -354,7 +354,7 @@ def _see(
 
 
 def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, course: Course) -> Screening | None:
-    """A large partition's histories, scanned once; None if it is not large, or the whole is needed to tell."""
+    """A large partition's histories, scanned once; None if it is not large, or the checks need every row."""
     files = sealed_files(run_dir, facts, where)
     try:
         if files is None or sum(files.values()) < LARGE_ROWS:
@@ -387,7 +387,7 @@ def _kept(
 
 
 def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]:
-    """What the run's facts say that bears on how its histories are to be read."""
+    """The arguments of `view_of` that come from the run's facts: isolation levels, and histories that are missing."""
     kinds = {str(process.get("name")): process.get("kind") for process in facts.get("processes") or ()}
     gone = {problem.process for problem in history.problems if problem.what in ("missing history", "damaged history")}
     torn = {problem.process for problem in history.problems}
@@ -412,7 +412,7 @@ def _compacted(facts: Mapping[str, Any], topic: str) -> bool:
 
 
 def _add_holdings(copies: Copies, result: Result) -> None:
-    """Tell of each lost record on which disks it lay at each moment."""
+    """Add to the evidence of each lost record which disks held it at each moment."""
     rows = {
         pack(row["producer"], row["sequence"]): row
         for finding in result.findings
@@ -428,8 +428,8 @@ def _add_holdings(copies: Copies, result: Result) -> None:
 
 
 def transactions_of(view: PartitionView) -> list[dict[str, Any]]:
-    """Of each transaction that wrote to this partition: how it ended, and which of its values were read and which were
-    not although readers have passed them, or the final read came to the end.
+    """For each transaction that wrote to this partition: how it ended, which of its values were read, and which are
+    missing although readers passed their place or the final read reached the end.
     """
     sends, gone = view.sends, passed_by(view)
     rows = np.flatnonzero(sends.transaction != NO_TRANSACTION)
@@ -504,7 +504,7 @@ def _count(seen: _Seen, where: Where, result: Result) -> None:
 
 
 def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> None:
-    """What concerns the run as a whole: its processes' histories, its timeline, the metadata."""
+    """Check the run as a whole: its processes' histories, its timeline, the metadata, the claims."""
     reading = timeline.read(run_dir.timeline)
     result.problems += [
         {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
@@ -572,7 +572,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
 
 
 def to_check_again(work: Sequence[Piece], results: Sequence[Result]) -> dict[int, Piece]:
-    """The pieces of one run that another piece has news for, of operations of unknown outcome, by their place."""
+    """The pieces of one run to check again, by index: other pieces settle operations of unknown outcome in them."""
     settled = settle(row for result in results for row in result.unknown)
     known = [news(result.unknown, settled) if settled else NOTHING_SETTLED for result in results]
     return {place: replace(piece, settled=of) for place, (piece, of) in enumerate(zip(work, known, strict=True)) if of}

@@ -1,12 +1,11 @@
-"""What screening must keep so that the checks of copies and states find in it what they find in the whole.
+"""Which rows screening must keep for the checks of copies and states.
 
 Those checks (analysis.watermarks, replicas.unreplicated_acknowledgement) look for an acknowledgement, or a read, that
-ought to be on a replica and is not. All that they need of it is an offset and two times: when it was sent and when it
-was known. So each way in which a copy, a truncation or an answer can be at fault comes down to one question about such
-a row, a `Due`: is its offset at or beyond the log's end, or missing from the copy, and was it known by the time that
-the states then in force allow? Rows of which that is so are kept, and the checks themselves tell what to make of them;
-a row that is kept needlessly costs time and nothing else. Most questions need no row: the footer of a row group says
-that it ends below the log's end, or begins after the copies were taken.
+ought to be on a replica and is not. They need an offset and two times: when the record was sent and when it was known.
+So for each copy, truncation or answer, a `Due` describes the rows that could convict it: at or beyond the log's end, or
+missing from the copy, and known by the time that the states then in force allow. Such rows are kept, and the checks
+decide about them; a row that is kept needlessly costs time only. Most row groups need not be read: their footer says
+that they end below the log's end, or begin after the copies were taken.
 
 States hold from one time to the next, so what they allow depends on the *era* in which a record was sent: how many of
 `times` are not after it.
@@ -48,7 +47,7 @@ class Due:
 
 
 def times(states: Sequence[Partition], course: Course) -> list[int]:
-    """The times at which what holds of a partition may change, ascending."""
+    """The times at which a partition's states may change, ascending."""
     containers = {event.monotonic_ns for event in of(course.events, Container)}
     return sorted({state.monotonic_ns for state in states} | containers)
 
@@ -80,7 +79,7 @@ class _Stays:
 
 
 def _known_before(until_ns: Ints, at_ns: int) -> Ints:
-    """The latest time, by era, for who must stay in the ISR for `QUIET_NS` after a record was known."""
+    """By era, the latest time at which a record may be known if its broker must stay in the ISR `QUIET_NS` longer."""
     return np.where(until_ns == NOT_AT_ALL, NOT_AT_ALL, np.minimum(at_ns, until_ns - QUIET_NS - 1))
 
 
@@ -90,7 +89,7 @@ def due(
     answers: Sequence[EndAnswer],
     seen: Callable[[Copy], tuple[npt.NDArray[np.uint8], int]],
 ) -> Iterator[Due]:
-    """What the checks of copies and states have to see of one topic-partition; `seen` says which bit of what tells
+    """The rows that the checks of copies and states need of one topic-partition; `seen` says which bit of what tells
     which plain sends are in a copy.
     """
     at = times(copies.states, copies.course)

@@ -6,12 +6,11 @@ A run directory is a path, or a URL (s3a://bucket/runs/<run>: analysis.places); 
     python -m analysis.job --serve
     python -m analysis.job --prepare
 
-Runs are cut into pieces, a topic-partition each, that need nothing of one another; a piece is one task that reads its
-own files into Arrow columns, so there is no shuffle, nothing to plan, and a partition's columns never leave their task.
-What comes back is findings; the few pieces that others prove something for are checked once more. With --serve the
-application stays up and takes one run directory a line: Spark takes seconds to start and a fraction of one to check a
-run, so a suite starts it once, and while the first cluster is still busy. --prepare makes Spark start faster from then
-on (analysis.spark says how).
+Runs are cut into independent pieces, one for each topic-partition. A task reads a piece's own files into Arrow columns
+and returns findings, so nothing is shuffled and a partition's columns never leave their task. The few pieces for which
+other pieces prove something are checked again. With --serve the application stays up and takes one run directory a
+line: Spark takes seconds to start and a fraction of a second to check a run, so a suite starts it once, while the first
+cluster is still busy. --prepare makes later starts of Spark faster (analysis.spark says how).
 
 Java 17 or later is taken from JAVA_HOME or the PATH; the harness, which looks further, sets JAVA_HOME.
 """
@@ -50,7 +49,7 @@ __all__ = ["check_runs", "find_java_home", "main", "open_context", "open_session
 FINDINGS = "findings/findings.json"
 PYTHON_ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception)\b(?!.*\.java)(?!.*Job aborted).*:")
 TASKS_A_CORE = 128
-"""More than that many pieces for a core are put together: of a hundred thousand, starting tasks would be the work."""
+"""Tasks for each core at most. With more pieces a task takes several, or starting tasks would be most of the work."""
 WARM_UP = Piece("", "", -1)
 """A piece of no run. A task that checks it loads every module that checking needs."""
 
@@ -63,8 +62,8 @@ def check_pieces(work: Iterable[StoredPiece]) -> Iterator[str]:
 
 
 def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The findings of every run, by its path or URL; all their pieces in one Spark job, a task each. Pieces that others
-    have news for (of operations of unknown outcome) are checked again in a second one.
+    """The findings of every run, by its path or URL. One Spark job checks all pieces; a second one checks those again
+    in which other pieces settle operations of unknown outcome.
 
     Raises UsageError if one of them is not a run directory.
     """
@@ -88,7 +87,7 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict
 
 
 def _in_turn(context: SparkContext, found: Mapping[str, Sequence[StoredPiece]]) -> dict[str, list[Result]]:
-    """The results of every place's pieces, in their order; one Spark job, a task each, or for a few of thousands."""
+    """The results of every run's pieces, in their order, from one Spark job."""
     work = [one for of_place in found.values() for one in of_place]
     tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
     answers = iter(context.parallelize(work, tasks).mapPartitions(check_pieces).collect())
@@ -142,7 +141,7 @@ def check_all(context: SparkContext, places: Sequence[str], *, as_json: bool) ->
 
 
 def said(error: Exception) -> str:
-    """What an error says, in one line: of one that happened in a task, the task's own words."""
+    """An error's message in one line; for an error in a task, the message of the task."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["it said nothing"]
     own = [line for line in lines if PYTHON_ERROR.match(line)]
     return (own or lines)[0][:500]

@@ -14,8 +14,8 @@ is a sequence number of one producer, and lines are times; what the history stat
 evidence. An operation that is never completed, or whose process crashed, is `info`. What a read of one key proves of
 such an operation holds in all (`_settled`), so reads are gone through before any key is checked.
 
-Most keys of a large history are one thing: acknowledged in order, read in order, all of it. Such a key (`_orderly`) is
-known for that in one pass over its rows, a hundredth of the time that the checks take, and has nothing that they could
+In most keys of a large history everything was acknowledged in order and read in order. Such a key (`_orderly`) is
+recognised in one pass over its rows, in a hundredth of the time that the checks take, and has nothing that they could
 find; a test compares the two.
 
 Limit: the history is held in memory as Python objects, some 1 kB a record. Ours are columns and have no such limit.
@@ -70,7 +70,7 @@ LINES: Final = ("invoked_ns", "completed_ns", "in_log_ns", "polled_ns")
 
 
 def _settled(others: Others) -> Settled:
-    """Which operations of unknown outcome an ok poll proves, and which are nowhere although all was read."""
+    """Which operations of unknown outcome an ok poll proves, and which are absent although every key was read."""
     proven: set[Operation] = set()
     absent: set[Operation] = set()
     wanted = {name for one in others.unknown for name, _ in one.sent}
@@ -94,12 +94,12 @@ def _good(others: Others, name: str) -> Iterator[Record]:
 
 
 def _over(completed: int, final: FinalRead | None) -> bool:
-    """Whether an operation was over when the end of a log was asked for, up to which it was read."""
+    """Whether an operation had ended when the end offset was asked for, up to which its log was read."""
     return final is not None and NONE < completed <= final.asked_ns
 
 
 def _final(others: Others, key: Key) -> FinalRead | None:
-    """The final read that was asked for last; none if what a reader was given may have been on a damaged line."""
+    """The final read that was asked for last; None if a damaged line may have held records that were read."""
     if not key.ends or others.readers_missing:
         return None
     last = max(key.ends)
@@ -110,8 +110,8 @@ def _final(others: Others, key: Key) -> FinalRead | None:
 
 
 def _orderly(key: Key, others: Others, settled: Settled) -> bool:
-    """Whether nothing can be found in a key: every value that was acknowledged, or is proven here, lies in order at an
-    offset of its own, and was read there by readers that went from each offset to the next; nobody read another one.
+    """Whether a key can have no anomaly: the values that are acknowledged or proven lie in order, each at its own
+    offset; readers went from each offset to the next and read those values only.
     """
     if key.processed or key.commits:
         return False
@@ -143,7 +143,7 @@ def _orderly(key: Key, others: Others, settled: Settled) -> bool:
 
 
 def _places(key: Key) -> dict[int, int] | None:
-    """Where each value lies that was acknowledged or read; None if one is not read, or anything is out of the way."""
+    """The offset of each value that was acknowledged or read; None if one was not read, or the key is not orderly."""
     sent: dict[int, Record] = {}
     for row in key.sends:
         if row.transaction != NONE or row.value in sent or (row.outcome == schema.OK and row.offset == NONE):
@@ -198,7 +198,7 @@ def _numbers(key: Key) -> list[int]:
 
 
 def _view(name: str, key: Key, others: Others, settled: Settled, numbers: Sequence[int]) -> PartitionView:
-    """What the checks are to see of a key, lines for times."""
+    """The view of a key that the checks are given, with line numbers for times."""
     names = sorted({row.process for rows in (key.sends, key.polls, key.processed, key.commits) for row in rows})
     code = {process: number for number, process in enumerate(names)}
     value = (PRODUCER << SEQUENCE_BITS) + np.array(numbers, dtype=np.int64)
@@ -281,7 +281,7 @@ def _timed(view: PartitionView, times: Ints) -> PartitionView:
 
 
 def _restored(evidence: Any, values: Sequence[Any], times: Sequence[int] | None) -> Any:
-    """Evidence with the values and times that the history named in place of what stood for them."""
+    """Evidence with the history's own values and times in place of sequences and lines."""
     if isinstance(evidence, Mapping):
         plain = {}
         for name, part in evidence.items():
@@ -298,7 +298,7 @@ def _restored(evidence: Any, values: Sequence[Any], times: Sequence[int] | None)
 
 
 def _read_too_soon(name: str, key: Key, others: Others) -> Iterator[str]:
-    """Values that were read before their sending was invoked: the lines, or the values, are not what they should be."""
+    """Values that were read before their send was invoked: the order of lines is wrong, or values are not unique."""
     begun: dict[int, int] = {}
     for row in key.sends:
         begun[row.value] = min(begun.get(row.value, NEVER_NS), row.invoked if row.begun else NONE)
@@ -333,7 +333,7 @@ def _check_key(name: str, key: Key, others: Others, settled: Settled, times: Int
 
 
 def _guarded(name: str, result: Result, work: Callable[[], None]) -> None:
-    """Do the work of a key; what it fails by is a check that crashed."""
+    """Run the work on a key; an exception becomes a crashed check."""
     try:
         work()
     except Exception as error:

@@ -55,7 +55,7 @@ def _controllers(course: Course) -> list[Controller]:
 
 
 def controller_epoch_regression(course: Course) -> list[Evidence]:
-    """The controller epoch going down: in the cluster's own record of controllers, or in a partition's state."""
+    """Controller epochs that went down, among the stated controllers or in a partition's states."""
     found: list[Evidence] = [
         {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
         for before, after in _goes_back(_controllers(course), "epoch")

@@ -1,9 +1,8 @@
 """Reading histories of others: lines of JSON become rows of keys, and what is wrong with a line becomes a problem.
 
-A line counts as a whole or not at all: its parts are looked at before any of them is taken. Of a line that is refused
-nobody knows what it said; so its process (every process, if the line does not tell) may have read or sent anything,
-and goes on from anywhere: `Others.readers_missing`, `writers_missing` and the resets say so, as they do for processes
-of a run whose history is not whole.
+A line counts as a whole or not at all: every part is checked before any is used. A refused line may have held anything,
+so its process (every process, if the line does not name one) may have read or sent anything, at any position:
+`Others.readers_missing`, `writers_missing` and the resets say so, as for processes of a run whose history is torn.
 
 The order of events is that of the lines, and the number of a line stands for the time at which it was written: the
 recorder put them in order, and no clock is needed for it. Stated times (`Others.times`) are for the lag alone.
@@ -31,7 +30,7 @@ CHANGES: Final = ("assign", "subscribe", "crash")
 NONE: Final = -1
 LARGEST: Final = 2**63 - 1
 DEEPEST: Final = 100
-"""So many lists and objects a value may be nested in."""
+"""How deep lists and objects in a value may be nested."""
 _ABSENT: Final = object()
 
 
@@ -49,7 +48,7 @@ class Record(NamedTuple):
     """The line at which the operation ended, in whatever way; NONE: it never did."""
     process: str
     begun: bool
-    """There is a line of its invocation."""
+    """Whether its invocation has a line."""
 
 
 class Step(NamedTuple):
@@ -80,12 +79,12 @@ class Key:
     commits: list[Step] = field(default_factory=list)
     ends: list[End] = field(default_factory=list)
     changes: dict[str, list[int]] = field(default_factory=dict)
-    """By process: the operations at which it was given or lost this key alone."""
+    """By process: the operations at which this key alone was assigned to it or revoked."""
     values: list[Any] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
 
     def number(self, value: Any) -> int:
-        """The number that stands for a value; the next one if it has not been named before."""
+        """The number that stands for a value; the next free one if the value is new."""
         name = _named(value)
         if name not in self._numbers:
             self._numbers[name] = len(self.values)
@@ -132,7 +131,7 @@ class _Operation:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An operation whose outcome nobody knows: what it sent (key and value), and the line at which it was over."""
+    """An operation of unknown outcome: what it sent (key and value), and the line at which it ended."""
 
     number: int
     process: str
@@ -153,7 +152,7 @@ class Others:
     errors: Counter[str] = field(default_factory=Counter)
     uncommitted: set[str] = field(default_factory=set)
     overlapping: set[str] = field(default_factory=set)
-    """Processes that had two operations at once: which was first is not known."""
+    """Processes that had two operations at once; their order is not known."""
     unknown: list[Unknown] = field(default_factory=list)
     readers_missing: bool = False
     writers_missing: bool = False
@@ -164,12 +163,12 @@ class Others:
     _operations: int = 0
     _open: dict[str, _Operation] = field(default_factory=dict)
     _left: dict[str, list[_Operation]] = field(default_factory=dict)
-    """Operations that their process left open when it went on to something else."""
+    """Operations that were still open when their process began another."""
     _held: dict[str, set[str]] = field(default_factory=dict)
     """Keys that each process reads."""
 
     def read(self, number: int, text: bytes) -> bool:
-        """Take one line; False if it had to be refused."""
+        """Read one line; False if it was refused."""
         self.times.append(NONE)
         line: Any = None
         try:
@@ -183,13 +182,13 @@ class Others:
         return True
 
     def close(self) -> None:
-        """There are no more lines: what is still open is unknown for ever."""
+        """End the history: the outcome of operations that are still open is unknown."""
         for begun in list(self._open.values()):
             self._finish(begun, schema.INFO, NONE)
         self._open.clear()
 
     def problem(self, what: str, process: str, detail: str) -> None:
-        """Note what makes this history less than whole."""
+        """Note a problem of this history."""
         self.problems.append({"what": what, "process": process, "detail": detail})
 
     def changes(self, key: Key, process: str) -> list[int]:
@@ -221,8 +220,8 @@ class Others:
             self.uncommitted.add(process)
 
     def _refuse(self, line: Mapping[str, Any]) -> str:
-        """Nobody knows what a line said; only what it says of its process and its operation is believed. Returns the
-        process, "" if the line does not tell.
+        """Refuse a line: only the process and the operation that it names are believed. Returns the process, "" if the
+        line names none.
         """
         process, function = line.get("process"), line.get("f")
         named = type(process) in (str, int) and str(process).isprintable()  # half a surrogate pair names nobody
@@ -237,7 +236,7 @@ class Others:
         return self._operations
 
     def key(self, name: str) -> Key:
-        """The key of a name; a new one if it has not been named before."""
+        """The key with this name, made if it is new."""
         found = self.keys.get(name)
         if found is None:
             found = self.keys[name] = Key()
@@ -248,7 +247,7 @@ class Others:
         self._open[process] = _Operation(self._next(), process, function, line, parts, value)
 
     def _leave(self, process: str, line: int) -> None:
-        """The process goes on to something else: what it had begun is unknown."""
+        """The process begins another operation: the outcome of the open one is unknown."""
         begun = self._open.pop(process, None)
         if begun is not None:
             self._finish(begun, schema.INFO, line)
@@ -294,7 +293,7 @@ class Others:
         return begun if begun is not None and begun.function == function else None
 
     def _late(self, process: str, ended: _Operation, line: int) -> None:
-        """An operation that was left open comes to its end after all: the process had two at once."""
+        """A completion of an operation that was left open: its process had two operations at once."""
         for left in self._left.get(process, ()):
             if left.function == ended.function and (not left.sent or left.sent == ended.sent):
                 self._left[process].remove(left)
@@ -308,7 +307,7 @@ class Others:
                 return
 
     def _finish(self, operation: _Operation, outcome: str, completed: int) -> None:
-        """Take the rows of an operation that is over."""
+        """Add the rows of an operation that has ended."""
         if operation.function not in DATA:
             return
         number, process = operation.number, operation.process
@@ -334,7 +333,7 @@ class Others:
             self.unknown.append(Unknown(number, process, transaction != NONE, completed, sent, processed))
 
     def _other(self, process: str, function: str, number: int, kind: str, value: Any) -> None:
-        """What changes or ends the reading, and holds no records."""
+        """Take an operation that changes or ends what a process reads, and holds no records."""
         if kind == INVOKE:
             if function != "final-read":
                 _names(value or [], "value")
@@ -389,7 +388,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
 
 
 def _encoded(line: Any) -> None:
-    """Half of a surrogate pair is no text: nobody can write it down again."""
+    """Raises ValueError for half of a surrogate pair, which cannot be encoded again."""
     try:
         json.dumps(line, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -438,14 +437,14 @@ def _ends(value: Any) -> dict[str, int]:
 
 
 def _named(value: Any) -> Any:
-    """What tells a value from others: itself, or, of what Python takes for equal to others, its JSON."""
+    """A key that tells a value from all others: itself, or its JSON where Python takes different values for equal."""
     if type(value) in (str, int):
         return value
     return (json.dumps(value, sort_keys=True),)
 
 
 def _allowed(value: Any, deep: int = 0) -> Any:
-    """The value, if it can be written down again."""
+    """The value; RecursionError if it is nested deeper than `DEEPEST`."""
     if isinstance(value, list | dict):
         if deep == DEEPEST:
             raise RecursionError

@@ -1,10 +1,9 @@
 """Where run directories live: on a disk that every worker sees, or in a store that is named by a URL.
 
-The checks read files of this machine, some of them mapped into memory. So a piece of a run that lives elsewhere is
-brought to its task: exactly the files of that piece are copied into a scratch directory, which is a run directory as
-any other and is gone when the piece is done. The driver lists a run once and tells each task its files; findings go
-back beside the facts. Nothing of the analysis knows about stores, and a partition costs one copy of itself, streamed
-to disk: a task's memory is what it is for local files, and a file may have any size.
+The checks read local files, some of them mapped into memory. So the files of a piece that lives in a store are copied
+into a scratch directory, which is a run directory like any other and is removed when the piece is done. The driver
+lists a run once and tells each task its files; findings are written beside run.json. No other module knows about
+stores. Files are streamed to disk: they may have any size, and a task needs no more memory than for local files.
 
 Arrow does the copying (`pyarrow.fs`), in the Python workers, where it is anyway. The alternatives: Spark's own
 `binaryFiles` hands over each file as one array (2 GB at most, a segment is often half of that), files of one piece come

@@ -82,17 +82,17 @@ class Copy:
 
     @property
     def begun_ns(self) -> int:
-        """When its copying had not begun yet: runs that do not say so are taken to have copied within `QUIET_NS`."""
+        """A time before its copying began; for runs that do not record it, `QUIET_NS` before `at_ns`."""
         return self.at_ns - QUIET_NS if self.asked_ns is None else self.asked_ns
 
     @cached_property
     def damaged(self) -> bool:
-        """Whether something is wrong with it that no crash explains: then nobody knows where it ends."""
+        """Whether it has problems that no crash explains. Its log end offset is then not known."""
         return bool(_damage(self))
 
     @cached_property
     def contents(self) -> tuple[Ints, Ints]:
-        """Values and offsets of all data records, in log order; or of those that checks need."""
+        """Values and offsets of its data records in log order; of a screened partition only those that checks need."""
         if self.part is not None:
             return self.part
         values, offsets = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -106,7 +106,7 @@ class Copy:
         return np.concatenate(values), np.concatenate(offsets)
 
     def place(self) -> dict[str, Any]:
-        """Which copy this is, as evidence."""
+        """The copy's moment and broker, as evidence."""
         return {"moment": self.moment, "node": self.node, "broker": self.broker}
 
 
@@ -131,7 +131,7 @@ class Copies:
         return isr_at(self.states, at_ns)
 
     def quiet(self, at_ns: int) -> bool:
-        """Whether leader and ISR had been stated and had not changed for a while."""
+        """Whether leader and ISR were known at a time and had not changed for `QUIET_NS`."""
         times = [state.monotonic_ns for state in self.states if state.monotonic_ns <= at_ns]
         return bool(times) and times[-1] <= at_ns - QUIET_NS
 
@@ -236,7 +236,7 @@ def _problem(moment: str, node: str, directory: Path, detail: str) -> Problem:
 
 
 def _damage(copy: Copy) -> list[SegmentProblem]:
-    """What no crash explains."""
+    """Problems of a copy that no crash of its broker explains."""
     segments = {segment.base_offset: segment for segment in copy.replica.segments}
     last = max(segments, default=-1)
     found = []
@@ -255,7 +255,7 @@ def _damage(copy: Copy) -> list[SegmentProblem]:
 
 
 def describe(one: Record | None) -> dict[str, Any] | None:
-    """A record as evidence: whose it is, and what would tell it from another; None for no record."""
+    """A record as evidence: its identity and the fields that are compared; None for no record."""
     if one is None:
         return None
     identity = record.decode(one.value)
@@ -336,7 +336,7 @@ def two_leaders(copies: Copies) -> Rows:
 
 
 def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
-    """Acknowledged under acks=all, and missing from a replica that was in the ISR throughout."""
+    """Records acknowledged under acks=all and missing from a replica that was in the ISR throughout."""
     sends = view.sends
     rows = Rows()
     # -1 is acks=all; a history that does not say (acks null) does not accuse.
@@ -384,7 +384,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
 
 
 def corrupt_on_disk(copies: Copies) -> Rows:
-    """Places in segments whose checksum does not fit, or that hold no record."""
+    """Places in segments whose checksum does not match, or whose bytes are no record."""
     return Rows(
         copy.place()
         | {

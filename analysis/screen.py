@@ -1,9 +1,9 @@
-"""Screening: the rows of a large partition that any check could find something in, and none of the others.
+"""Screening: which rows of a large partition the checks need.
 
-A load of a hundred million records is, but for a handful, one thing over and over: acknowledged at an offset, read at
-that offset, after the one before and before the one after. Such records can be told in one scan, a row group at a
-time, against one table: which value lies at which offset. What is left is small enough for the exact checks
-(analysis.anomalies), which find in it what they would find in the whole.
+Nearly every record of a load of a hundred million is acknowledged at an offset and read at that offset, in order. Such
+records are recognised in one scan, a row group at a time, with the help of one table: which value lies at which offset.
+The rows that remain are few enough for the exact checks (analysis.anomalies), which find in them what they would find
+in the whole.
 
 A send is *plain* if it is ok, of no transaction, and lies above all plain sends before it of its process: in offset,
 in value, and not earlier invoked. So a process's plain sends are in order, and each has an offset and a value of its
@@ -55,20 +55,20 @@ from evidence.history.read import PLAIN_SCHEMA, WORDS
 NONE: Final = -1
 LARGEST: Final = 2**63 - 1
 SPARSE: Final = 4
-"""So many offsets a row, and a table by offset is no longer the smaller thing."""
+"""With more offsets than this for each row, a table by offset would take more memory than the rows."""
 LARGEST_SPAN: Final = 2**31 - 1
 MOST_TIMES: Final = 2**16 - 1
 NOT_CHECKED: Final = ("topic", "partition", "error", "timestamp_ms", "leader_epoch")
 IDENTITY: Final = ("offset", "producer", "sequence")
 OF_RESERVES: Final = ("process", "outcome", "producer", "sequence", "count")
-"""All that checks look at of a reservation. Most row groups of a producer keep nothing else."""
+"""The columns of a reservation that checks read. Most row groups of a producer keep reservations only."""
 ANSWERED: Final = ("process", "offset", "invoked_ns", "completed_ns")
 CHECKED: Final = [name for name in schema.COLUMNS if name not in NOT_CHECKED]
 
 
 @dataclass(frozen=True, slots=True)
 class Screened:
-    """The rows that checks need, in the order of the whole, and how many there were of those that they do not."""
+    """The rows that checks need, in their original order, and the numbers of those that were left out."""
 
     table: pa.Table
     sends: int
@@ -78,7 +78,7 @@ class Screened:
     values: int
     """Values of the polls left out."""
     firsts: Firsts
-    """What came first in polls, of the whole."""
+    """The values that came first in polls, of all rows."""
 
 
 @dataclass(slots=True)
@@ -91,14 +91,14 @@ class _Work:
     read: npt.NDArray[np.uint8]
     keep: npt.NDArray[np.uint8]
     times: Ints
-    """At which something was stated of the partition, ascending: they part the run into eras."""
+    """Times at which the cluster stated something of the partition, ascending. They divide the run into eras."""
     era: npt.NDArray[np.uint16]
-    """In which the plain send at each offset was invoked: so many of the times are not after it."""
+    """The era in which the plain send at each offset was invoked: how many of the times are not after it."""
     odd: list[Ints] = field(default_factory=list)
     """Values of odd sends and polls."""
     furthest: int = NONE
     firsts: dict[str, list[_Firsts]] = field(default_factory=dict)
-    """What came first in a poll, by process."""
+    """The rows that came first in a poll, by process."""
 
 
 class _File:
@@ -111,7 +111,7 @@ class _File:
         footer = self._parquet.metadata
         self._groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
         self.slots: npt.NDArray[np.int32] = np.full(self.rows, NONE, np.int32)
-        """For each row the index of its offset if it is plain, else NONE."""
+        """For each row, the index of its offset if the row is plain, else NONE."""
         self._odd: dict[int, dict[str, Ints]] = {}
         self._kinds: dict[int, set[str | None]] = {}
 
@@ -193,7 +193,7 @@ class _File:
             yield _table(columns, chosen, forms)
 
     def note(self, group: int, rows: slice, **columns: Ints) -> None:
-        """Remember the rows of a group that are odd: these columns take the longest to read, so not twice."""
+        """Remember the odd rows of a group, so that their columns, the slowest to read, are not read twice."""
         odd = self.slots[rows] < 0
         self._odd[group] = {name: column[odd] for name, column in columns.items()}
 
@@ -228,7 +228,7 @@ class _File:
 
 
 def _table(columns: Mapping[str, Any], chosen: pa.Array, forms: pa.Schema, taken: Sequence[str] = ()) -> pa.Table:
-    """Rows of columns as `_File.read` gives them (those that are not among them null); of `taken` they are all."""
+    """A table of rows from columns as `_File.read` returns them; columns that are not given are null."""
     arrays = []
     for form in forms:
         column = columns.get(form.name)
@@ -263,13 +263,13 @@ def _is(column: Any, rows: int, *words: str | bool) -> Bools:
 
 @dataclass(slots=True)
 class Screening:
-    """One topic-partition while it is screened: its files have been scanned once, and nothing is taken out yet."""
+    """One topic-partition after the first scan of its files, before rows are taken from them."""
 
     files: Sequence[_File]
     senders: Sequence[_File]
     readers: Sequence[_File]
     late: Sequence[tuple[Ints, Ints]]
-    """Odd sends of each sender: when they were invoked, and their values."""
+    """The odd sends of each sender: invocation times and values."""
     work: _Work
 
     @property
@@ -287,12 +287,12 @@ class Screening:
         return self.work.keep
 
     def answers(self) -> pa.Table:
-        """The rows that say what a client was answered that asked for the log's end, as far as checks look at them."""
+        """The rows of answers to clients that asked for the log's end, with the columns that checks read."""
         found = [table for file in self.files for table in file.rows_of(schema.END_OFFSETS, *ANSWERED)]
         return pa.concat_tables(found) if found else PLAIN_SCHEMA.empty_table().select(["kind", *ANSWERED])
 
     def finish(self, due: Sequence[Due]) -> Screened:
-        """The rows that checks need; those that are `due` to be held against copies and states among them."""
+        """The rows that checks need, among them those that are `due` for comparison with copies and states."""
         waited = _Waited.of(self.work)
         for file in (*self.senders, *self.readers):
             kind = schema.SEND if file in self.senders else schema.POLL
@@ -311,7 +311,7 @@ class Screening:
 
 
 def scan(paths: Sequence[Path], times: Sequence[int] = ()) -> Screening | None:
-    """Scan the sealed files of all processes of one topic-partition; None if it takes the whole to tell.
+    """Scan the sealed files of all processes of one topic-partition; None if the checks need every row.
 
     `times` at which something was stated of the partition, ascending. Raises what Arrow raises on files that are not
     what they should be.
@@ -332,7 +332,7 @@ def scan(paths: Sequence[Path], times: Sequence[int] = ()) -> Screening | None:
 
 
 def _separate(files: Sequence[_File], senders: Sequence[_File], readers: Sequence[_File]) -> bool:
-    """Each file is of one process, which sends (as a producer of its own) or reads."""
+    """Whether each file is of one process that either sends, as a producer of its own, or reads."""
     processes = [{file.constant(number, "process") for number, _ in file.groups()} for file in files]
     if any(len(of_file) != 1 or (False, None) in of_file for of_file in processes):
         return False
@@ -344,7 +344,7 @@ def _separate(files: Sequence[_File], senders: Sequence[_File], readers: Sequenc
 
 
 def _work(files: Sequence[_File], times: Sequence[int]) -> _Work | None:
-    """Room for all offsets; None if they are strewn too widely, or too much was stated."""
+    """Tables with room for all offsets; None if offsets have too many holes, or there are too many eras."""
     bounds = [file.bounds("offset") for file in files]
     known = [one for one in bounds if one is not None and one[1] >= 0]
     rows = sum(file.rows for file in files)
@@ -358,7 +358,7 @@ def _work(files: Sequence[_File], times: Sequence[int]) -> _Work | None:
 
 
 def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
-    """Put the plain sends of a file into the table. Returns of its odd ones when they were invoked, and the values."""
+    """Enter the plain sends of a file in the table. Returns the invocation times and values of its odd sends."""
     state = np.full(3, NONE - 1, np.int64)
     invoked, values = [], []
     for number, rows in file.groups():
@@ -396,7 +396,7 @@ def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
 
 
 def _match(file: _File, work: _Work) -> bool:
-    """Hold the polls of a file against the table, and keep the ends of odd steps. False if operations go back."""
+    """Compare the polls of a file with the table, and keep both ends of odd steps. False if operations go back."""
     state = np.array([NONE, NONE, NONE], np.int64)
     steps, changes, firsts = [], [], list[_Firsts]()
     for number, rows in file.groups():
@@ -470,7 +470,7 @@ class _Firsts:
 
 
 def _firsts(file: _File, group: int, rows: slice, found: Ints, identity: Mapping[str, Ints], op: Ints) -> _Firsts:
-    """`found`: row, offset and operation before."""
+    """The first rows of polls. `found` has for each the row, and the offset and operation before it."""
     at, count = found[:, 0].copy(), rows.stop - rows.start
     times = file.read(group, "invoked_ns", "completed_ns")
     return _Firsts(
@@ -507,13 +507,13 @@ def _ends(files: Sequence[_File]) -> Ints:
 
 
 def _keep_beyond(ends: Ints, work: _Work) -> None:
-    """Keep what lies at or beyond the end of the log, by the final read that came least far."""
+    """Keep what lies at or beyond the end of the log, as the final read with the smallest end offset has it."""
     if len(ends):
         work.keep[max(0, int(ends.min()) - work.base) :] = 1
 
 
 def _second_scan(file: _File, due: Sequence[Due], waited: _Waited, work: _Work) -> None:
-    """Keep the plain rows of a file that are due, and note since when values that were waited for are known."""
+    """Keep the plain rows of a file that are due, and note when the values that consumers waited for were known."""
     nowhere = np.zeros(0, np.uint8)
     for number, rows in file.groups():
         slots = file.slots[rows]
@@ -533,7 +533,7 @@ def _second_scan(file: _File, due: Sequence[Due], waited: _Waited, work: _Work) 
 
 @dataclass(slots=True)
 class _Waited:
-    """The plain values that came first in a poll, as slots in order, and since when each is known to be in the log."""
+    """The plain values that came first in a poll, as slots in order, and when each was first known to be in the log."""
 
     slots: Ints
     wanted: Bools
@@ -549,7 +549,7 @@ class _Waited:
         return cls(slots, wanted, np.full(len(slots), NEVER_NS, np.int64))
 
     def firsts(self, work: _Work) -> Firsts:
-        """What came first in polls of the whole, right after what the consumer had been given before."""
+        """The values that came first in a poll, at the offset right after the one that the consumer had read before."""
         process, found = [], [_nothing_first()]
         for name in sorted(work.firsts):
             found += work.firsts[name]
@@ -576,7 +576,7 @@ def _nothing_first() -> _Firsts:
 
 
 def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: Sequence[_File], work: _Work) -> None:
-    """Keep whatever belongs to what is kept so far."""
+    """Keep every row that shares an offset or a value with a kept row."""
     if work.furthest >= 0:
         work.keep[work.furthest - work.base] = 1
     work.keep[(work.value >= 0) & (work.read == 0)] = 1
@@ -598,7 +598,7 @@ def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: S
 
 
 def _places(file: _File, invoked: Ints, values: Ints, work: _Work) -> tuple[Ints, Ints]:
-    """Of each odd send the plain sends of its file that come before and after it, as their places among these."""
+    """For each odd send the plain sends before and after it in its file, as indexes among the plain sends."""
     behind = np.zeros(len(values), np.int64)
     for number, rows in file.groups() if len(values) else ():
         slots = file.slots[rows]
@@ -720,7 +720,7 @@ def _match_rows(
 
 @njit(cache=True, nogil=True)
 def _note_known(slots: Any, known: Any, wanted: Any, waited: Any, since: Any) -> None:
-    """Of the slots that are waited for, ascending, when each was known first."""
+    """When each slot that a consumer waited for was first known; slots ascend."""
     for row in range(len(slots)):
         slot = slots[row]
         if slot < 0 or not wanted[slot] or known[row] < 0:

@@ -14,7 +14,7 @@ Operation = tuple[str, str | int, int]
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What is known of unknown operations once all partitions have been looked at."""
+    """What all partitions together say of operations of unknown outcome."""
 
     proven: frozenset[Operation] = frozenset()
     absent: frozenset[Operation] = frozenset()

@@ -25,7 +25,7 @@ from analysis.view import PartitionView
 
 
 def _sent(view: PartitionView, processors: Collection[str]) -> Iterator[tuple[Operation, int]]:
-    """Unknown operations that may concern other partitions, with the rows of their sends to this one."""
+    """Operations of unknown outcome that may concern other partitions, with the rows of their sends to this one."""
     sends = view.sends
     of_pipelines = np.isin(sends.process, [n for n, name in enumerate(view.processes) if name in processors])
     for row in np.flatnonzero(sends.info & ((sends.transaction >= 0) | of_pipelines)).tolist():
@@ -33,7 +33,7 @@ def _sent(view: PartitionView, processors: Collection[str]) -> Iterator[tuple[Op
 
 
 def unknown_operations(view: PartitionView, processors: Collection[str] = ()) -> list[dict[str, Any]]:
-    """What this partition tells of the operations whose outcome nobody knows: a row each.
+    """What this partition says of each operation of unknown outcome, a row each.
 
     `processors`: processes that make inputs into outputs. A send outside a transaction is one record and one
     operation; only theirs are the outputs of inputs elsewhere.
@@ -59,7 +59,7 @@ def unknown_operations(view: PartitionView, processors: Collection[str] = ()) ->
 
 
 def settle(rows: Iterable[Mapping[str, Any]]) -> Settled:
-    """What the rows of all partitions say together."""
+    """What the rows of all partitions prove together."""
     proven: set[Operation] = set()
     there: set[Operation] = set()
     sent: set[Operation] = set()
@@ -81,7 +81,7 @@ def operation_of(row: Mapping[str, Any]) -> Operation:
 
 
 def news(rows: Iterable[Mapping[str, Any]], settled: Settled) -> Settled:
-    """What is settled that these rows, of one partition, did not know: nothing if it need not be checked again."""
+    """What is settled and not known from these rows of one partition. It is checked again unless that is nothing."""
     rows = list(rows)
     proven = {operation_of(row) for row in rows if not row["proven"] or row["processed"]} & settled.proven
     absent = {operation_of(row) for row in rows if row["processed"]} & settled.absent

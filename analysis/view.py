@@ -39,7 +39,7 @@ EVIDENCE_LIMIT: Final = 1000
 
 
 class Rows(list[Evidence]):
-    """Evidence that may have been curtailed: the first rows, and how many there are in all."""
+    """Evidence, perhaps cut to its first rows; `total` is the number of all rows."""
 
     def __init__(self, rows: Iterable[Evidence] = (), total: int | None = None) -> None:
         super().__init__(rows)
@@ -108,7 +108,7 @@ class Steps:
     """What processing pipelines did with this partition, a row each: inputs processed, or offsets committed."""
 
     offset: Ints
-    """Of the input that was processed; or committed, the next one to process."""
+    """The offset of the processed input; in commits of offsets, that of the next input to process."""
     value: Ints
     """The output that an input was made into; NO_IDENTITY if it is not known."""
     ok: Bools
@@ -124,7 +124,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a transaction ended: "ok" it was committed, "fail" aborted, "info" nobody knows; and when that was known."""
+    """How a transaction ended ("ok" committed, "fail" aborted, "info" unknown), and when that was known."""
 
     outcome: str
     completed_ns: int
@@ -173,7 +173,7 @@ class Log:
     offset: Ints
     value: Ints
     index: Ints
-    """Dense rank of `offset`: holes in offsets are none in the index."""
+    """Dense rank of `offset`: it has no holes where offsets have."""
 
     def index_of(self, offsets: Ints) -> Ints:
         """The index of offsets that are in the log."""
@@ -191,19 +191,19 @@ class PartitionView:
     polls: Polls
     reservations: tuple[Reservation, ...]
     final: FinalRead | None
-    """None: there was no final read, or it fell short."""
+    """None if there was no final read, or it did not reach the end."""
     assignments: Mapping[int, Ints] = field(default_factory=dict)
     """By process: the ops at which it was given or lost this partition, ascending."""
     uncommitted_readers: frozenset[int] = frozenset()
     """Processes that read at the isolation level read_uncommitted."""
     readers_missing: bool = False
-    """The history of some reader is missing or not whole: what nobody is seen to have read may have been read."""
+    """Whether the history of a reader is missing or torn: records without a poll may have been read."""
     writers_missing: bool = False
-    """The history of some writer is missing altogether: what nobody is seen to have sent may have been sent."""
+    """Whether the history of a writer is missing: records without a send may have been sent."""
     ends: tuple[EndAnswer, ...] = ()
-    """Answers with the log's end, in the order in which they were asked for."""
+    """Answers to questions for the log's end, in the order of asking."""
     processed: Steps | None = None
-    """Inputs that pipelines processed; None: there are no pipelines."""
+    """Inputs that pipelines processed; None without pipelines."""
     committed_offsets: Steps | None = None
     unordered: frozenset[int] = frozenset()
     """Processes whose operations overlap: which came first is not known."""
@@ -333,7 +333,7 @@ def _of(table: pa.Table, *kinds: str) -> pa.Table:
 
 
 def _operations(rows: Sends | Steps, row: int, processes: tuple[str, ...]) -> tuple[Operation, ...]:
-    """The names of the operation that a row is part of: its transaction; or its record and its own number."""
+    """The names of the operation that a row is part of: its transaction, or else its record and its number."""
     process = processes[rows.process[row]]
     if rows.transaction[row] >= 0:
         return ((TRANSACTION, process, int(rows.transaction[row])),)
@@ -362,8 +362,8 @@ def view_of(
 ) -> PartitionView:
     """The view of one topic-partition's rows (evidence.history.read.PLAIN_SCHEMA), of all processes.
 
-    `endings` of transactions, one that is not among them being unknown; None: each row has its transaction's outcome.
-    `settled`: what other partitions say of operations of unknown outcome.
+    `endings` says how transactions ended, one that is not among them being unknown; with None each row already has its
+    transaction's outcome. `settled` is what other partitions prove of operations of unknown outcome.
     """
     sends, polls = _of(table, schema.SEND), _of(table, schema.POLL)
     reserves = _of(table, schema.RESERVE).to_pylist()
@@ -423,7 +423,7 @@ def view_of(
 
 
 def settled_steps(steps: Steps | None, names: Sequence[str], settled: Settled) -> Steps | None:
-    """Steps whose outcomes are those of their operations, where other partitions tell them."""
+    """Steps with the outcomes that other partitions prove of their operations."""
     if steps is None or not settled:
         return steps
     unknown = ~(steps.ok | steps.fail)
@@ -452,7 +452,7 @@ def _steps(table: pa.Table, processes: pa.Array, endings: Endings | None) -> Ste
 
 
 def _ended(table: pa.Table, ok: Bools, fail: Bools, completed_ns: Ints, endings: Endings) -> tuple[Bools, Bools, Ints]:
-    """Outcomes and times of rows once the transactions that they are part of have ended."""
+    """`ok`, `fail` and `completed_ns` of rows, taking into account how their transactions ended."""
     transaction = _ints(table, "transaction")
     within = np.flatnonzero(transaction >= 0)
     ok, fail, completed_ns = ok.copy(), fail.copy(), completed_ns.copy()
@@ -468,7 +468,7 @@ def _ended(table: pa.Table, ok: Bools, fail: Bools, completed_ns: Ints, endings:
 def endings_of(operations: pa.Table) -> dict[tuple[str, int], Ending]:
     """How each transaction ended, from the rows of no partition (evidence.history.read.History.operations).
 
-    One success settles it: after an error of the one nobody knows until the other, or the same again, succeeds.
+    One success settles it: after a commit or an abort failed, the outcome is unknown until either succeeds.
     """
     endings: dict[tuple[str, int], Ending] = {}
     for row in _of(operations, schema.COMMIT, schema.ABORT).to_pylist():
@@ -482,7 +482,7 @@ def endings_of(operations: pa.Table) -> dict[tuple[str, int], Ending]:
 
 
 def ends_of(table: pa.Table, uncommitted_readers: Collection[str] = ()) -> tuple[EndAnswer, ...]:
-    """What clients were answered that asked for the log's end, in the order of asking."""
+    """The answers to clients that asked for the log's end, in the order of asking."""
     answers = [
         EndAnswer(
             offset=row["offset"],
@@ -498,7 +498,7 @@ def ends_of(table: pa.Table, uncommitted_readers: Collection[str] = ()) -> tuple
 
 
 def _final_read(table: pa.Table) -> FinalRead | None:
-    """The final read that was asked for last, if one was completed; of those asked for at once the one furthest."""
+    """The completed final read whose end was asked for last; among equals, the one with the largest offset."""
     asked: dict[str, dict[int, int]] = {}
     reads: list[FinalRead] = []
     for row in sorted(_of(table, schema.END_OFFSETS, schema.FINAL_READ).to_pylist(), key=_by_operation):
@@ -519,7 +519,7 @@ def _by_operation(row: Mapping[str, Any]) -> tuple[int, bool]:
 
 
 def sender(view: PartitionView, row: int) -> dict[str, Any]:
-    """The evidence that a send is: who sent what when, with which acks, and what came of it."""
+    """A send as evidence: the record, who sent it when, with which acks, and the outcome."""
     sends = view.sends
     outcome = schema.OK if sends.ok[row] else schema.FAIL if sends.fail[row] else schema.INFO
     return {
@@ -534,7 +534,7 @@ def sender(view: PartitionView, row: int) -> dict[str, Any]:
 
 
 def reader(view: PartitionView, row: int) -> dict[str, Any]:
-    """The evidence that a read is."""
+    """A read as evidence: the record, who read it and when."""
     polls = view.polls
     return {
         **identity_of(int(polls.value[row])),

@@ -1,10 +1,9 @@
-"""High watermarks, and what must never happen to them: announced once, what lies below stays, on every replica that had
-to have it then.
+"""High watermarks: what lies below one that was announced must stay on every replica that had to have it then.
 
 Nobody records a high watermark as it moves; these witnesses bound it from below. A send that is acknowledged under
 acks=all, and a record that a reader was given, say that the leader's had passed their offset. A checkpoint copied from
 a broker's disk says that this broker's had come as far. Only a consumer that asks for the log's end is told the
-leader's exactly. Every inference here takes the side on which nobody is accused wrongly:
+leader's exactly. Where a witness leaves room for doubt, nothing is reported:
 
 log-truncated-below-high-watermark: a replica's log ends below a high watermark that this broker itself had
 checkpointed, or below one that its leader had reached while the replica was in every ISR stated from before the record
@@ -44,13 +43,13 @@ ITSELF, LEADER = "itself", "leader"
 
 @dataclass(frozen=True, kw_only=True)
 class _Reached:
-    """Records whose offsets the leader's high watermark had passed: not before `begun_ns`, and by `known_ns`."""
+    """Records whose offsets the leader's high watermark passed between `begun_ns` and `known_ns`."""
 
     what: str
     row: Ints
     """Rows of sends."""
     poll: Ints | None = None
-    """Rows of the polls that were given them, of what was read."""
+    """Rows of the polls that returned them, if they were read."""
     offset: Ints
     begun_ns: Ints
     known_ns: Ints
@@ -96,7 +95,7 @@ def _times(states: Sequence[Partition]) -> list[int]:
 
 
 def _by_era(states: Sequence[Partition], begin_ns: Ints, end_ns: Ints) -> Iterator[tuple[int, int, Ints]]:
-    """Intervals in which the same states held, together: (begin, end, which). Those that begin before anything was
+    """Groups of intervals in which the same states held: (begin, end, which). Those that begin before anything was
     stated are left out.
     """
     times = _times(states)
@@ -122,7 +121,7 @@ class LogEnd:
 
 
 def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
-    """By copies, and by what brokers logged of truncations, in order of time."""
+    """The log ends that copies and logged truncations show, in order of time."""
     found = [
         LogEnd(node=copy.node, at_ns=copy.begun_ns, end=copy.replica.leo, witness={"moment": copy.moment})
         for copy in copies.copies
@@ -137,7 +136,7 @@ def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
 
 
 def _below_own(ends: Sequence[LogEnd], copies: Copies) -> Iterator[Evidence]:
-    """Log ends below what the same broker had checkpointed."""
+    """Log ends below a high watermark that the same broker had checkpointed."""
     stated = [copy for copy in copies.copies if copy.high_watermark is not None]
     for end in ends:
         # A copy holds the checkpoint that was there before its own segments were copied.
@@ -165,7 +164,7 @@ def _truncated(end: LogEnd, high_watermark: int) -> dict[str, Any]:
 def _below_leaders(
     view: PartitionView, ends: Sequence[LogEnd], copies: Copies, reached: _Reached
 ) -> Iterator[Evidence]:
-    """Log ends below what the leader had reached while the replica was in sync."""
+    """Log ends below a high watermark that the leader reached while the replica was in sync."""
     in_sync: list[tuple[set[int], Ints]] = [
         (in_isr_throughout(copies.states, begin, end), which)
         for begin, end, which in _by_era(copies.states, reached.begun_ns, reached.known_ns + QUIET_NS)

@@ -1,4 +1,4 @@
-"""Which records of a partition lie in which of its copies, told while the copies are read to be compared.
+"""Which records of a screened partition lie in which of its copies, worked out while the copies are compared.
 
 Copies are large and agree: nearly every record in them is one that was acknowledged at that very offset. So each
 record's identity is held against the table of screening (which value was acknowledged at which offset), once for
@@ -102,7 +102,7 @@ class Witnesses:
 
 @njit(cache=True, nogil=True)
 def _identity(data: Any, start: Any, size: Any) -> Any:
-    """The value that a record's bytes are of; NO_IDENTITY if they are not ours, or damaged."""
+    """The value in a record's bytes; NO_IDENTITY if they are not ours, or damaged."""
     if size < MINIMUM_BYTES or big(data, start, 4) != _MAGIC:
         return np.int64(NO_IDENTITY)
     end = start + size

@@ -74,7 +74,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def prepare(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Say what each argument of the parser and its commands may be; returns the parser."""
+    """Attach the completions to each argument of the parser and its commands; returns the parser."""
     for action in _actions(parser):
         completer = BY_METAVAR.get(str(action.metavar))
         if completer is not None:
@@ -83,7 +83,7 @@ def prepare(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 
 def answer(parser: argparse.ArgumentParser) -> None:
-    """Answer the shell and end the process, if it is the shell that asks; otherwise do nothing."""
+    """Answer a shell's request for completions and end the process; do nothing if there is no such request."""
     if VARIABLE in os.environ:
         import argcomplete
 

@@ -39,12 +39,12 @@ VERSION: Final = "0.10.2.2"
 RUNS: Final = Path("runs") / "demo"
 EXIT_INTERRUPTED: Final = 130
 SILENT_S: Final = 10.0
-"""After so long without a word it is said what is waited for."""
+"""After so long without a line, one says what is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Something that takes its time."""
+    """A step that takes long enough to be announced."""
 
     what: str
     about_s: int
@@ -59,7 +59,7 @@ RUN: Final = Step(what=f"running {SCENARIO} on Kafka {VERSION}: a cluster, its f
 
 
 class Board:
-    """What goes on, a line each with the seconds since the start; safe to use from several threads."""
+    """Prints lines with the seconds since the start; safe to use from several threads."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -80,7 +80,7 @@ class Board:
             self._write(f"{self.seconds:7.1f} s  {visible(text)}")
 
     def echo(self, text: str) -> None:
-        """Write what a step says, but for that it still goes on: `speaking` says that, and about how long it takes."""
+        """Print a step's lines, except those that it still goes on: `speaking` prints these, with the time it takes."""
         if not text.startswith("still "):
             self.say(text)
 
@@ -97,14 +97,14 @@ class Board:
         self.say(f"{step.what}: done in {time.monotonic() - began:.0f} s")
 
     def waiting(self) -> str:
-        """What goes on, for how long, and about how long it takes; "" if nothing does."""
+        """The steps under way, since when, and about how long each takes; "" if there is none."""
         now = time.monotonic()
         parts = [f"{step.what} ({now - began:.0f} s of about {step.about_s})" for step, began in self._open.items()]
         return "; ".join(parts)
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
-        """Meanwhile say what is waited for whenever nothing was said for a while."""
+        """While the block lasts, print what is waited for whenever no line was printed for a while."""
         over = threading.Event()
 
         def speak() -> None:

@@ -90,7 +90,7 @@ def _total(found: Iterable[Facts], anomaly: str) -> int:
 
 
 def _diverged(found: Iterable[Facts]) -> int:
-    """Places at which replicas differ; evidence has a row for each moment of copying, and is curtailed."""
+    """The number of offsets at which replicas differ; evidence has a row for each moment, and may be cut short."""
     total = 0
     for finding in found:
         if finding.get("anomaly") == DIVERGENCE:
@@ -110,7 +110,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -> tuple[str, str]:
-    """What is said of the acknowledged records, and in which tone."""
+    """The text about the acknowledged records, and its tone."""
     missing = [(lost, "LOST"), (unread, "not read back")]
     if lost or unread:
         of_all = f" of {_count(acknowledged, 'acknowledged record')}" if acknowledged else " acknowledged"

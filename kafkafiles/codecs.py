@@ -1,7 +1,7 @@
 """Decompression of record batches, bounded: no input makes it allocate more than the caller's limit allows.
 
-The codecs themselves come with the standard library (gzip) and with pyarrow (snappy, lz4, zstd). What is written here
-is what is peculiar to Kafka:
+The codecs come with the standard library (gzip) and with pyarrow (snappy, lz4, zstd). This module has what is peculiar
+to Kafka:
 
 - snappy: Kafka's clients write the xerial stream framing (a 16-byte header, then blocks each with its length); other
   clients write one raw snappy block. Both are legal on disk and are told apart by the header's magic.
@@ -157,7 +157,7 @@ def _stream(codec: str, data: bytes, limit: int) -> bytes:
 
 
 def _proper_lz4(data: bytes, magic: int) -> bytes:
-    """The frame with the descriptor checksum a proper decoder wants, having verified the one that is there."""
+    """The frame with a proper descriptor checksum. Raises Malformed if neither form of checksum matches."""
     if len(data) < 7 or not data.startswith(_LZ4_MAGIC):
         raise Malformed("lz4: no frame header")
     flags = data[4]

@@ -1,6 +1,6 @@
 """Log segments in columns: headers as numpy arrays, records as Arrow, for files of any size.
 
-There is one opinion of what is corrupt, that of `kafkafiles.batches`. For large inputs the two inner loops,
+`kafkafiles.batches` alone decides what is corrupt. For large inputs the two inner loops,
 walking the headers and walking the records of format 2, are compiled (`kafkafiles.kernels`); a batch those loops
 do not accept, and every batch of formats 0 and 1, goes through `decode_batch`. Small inputs never load the compiler,
 which costs more than they take.
@@ -442,7 +442,7 @@ _PACKED: Final = 2
 def _decode_compiled(
     buffer: Buffer, headers: HeaderArray, shift: int, rows: int, limit: int
 ) -> Iterator[pa.RecordBatch | Corrupt]:
-    """Runs of neighbouring entries of one kind, each run decoded in the way its kind allows."""
+    """Decode runs of neighbouring entries of one kind, each in the way that its kind allows."""
     view = memoryview(buffer)
     data = np.frombuffer(buffer, dtype=np.uint8)
     slow = _Slow(view, shift, limit)
@@ -515,7 +515,7 @@ def _decode_group(
     shift: int,
     limit: int,
 ) -> Iterator[pa.RecordBatch | Corrupt]:
-    """Batches of format 2 whose checksums match, their records, at `data[begins[i]:ends[i]]`, in one go."""
+    """Decode batches of format 2 with right checksums together; their records are at `data[begins[i]:ends[i]]`."""
     from kafkafiles import kernels
 
     append_time = (heads["attributes"] & 0x08) != 0

@@ -1,20 +1,18 @@
-"""What goes wrong while files are read.
+"""The errors of this package.
 
     FilesError (a ValueError)   the message is one line: what, where, and what was expected
     ├── ParseError              a small file that is either right or useless: a checkpoint, `meta.properties`
     └── RequestError            what was asked for does not exist: a path, an option, a kind of file
 
-Where the bytes of a log are not what Kafka would have written (`kafkafiles.batches.Corrupt`), that is a finding: it is
-returned beside the records that could be read, never raised.
-
-`Malformed` is how the decoders in this package say it to each other; it never leaves the package.
+Bytes of a log that Kafka would not have written are a finding (`kafkafiles.batches.Corrupt`): it is returned beside the
+records that could be read, never raised. `Malformed` is internal to the decoders and never leaves the package.
 """
 
 from __future__ import annotations
 
 
 class FilesError(ValueError):
-    """What this package raises on purpose."""
+    """Root of the errors of this package."""
 
 
 class ParseError(FilesError):

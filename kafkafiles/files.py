@@ -1,4 +1,4 @@
-"""What lies beside Kafka's segments, as tables: the kinds of file that `kafka-segments` reads with the option `files`.
+"""The files beside Kafka's segments as tables: the kinds that `kafka-segments` reads with the option `files`.
 
     spark.read.format("kafka-segments").option("files", "epochs").load("/data/broker-*/kafka")
 

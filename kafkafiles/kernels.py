@@ -1,10 +1,9 @@
 """The inner loops over bytes, compiled: walking headers, with checksums or without, walking the records of format 2,
 gathering their bytes.
 
-Imported only for large inputs, since importing the compiler and loading its cache take about a second. The loops
-refuse rather than judge: where the bytes are not plainly sound they stop, and the caller asks
-`kafkafiles.batches`, whose answer counts. What each loop accepts is exactly what that module accepts (tests
-compare the two on mutated input).
+Imported only for large inputs, since importing the compiler and loading its cache take about a second. Where bytes are
+not plainly sound the loops stop, and the caller asks `kafkafiles.batches`, whose answer counts. Each loop accepts
+exactly what that module accepts (tests compare the two on mutated input).
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def scan(data: npt.NDArray[np.uint8], start: int, stop: int, form: np.dtype[Any]
 
 
 def scan_headers(data: npt.NDArray[np.uint8], stop: int, out: npt.NDArray[np.void]) -> tuple[int, int]:
-    """Fill `out` with the sound entries of a file piece whose bodies need not be there.
+    """Fill `out` with the sound entries of a piece of a file; their bodies may be missing.
 
     `data` is the file from some entry on, `stop` where the file ends, counted from there. Returns how many entries,
     and where the next begins: beyond `data` if a body leaps over its end, near its end if a header is cut, anywhere
@@ -68,7 +67,7 @@ def scan_headers(data: npt.NDArray[np.uint8], stop: int, out: npt.NDArray[np.voi
 
 
 def checked(data: npt.NDArray[np.uint8], until: int, floor: int, epoch: int) -> tuple[int, int, int]:
-    """Walk over whole entries at the beginning of `data` that nothing is to be said about.
+    """Pass over whole entries at the beginning of `data` that are sound and unremarkable.
 
     Those are sound, checksum included, begin above the offset before them (`floor` before the first), end below the
     offset `until`, and carry the leader epoch `epoch` or none. Returns where the first other one begins, the last
@@ -161,7 +160,7 @@ def gather(
 
 @njit(cache=True, nogil=True)
 def big(data: Any, at: int, size: int) -> Any:
-    """A number of `size` bytes, the highest first."""
+    """A big-endian number of `size` bytes."""
     value = np.int64(0)
     for index in range(size):
         value = (value << 8) | np.int64(data[at + index])
@@ -269,7 +268,7 @@ def _checked(data: Any, until: Any, floor: Any, epoch: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _equal_words(one: Any, other: Any) -> Any:
-    """How many words are the same, to the nearest 512 below: a loop without a way out takes many words at a time."""
+    """How many words are the same, rounded down to a multiple of 512: a loop without an exit is vectorised."""
     step = 512
     at = 0
     while at + step <= len(one):

@@ -1,17 +1,16 @@
-"""One replica of a partition as its directory has it, and replicas held against each other.
+"""One replica of a partition as its directory has it, and the comparison of replicas.
 
-A broker's partition directory holds segments named after their first offset, with indexes, the leader-epoch
-checkpoint and more beside them. All that is said of replicas is found in one reading of their files (`examine`):
-where the log ends, what is corrupt, and the offsets at which they hold different records.
+A broker's partition directory holds segments named after their first offset, indexes, the leader-epoch checkpoint and
+more. `examine` reads the files of several replicas once and says where each log ends, what is corrupt, and at which
+offsets they hold different records.
 
-That rests on what replication does: a follower appends the batches it fetched byte for byte, so replicas that agree
-are equal byte for byte, only cut into files at other places. Replicas that stand at the same offset are therefore
-compared as blocks of bytes, and what is equal everywhere has its headers and checksums looked at once for all of
-them. Where blocks differ, the entries from there on are taken one by one from whichever replica is behind, decoded,
-and compared record by record, until all stand at one offset again: batches that were cut or compressed differently
-are no difference. Nor are segment borders (each broker rolls its own files) and the first offset (retention).
-Compaction, also each broker's own, removes records, so for a compacted topic a record that one replica lacks is no
-difference either (`compacted=True`).
+A follower appends the batches that it fetched byte for byte, so replicas that agree are equal byte for byte, divided
+into files at other places. Replicas at the same offset are therefore compared as blocks of bytes, and what is equal
+everywhere has its headers and checksums checked once for all of them. Where blocks differ, entries are taken one by one
+from the replica that is behind, decoded, and compared record by record until all are at one offset again: batches that
+were cut or compressed differently are no difference. Nor are segment borders (each broker rolls its own files) and the
+first offset (retention). Compaction, also each broker's own, removes records, so for a compacted topic a record that
+one replica lacks is no difference either (`compacted=True`).
 
 Compared are key, value, headers, timestamp, control type, and the leader epoch and producer where the format has
 them. An offset is compared among the replicas whose log begins at or before it and ends after it: a follower that lags
@@ -216,7 +215,7 @@ def _walk_to_end(broker: Broker, walker: Walker, passed: Passed[Broker] | None) 
 
 
 def _replica(directory: Path, walker: Walker) -> Replica:
-    """What a walker that is exhausted has seen."""
+    """The replica as an exhausted walker has read it."""
     topic, partition = topic_partition_of(directory)
     epochs, notes = _epochs(directory)
     return Replica(
@@ -253,7 +252,7 @@ def _epochs(directory: Path) -> tuple[checkpoints.LeaderEpochCheckpoint | None, 
 
 
 class _Comparison(Generic[Broker]):
-    """Walkers moved together. Each moves on its own account; `_held` are the records of entries already passed that
+    """Several walkers, moved in step. `_held` are the records of entries already passed that
     the others have not come to yet.
     """
 
@@ -279,7 +278,7 @@ class _Comparison(Generic[Broker]):
             yield from self._settle()
 
     def _border(self, low: int, front: Sequence[Walker]) -> int:
-        """The offset above `low` from which on other replicas have a say than those that stand there."""
+        """The first offset above `low` at which the set of replicas to compare changes."""
         border = ANY_OFFSET
         for walker in self._walkers.values():
             if walker in front or (walker.exhausted and walker.leo <= low + 1):
@@ -288,7 +287,7 @@ class _Comparison(Generic[Broker]):
         return border
 
     def _pass_over_equal(self, front: list[Walker], border: int) -> bool:
-        """Pass over what all in front have, byte for byte, and is sound, below `border`. Whether that was anything."""
+        """Pass over sound entries below `border` that all walkers at the front have in common; False if none."""
         blocks = [walker.ahead() for walker in front]
         size = min(len(block) for block in blocks)
         if len(front) > 1:
@@ -313,7 +312,7 @@ class _Comparison(Generic[Broker]):
                 self._held[broker].update((record.offset, record) for record in entry.records())
 
     def _settle(self) -> Iterator[Difference[Broker]]:
-        """Compare what is held, up to the offset that every replica has passed."""
+        """Compare the held records up to the offset that every replica has passed."""
         live = [walker.reached for walker in self._walkers.values() if not walker.exhausted]
         upto = min(live, default=ANY_OFFSET)
         if not any(self._held.values()):

@@ -1,4 +1,4 @@
-"""Replicas' directories of any cluster, compared and described: the part of `kafkafiles` made for people.
+"""Replicas' directories of any cluster, compared and described: the command line of `kafkafiles`.
 
     python -m kafkafiles.side_by_side DIRECTORY DIRECTORY… [--json] [--compacted] [--limit N]
 

@@ -1,10 +1,10 @@
-"""One replica's log read once, from front to back, in blocks: what every check needs of it is gathered on the way.
+"""One replica's log read once, from front to back, in blocks, gathering what every check needs.
 
-A `Walker` stands at an entry. Most entries give nothing to say: a kernel (`kafkafiles.kernels.checked`) passes
-over a whole block of them, checksums included. It stops at the first that is odd in any way (a header that cannot be, a
-checksum that does not match, offsets that go back, a new leader epoch, the end of the bytes at hand), and that one is
-looked at alone, by `kafkafiles.batches`, whose word on it counts. So time goes with bytes, not with entries, and
-memory is one block, or the largest entry, whatever the size of the log.
+A `Walker` has a position at an entry. Most entries are unremarkable: a kernel (`kafkafiles.kernels.checked`) passes
+over a whole block of them, checksums included. It stops at the first that is odd in any way (an impossible header, a
+wrong checksum, offsets that go back, a new leader epoch, the end of the block), and `kafkafiles.batches` decides about
+that one. So time grows with bytes, not with entries, and memory is one block, or the largest entry, whatever the size
+of the log.
 
 Several walkers may stand at bytes that are equal; then one of them is checked and all are moved, each with its own
 account of what was seen where (`kafkafiles.replica` does that).
@@ -31,15 +31,15 @@ from kafkafiles.errors import ParseError
 ByteArray: TypeAlias = npt.NDArray[np.uint8]
 
 BLOCK_BYTES: Final = 384 * 1024
-"""What is read of each replica at a time: small enough to be compared and checked out of the processor's cache."""
+"""Bytes read of each replica at a time: few enough to be compared and checked in the processor's cache."""
 _LEAST_BYTES: Final = 64 * 1024
-"""With fewer at hand more are read, so that what is cut off at a block's end is a small part of it."""
+"""With fewer bytes in the buffer more are read, so that an entry cut by a block's end is a small part of it."""
 ANY_OFFSET: Final = 0x7FFFFFFFFFFFFFFF
 _HEADER_ROOM_BYTES: Final = 256
 """More than any header."""
 _NO_EPOCH: Final = -1
 _NOTES_MAX: Final = 10
-"""Notes of one segment; a log that is out of order throughout needs no more to be seen."""
+"""Notes kept for one segment at most."""
 _WITH_EPOCHS: Final = 2
 
 
@@ -117,14 +117,14 @@ class Walker:
         return self.epochs[-1].epoch if self.epochs else _NO_EPOCH
 
     def ahead(self) -> ByteArray:
-        """The bytes from here on, as many as are at hand: a good part of a block, or what the segment has left.
+        """The bytes from here on that are in the buffer: a good part of a block, or the rest of the segment.
 
         The next call overwrites them.
         """
         return self._have(_LEAST_BYTES)
 
     def pass_over(self, size: int, last_offset: int, count: int) -> None:
-        """Move over `size` bytes of entries of which nothing is to be said."""
+        """Move over `size` bytes of unremarkable entries."""
         segment = self.segments[self._number]
         if segment.end == 0:
             segment.notes += _begins_below(segment, self._first_offset())
@@ -133,9 +133,7 @@ class Walker:
         self._move(size, last_offset, count)
 
     def step(self) -> Entry | None:
-        """Move over one entry, whatever it is like, and take down what is wrong with it. None if there is no sound one,
-        which ends this segment.
-        """
+        """Move over one entry and note what is wrong with it. None if its header is not sound: the segment ends."""
         segment = self.segments[self._number]
         here, left = self._position, segment.size - self._position
         found = header_at(self._have(_HEADER_ROOM_BYTES).data, 0, left)
@@ -240,8 +238,8 @@ class Walker:
 def check_ahead(
     walkers: list[Walker], data: ByteArray, until: int, told: Callable[[ByteArray], None] | None = None
 ) -> bool:
-    """Pass over what can be passed over of `data`, which lies ahead of every one of the walkers, up to the offset
-    `until`. Whether that was anything; `told` is given it.
+    """Pass over sound entries of `data`, the next bytes of every walker, up to the offset `until`. `told` is given
+    them. False if there were none.
     """
     floor = max(walker.last_offset for walker in walkers)
     epochs = {walker.epoch for walker in walkers}

@@ -1,10 +1,10 @@
-"""Reading histories back, sealed or not, whole or torn, and saying what is wrong with them.
+"""Reading histories back, sealed or not, whole or torn, with a list of what is wrong with them.
 
-What is wrong never stops the reading: it is a `Problem`, and the verdict of a run with problems is at best unknown. A
+Damage never stops the reading: it becomes a `Problem`, and the verdict of a run with problems is at best unknown. A
 stream whose tail is torn gives every batch before it; a process without its `close` row died; a process that
 `run.json` names and that left no file at all is missing. Streams that `run.json` does not name (the harness died
 before it wrote them down) are read all the same. A sealed process is read from its sealed files if all that are
-wanted are whole, and from its stream if one of them is not.
+wanted are whole, else from its stream.
 
 A task that asks for `only` one topic-partition reads that one's files, or picks its rows out of streams batch by
 batch: what it holds in memory is what it asked for.

@@ -1,9 +1,9 @@
 """Runs: records that follow one another, on record as one row.
 
-What a load sends and what a consumer reads of it counts up: offsets by one, sequences by one, all else the same for
+In what a load sends, and a consumer reads of it, offsets and sequences go up by one and all else stays the same for
 hundreds of records. Writing a row for each would cost more than everything else about recording, so a send or a poll
-row with a `count` stands for as many. The writer's side finds where runs begin, the reader's gives back the rows, and
-nobody beyond the reader knows of them.
+row with a `count` stands for that many. The writer finds where runs begin, the reader expands them, and no other module
+knows of them.
 """
 
 from __future__ import annotations

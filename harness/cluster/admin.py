@@ -35,7 +35,7 @@ CONTROLLER: Final = "/controller"
 
 
 class Admin(Protocol):
-    """What a scenario may ask of a cluster's administration."""
+    """Creating topics and placing the controller, in the way that a version supports."""
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         """Create a topic whose partition p lies on the brokers `replicas[p]`, the preferred leader first."""
@@ -144,7 +144,7 @@ class ProtocolAdmin:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")
 
     def _until_done(self, what: str, ask: Any) -> None:
-        """Ask again while the answer is a passing one: a young cluster has too few brokers, or drops the connection."""
+        """Repeat a request while it fails for a passing reason: too few brokers are up, or a connection is dropped."""
         deadline = time.monotonic() + TOPIC_LIMIT_S
         while True:
             future: Future[Any] = ask()

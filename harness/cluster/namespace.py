@@ -1,4 +1,4 @@
-"""Whose images and containers these are, where several users of one Docker engine must not meet.
+"""The namespace of images and containers, which keeps several users of one Docker engine apart.
 
 Everything that the project makes in Docker belongs to one namespace, $KAFKA_CHAOS_NAMESPACE: it begins the names of the
 images, and it is the value of the label by which containers, networks and volumes are found again. So what is set up,

@@ -1,9 +1,9 @@
 """What a fault is, and the one way to carry one out.
 
-The proof is the point: a fault that silently did nothing makes an old broker look safe. `verify` must look
-from outside (Docker's events and states, the kernel's counters), never trust the call that injected, and
-raise `FaultUnproved` with what it saw. `carry_out` writes every phase to the timeline, with the proof, so
-that the verdict can demand it.
+Every fault needs a proof, because a fault that silently did nothing makes an old broker look safe. `verify` must look
+from outside (Docker's events and states, the kernel's counters), never trust the call that injected, and raise
+`FaultUnproved` with what it saw. `carry_out` writes every phase to the timeline, with the proof, so that the verdict
+can demand it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the brokers logged: kept whole, and the telling lines as events: truncations, leadership, ISRs, elections.
+"""What the brokers logged: the whole files, and lines of interest as events (truncations, leadership, ISRs, elections).
 
 Messages changed from release to release, so an event has several patterns; a line that fits none is still in the file.
 The texts are those of Kafka's sources from 0.8.2 to 4.3 (`Log`, `UnifiedLog`, `LogLoader`, `Partition`,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from evidence.timeline import Timeline
 
 SAME_NS: Final = 1_000_000_000
-"""Two lines this close that tell the same of the same partition tell it once."""
+"""Lines within this time that say the same of the same partition become one event."""
 
 _VERSION: Final = re.compile(rb"Kafka version ?: ?([^\s(]+)")
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z (.*)", re.DOTALL)
@@ -180,7 +180,7 @@ def parse_stamp(line: str) -> tuple[int, str] | None:
 
 
 def recognise(text: str) -> tuple[str, list[Mapping[str, Any]]] | None:
-    """What a log message tells of, and what it names for each partition; None for the many that tell of nothing."""
+    """The event that a log message states, and what it names for each partition; None for most messages."""
     for event, words, pattern in _PATTERNS:
         if words in text:
             named: list[Mapping[str, Any]] = []
@@ -243,7 +243,7 @@ class Reader:
             yield from self._understand(event)
 
     def rest(self) -> Iterator[LogEvent]:
-        """What was held back; at the end of the file everything is certain."""
+        """The events that were held back; at the end of the file everything is certain."""
         held, self._held = self._held, None
         if held is not None:
             yield held

@@ -144,7 +144,7 @@ class DockerEvents:
         return event_of(sent)
 
     def note(self, sent: Mapping[str, Any]) -> None:
-        """Take in one event as the engine sends it; one that was seen before, or is of no interest, is left out."""
+        """Take in one event as the engine sends it; repeated events and those of no interest are ignored."""
         event = self._event_of(sent)
         if event is None or event in self._seen:
             return

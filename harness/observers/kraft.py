@@ -366,7 +366,7 @@ class KRaftObserver(StateKeeper):
         self.publish(cluster_state(self._image) if kinds & _TELLING else self.state, also=also)
 
     def _restart(self, tail: Tail, why: Event) -> None:
-        """Take up the beginning of another log, or what a snapshot left of one."""
+        """Begin with another log, or with what a snapshot left of one."""
         self._image = tail.image
         self.publish(cluster_state(self._image) if tail.start else self.state, also=[why])
 

@@ -1,4 +1,4 @@
-"""One picture of a cluster, whatever tells it: who controls, who is registered, who leads which partition.
+"""The state of a cluster, whichever source states it: controller, registered brokers, leader of each partition.
 
 An observer replaces the snapshot (`harness.cluster.state.ClusterState`) as the cluster states something new, and wakes
 whoever waits for a condition, so that a scenario reacts within milliseconds and never polls. `changes` turns the step
@@ -88,7 +88,7 @@ class StateKeeper:
 
     @property
     def blind(self) -> bool:
-        """Whether, as far as is known, nothing is seen at this moment."""
+        """Whether a blind interval lasts at this moment."""
         return self._blind
 
     def wait(self, predicate: Callable[[ClusterState], bool], *, what: str, timeout_s: float) -> ClusterState:
@@ -110,7 +110,7 @@ class StateKeeper:
             return list(self._history.get((topic, partition), ()))
 
     def publish(self, new: ClusterState, *, also: Sequence[events.Event] = ()) -> None:
-        """Make `new` the snapshot: events first (`also` before the rest), then whoever waits."""
+        """Make `new` the snapshot: write its events (`also` first), then wake whoever waits."""
         old = self._state
         for event in also:
             self._timeline.append(event)

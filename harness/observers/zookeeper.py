@@ -1,9 +1,9 @@
 """Watches a cluster through ZooKeeper: the connection, the watches, and what cannot be seen.
 
 What znodes mean is in harness.observers.znodes. Here one thread takes everything that kazoo reports (answers, fired
-watches, the connection's state) from a queue, in order, and asks for the next look; requests are sent without waiting,
-so many partitions cost one round trip. From a change in ZooKeeper to the waking of a waiting scenario it is two hops
-of a few hundred microseconds each: the watch's firing, and the look.
+watches, the connection's state) from a queue, in order, and requests the next reads; requests are sent without waiting,
+so many partitions cost one round trip. Between a change in ZooKeeper and the waking of a waiting scenario are two
+messages of a few hundred microseconds each: the watch's notification, and the read.
 
 Blind intervals. Watches live in the server with the connection: when it is lost, everything is asked again on the next
 one. A frozen or cut off server says nothing at all, which kazoo notices only after two thirds of the session, so a
@@ -43,7 +43,7 @@ SESSION_S: Final = 10.0
 QUIET_S: Final = 0.25
 """A silence after which the server is asked for a sign of life."""
 SILENCE_S: Final = 2.0
-"""A silence, with a question open, that counts as blindness."""
+"""A silence, with a request open, that begins a blind interval."""
 JOIN_LIMIT_S: Final = 5.0
 
 # A server that is starting or gone is this module's daily bread and not worth kazoo's warnings.
@@ -64,7 +64,7 @@ class _Fired:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """To a look, to whether a znode is there at all (`exists`), or to a question for a sign of life (no watch)."""
+    """The answer to a read, to whether a znode exists (`exists`), or to a request for a sign of life (no watch)."""
 
     watch: Watch | None
     exists: bool
@@ -99,7 +99,7 @@ class ZooKeeperObserver(StateKeeper):
         self._queue: SimpleQueue[_Connection | _Fired | _Answer | None] = SimpleQueue()
         self._watched: dict[Watch, None] = dict.fromkeys(ROOTS)
         self._open: set[Watch] = set()
-        """Looks asked for on this connection and not answered yet."""
+        """Reads requested on this connection and not answered yet."""
         self._round = 0
         """Counts connections: an answer to an earlier one closes nothing."""
         self._connected = False
@@ -110,7 +110,7 @@ class ZooKeeperObserver(StateKeeper):
         self._worker: threading.Thread | None = None
 
     def start(self) -> None:
-        """Connect, retrying while ZooKeeper itself is still starting, and look at everything once.
+        """Connect, retrying while ZooKeeper itself is still starting, and read everything once.
 
         Raises WaitTimeout after a minute without a connection.
         """

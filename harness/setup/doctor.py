@@ -55,7 +55,7 @@ class Check:
 
 
 def diagnose() -> list[Check]:
-    """Look at everything a run needs. Never raises for what is missing: that is what it reports."""
+    """Check everything that a run needs. What is missing is reported, never raised."""
     checks = [_python(), *_engine_checks(), _compose(), _java(), _loop_mounts(), _memory()]
     return [*checks, _ours(Path("runs"), "runs", "choose another place with --runs-dir"), _cache()]
 
@@ -225,7 +225,7 @@ def _try(command: list[str]) -> str | None:
 
 
 def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usage) -> Check:
-    """The room under a directory, which need not be one that this user writes to (Docker's own)."""
+    """The free space under a directory, which this user need not be able to write to (Docker's own)."""
     free = usage(path).free
     detail = f"{free / 1e9:.0f} GB free at {path}"
     if free >= FREE_BYTES:
@@ -237,7 +237,7 @@ def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usag
 
 
 def _ours(path: Path, what: str, remedy: str) -> Check:
-    """The room under a directory that is written to, after writing to it: `path` may be still to be made."""
+    """The free space under a directory, after a test that it can be written to; `path` need not exist yet."""
     place = next(place for place in (path, *path.absolute().parents) if place.exists())
     try:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".kafka-chaos-") as file:

@@ -83,7 +83,7 @@ def java_home() -> str:
 
 
 def forget() -> None:
-    """Look again at the next `find_java`: something was installed."""
+    """Make the next `find_java` search again, after something was installed."""
     _find.cache_clear()
 
 

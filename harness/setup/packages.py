@@ -16,7 +16,7 @@ from harness.setup.waiting import Echo, saying
 
 LIMIT_S: Final = 900
 LOCK_LIMIT_S: Final = 300
-"""How long another apt may keep us waiting: a machine just booted may be upgrading itself."""
+"""How long to wait for another apt: a machine just booted may be upgrading itself."""
 TELLING: Final = (
     r"ertificate (verification|verify)|SSL connection failed|handshake",
     r"o space left",

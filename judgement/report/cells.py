@@ -1,4 +1,4 @@
-"""Runs of one scenario and case on one version, taken together: what every table of runs has as its rows."""
+"""Runs of one scenario and case on one version, taken together: the rows of every table of runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cell:
     """
 
     scenario: str
-    """With the case, if it has one."""
+    """The scenario's name, with the case if it has one."""
     version: str
     overridden: tuple[tuple[str, str], ...]
     runs: tuple[RunFacts, ...]

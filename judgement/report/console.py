@@ -35,13 +35,13 @@ COLOURS: Final = {
     BAD: "31",
     ODD: "33",
 }
-"""Of verdicts, and of the tones of outcomes."""
+"""Colours of verdicts and of the tones of outcomes."""
 WIDTH: Final = 100
-"""Columns of text that does not go to a terminal."""
+"""Width in columns of text that does not go to a terminal."""
 HEADINGS: Final = ("scenario", "version", "outcome", "verdict", "documented", "seen", "runs", "time")
 NUMBERS: Final = ("runs", "time")
 SPARED: Final = ("seen", "documented")
-"""What a table that is too wide does without, in this order."""
+"""The columns that a table that is too wide leaves out, in this order."""
 
 
 def paint(text: str, verdict: str, colour: bool) -> str:
@@ -97,7 +97,7 @@ def render(
 
 
 def in_colour() -> bool:
-    """Whether standard output is a terminal with colours, and nobody said NO_COLOR."""
+    """Whether standard output is a terminal with colours and NO_COLOR is not set."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
 
 
@@ -138,7 +138,7 @@ PAINT: Final = {
 
 STAMP: Final = re.compile(r"\[\d{4}-[^]]*\] ")
 WHOLE: Final = re.compile(r"(?:ISR )?\[\d+(?:, \d+)*\]|LEO \d+, HW \d+|\d s\b|\(epoch \d+\)")
-"""What is not torn apart at the end of a line: brokers, ends of logs, times."""
+"""Phrases that are not broken at the end of a line: brokers, ends of logs, times."""
 
 
 def _coloured(text: str, code: str | None, colour: bool) -> str:

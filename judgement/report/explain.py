@@ -1,10 +1,10 @@
 """`kafka-chaos explain`: the life of a record from every witness, in the order of time.
 
-A record is named TOPIC-PARTITION:PRODUCER/SEQUENCE (t-0:1/3): the identity in its own bytes, which findings carry too;
-or by its place, TOPIC-PARTITION@OFFSET (t-0@3), which names every record that anybody knows of there. Without a name
-the records are told of that the findings of the run name.
+A record is named TOPIC-PARTITION:PRODUCER/SEQUENCE (t-0:1/3), the identity in its own bytes, which findings carry too;
+or by its place, TOPIC-PARTITION@OFFSET (t-0@3), which names every record that any witness places there. Without a name
+the records of the run's findings are told.
 
-What is told is the report's own (judgement/report/story.py); here is only who is asked about, and how it is shown.
+The stories are those of the report (judgement/report/story.py); this module finds the records and prints.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def records_named(facts: RunFacts, witnesses: Witnesses, text: str) -> list[Reco
 
 
 def _examples(facts: RunFacts) -> str:
-    """Records that there are, for someone who does not know how they are named."""
+    """Examples of records of this run, to show how they are named."""
     named_by_findings = [one for finding in findings_of(facts) for one in identities(finding)]
     scripted = [RecordId(*send.key) for send in facts.sends]
     some = list(dict.fromkeys([*named_by_findings, *scripted]))[:3]
@@ -180,7 +180,7 @@ def _step_json(facts: RunFacts, where: TopicPartition, step: StoryStep) -> dict[
 
 
 def run(run_dir: RunDir, *, record: str | None = None, anomaly: str | None = None, as_json: bool = False) -> None:
-    """Tell on standard output. Raises UsageError for what is no run, no record or no anomaly."""
+    """Print the stories. Raises UsageError if there is no such run, record or anomaly."""
     facts = load(run_dir)
     witnesses = Witnesses(facts)
     more, note = 0, ""

@@ -44,7 +44,7 @@ class RunFacts(Course):
     _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, make: Callable[[RunFacts], T]) -> T:
-        """What `make` makes of this run: made when it is first asked for, and kept for every report."""
+        """The value that `make` returns for this run, made on the first call and kept for every report."""
         if make not in self._made:
             self._made[make] = make(self)
         made: T = self._made[make]
@@ -122,7 +122,7 @@ class RunFacts(Course):
         return next((s for s in self.sends if s.key == (topic, partition, producer, sequence)), None)
 
     def record_name(self, producer: object, sequence: object) -> str:
-        """What a record is called: "m3", and of which producer where there are several that sent single records."""
+        """The name of a record in reports: "m3", with its producer where several sent single records."""
         producers = {send.producer for send in self.sends}
         if producer in (None, -1):
             return "a record that is not ours"
@@ -209,7 +209,7 @@ def gather(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Files:
-    """What lies in a run directory, read once."""
+    """The files of a run directory, read once."""
 
     run: dict[str, Any]
     reading: timeline.Reading

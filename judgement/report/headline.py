@@ -88,7 +88,7 @@ def _of_own_settings(facts: RunFacts, seen: str) -> str:
 
 
 def _as_documented(facts: RunFacts) -> str:
-    """Who documents it; sources that are no KIP or ticket are too long to be the subject of the sentence."""
+    """The clause that names the source of what is documented; sources other than KIPs and tickets go in brackets."""
     source = str((facts.run.get("documented") or {}).get("source") or "")
     parts, version = [part.strip() for part in source.split(",")], facts.run.get("version")
     if all(re.fullmatch(r"(KIP|KAFKA)-\d+", part) for part in parts):

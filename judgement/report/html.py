@@ -36,7 +36,7 @@ CLOSE_UP_SHARE: Final = 0.3
 
 @cache
 def _environment() -> Environment:
-    """Made once, so that a suite of hundreds of runs compiles each template once."""
+    """The templates' environment, made once: a suite of hundreds of runs compiles each template once."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(default=True),
@@ -60,7 +60,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """What an expression of a template gives, without raw control characters; our own markup stays as it is."""
+    """The value of a template's expression without control characters; markup of ours stays as it is."""
     return visible(value, keep="\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -1,4 +1,4 @@
-"""What happened to a partition, step by step, from the witnesses that speak of partitions and not of single records.
+"""What happened to a partition, step by step, from the witnesses that know partitions and not single records.
 
 Docker and the harness (faults and their proof), the cluster's own statements (ZooKeeper or the metadata log: leaders,
 epochs, ISRs, controllers, sessions), and what brokers logged. Pure functions of `RunFacts`. A step says one thing in
@@ -23,7 +23,7 @@ SAME_ACT_NS: Final = 300_000_000
 # A controller logs an unclean election when it decides, and the cluster states it later.
 SAME_CHANGE_NS: Final = 1_500_000_000
 REASONS: Final = {"high-watermark": "its own high watermark", "epoch-request": "where the leader says its epoch ends"}
-"""What a follower goes by when it truncates, by the event in its log."""
+"""Why a follower truncates, by the event in its log."""
 MAX_STEPS: Final = 120
 
 
@@ -78,7 +78,7 @@ def witness_of_metadata(facts: RunFacts) -> tuple[str, str]:
 
 
 def in_order(steps: Iterable[StoryStep]) -> tuple[StoryStep, ...]:
-    """Steps by time; those without one last, in the order given. Of very many the middle is left out, and says so."""
+    """Steps by time, those without a time last. Of more than `MAX_STEPS` the middle is left out, and a step says so."""
     ordered = sorted(steps, key=lambda step: (step.at_ns is None, step.at_ns or 0))
     if len(ordered) > MAX_STEPS:
         half = MAX_STEPS // 2
@@ -121,7 +121,7 @@ def proof_text(fault: FaultFact) -> str:
 
 
 def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:
-    """Whether a fault struck a replica of the partition, the controller of the time, or what is no broker at all."""
+    """Whether a fault struck a replica of the partition, the controller of the time, or a node that is no broker."""
     replicas = {f"broker-{broker}" for broker in facts.assignment.get(where, ())}
     controller = facts.controller_at(fault.inject_ns)
     nodes = {node.strip() for node in fault.node.split(",")}
@@ -132,12 +132,12 @@ def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:
 
 
 def _lasts(facts: RunFacts, fault: FaultFact, at_ns: int) -> bool:
-    """Whether what a fault did still holds at a time after it: the broker not started again, the cut not healed."""
+    """Whether a fault still lasts at a time: its broker was not started again, its cut not healed."""
     return fault.kind != "start" and fault.until_ns > at_ns
 
 
 def _role(fault: FaultFact) -> str:
-    """As what its target was chosen, where that says more than the target."""
+    """The role for which a fault's target was chosen, in brackets; "" if that says no more than the target."""
     # Whoever is started again was chosen for a role it no longer has.
     parts = [part for part in fault.role.split("; ") if part and "replica of" not in part]
     return f" ({'; '.join(parts)})" if parts and fault.kind != "start" else ""
@@ -180,7 +180,7 @@ def election_text(
     *,
     unclean: bool = False,
 ) -> str:
-    """What a change of leader was: clean or unclean, of the living or the dead.
+    """A change of leader in a sentence: clean or unclean, and whether the new leader was dead.
 
     `last_isr` is the last ISR that was not empty: old controllers empty it when its last member dies, and new ones
     forget it. `unclean` is whether the controller itself says that it was.
@@ -258,7 +258,7 @@ def _partition_changes(facts: RunFacts, where: TopicPartition, since_ns: int) ->
 
 
 def _unclean(facts: RunFacts, where: TopicPartition, state: PartitionInterval) -> tuple[str, ...]:
-    """The line in which a controller says that it elects from outside the ISR, for the election it made so."""
+    """The log line in which the controller says that it elected this leader from outside the ISR; () without one."""
     near = [
         line
         for line in about(facts, where, state.begin_ns - SAME_CHANGE_NS)
@@ -294,11 +294,11 @@ def _registration_changes(facts: RunFacts, where: TopicPartition, since_ns: int)
 
 @dataclass(slots=True)
 class Act:
-    """What a broker did at one time, with all lines it logged about it; `line` is the one that says what."""
+    """One act of a broker with all lines that it logged about it; `line` says what it did."""
 
     line: Log
     reason: Log | None = None
-    """The line of a truncation that says what it goes by: the replica's own high watermark, or the leader's epochs."""
+    """For a truncation, the line with its reason: the replica's own high watermark, or the leader's epochs."""
     below: bool = False
     """Whether the broker said that it truncates below its high watermark."""
     quotes: list[str] = field(default_factory=list)
@@ -315,7 +315,7 @@ def about(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[Log
 
 
 def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
-    """What brokers did to a partition by their own logs; lines of one act are one."""
+    """What brokers did to a partition by their own logs; the lines of one act are put together."""
     found: list[Act] = []
     for line in about(facts, where, since_ns):
         near = [a for a in found if a.line.node == line.node and line.at_ns - a.line.at_ns < SAME_ACT_NS]
@@ -337,7 +337,7 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
 
 
 def _is_reason(line: Log) -> bool:
-    """Whether a line says why a log is to be truncated; one that tells of a high watermark may tell of no more."""
+    """Whether a line gives the reason for a truncation; of the lines about high watermarks only some do."""
     return line.event in REASONS and (line.event != "high-watermark" or line.says in ("falls-back", "below"))
 
 
@@ -347,7 +347,7 @@ def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[A
 
 
 Effect = Callable[[Log], tuple[str, str] | None]
-"""Of a truncation: the kind of its step and the end of its sentence; None if it is none of the story's."""
+"""For a truncation: the kind of its step and the end of its sentence; None if it does not concern the story."""
 
 
 def log_steps(facts: RunFacts, where: TopicPartition, since_ns: int, effect: Effect) -> Iterator[StoryStep]:
@@ -376,7 +376,7 @@ def log_steps(facts: RunFacts, where: TopicPartition, since_ns: int, effect: Eff
 
 
 def _says(line: Log, where: str) -> str:
-    """What a broker says of itself in a line; "" for what is said better elsewhere, or too often."""
+    """A broker's line as a sentence; "" for events that other steps tell better, or that are too frequent."""
     epoch = f" in epoch {line.leader_epoch}" if line.leader_epoch is not None else ""
     ends = f"; its log ends at {line.offset}" if line.offset is not None else ""
     match line.event:

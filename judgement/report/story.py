@@ -1,8 +1,8 @@
-"""The stories a run has to tell: of the records its findings name, or of a record that somebody asks about.
+"""The stories of a run: of the records that its findings name, or of a record that a user asks about.
 
-One source for all who tell them: the HTML report, the terminal, `kafka-chaos explain`, JUnit and CI's summary render
-the same `Story` values. A story is the `Life` of a record (judgement/report/lives.py) with what was found about it;
-`course` is for runs of which no record has one: what happened to a partition.
+The HTML report, the terminal, `kafka-chaos explain`, JUnit and CI's summary all render the same `Story` values. A story
+is the `Life` of a record (judgement/report/lives.py) with the findings about it. For runs whose findings name no
+record, `course` tells what happened to a partition.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from judgement.verdict import named_summary
 MAX_STORIES: Final = 20
 MAX_SENDS: Final = 40
 FIRST: Final = ("lost-write", "replica-divergence")
-"""Findings whose records are told of first; the others' follow in the order found."""
+"""Findings whose records are told first; the others follow in the order found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What became of one record, or of neighbours that shared a fate."""
+    """What became of one record, or of neighbours to which the same happened."""
 
     title: str
     topic: str
@@ -63,7 +63,7 @@ class Story:
 
 
 def identities(value: object, topic: object = None, partition: object = None) -> Iterator[RecordId]:
-    """Every record that a finding, or a part of its evidence, names."""
+    """Every record that a finding, or a part of its evidence, names by producer and sequence."""
     if isinstance(value, Mapping):
         topic, partition = value.get("topic", topic), value.get("partition", partition)
         numbers: tuple[Any, ...] = (partition, value.get("producer"), value.get("sequence"))
@@ -76,7 +76,7 @@ def identities(value: object, topic: object = None, partition: object = None) ->
 
 
 def findings_of(facts: RunFacts, anomaly: str | None = None) -> list[Mapping[str, Any]]:
-    """The findings, of one anomaly or all, those first that are told first."""
+    """The findings, of one anomaly or all, in the order in which their stories are told."""
     every = [f for f in (facts.findings or {}).get("findings") or () if anomaly in (None, f.get("anomaly"))]
     rank = {name: number for number, name in enumerate(FIRST)}
     return sorted(every, key=lambda finding: rank.get(str(finding.get("anomaly")), len(FIRST)))
@@ -93,7 +93,7 @@ def stories(
     for finding in findings_of(facts, anomaly):
         every = dict.fromkeys(identities(finding))
         for group in grouped(facts, witnesses, [one for one in every if one not in heard]):
-            # One who took the place of a lost record is in that record's story.
+            # A record that took the offset of a lost one is told in the lost one's story.
             if heard.issuperset(group.records):
                 continue
             if len(told) == limit:
@@ -109,7 +109,7 @@ def stories(
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The stories of a run's findings, how many more there would be, and what no witness could tell of them."""
+    """The stories of a run's findings, how many more there would be, and which files were missing for them."""
 
     stories: list[Story]
     more: int

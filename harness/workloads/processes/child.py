@@ -35,7 +35,7 @@ ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 def spare_the_collector() -> None:
-    """Have cycles looked for seldom: a poll's messages hold none, and looking through them at the interpreter's own
+    """Make garbage collection rare: messages of a poll hold no cycles, and searching them at the interpreter's own
     thresholds takes 0.1 to 0.2 µs a record, a tenth of what it costs to read one.
 
     What is there when the process starts stays, and a poll or the reports in flight are fewer than the threshold.

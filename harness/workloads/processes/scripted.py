@@ -1,7 +1,6 @@
 """A producer that sends single records on command and records each one before anybody else hears of it.
 
-    {"id": 1, "topic": "t", "partition": 0, "key": null, "sequence": 4}   →   {"id": 1, "outcome": "ok", "offset": 4,
-    …}
+    {"id": 1, "topic": "t", "partition": 0, "key": null, "sequence": 4}  →  {"id": 1, "outcome": "ok", "offset": 4, …}
 
 The sequence is reserved in the history before the record goes to librdkafka, the outcome is flushed before the answer
 goes to the harness.

@@ -171,7 +171,7 @@ class Transactions:
 
 
 def _tried(work: Callable[[], None], deadline: float) -> KafkaError | None:
-    """The error that is left once what can be tried again was, until the deadline; None if it succeeded."""
+    """Retry a call until the deadline while its error is retriable. Returns the last error; None if it succeeded."""
     while True:
         try:
             work()

@@ -10,11 +10,11 @@ from judgement.report.facts import RunFacts, Step
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, Scale, lane, tag, text, text_width, title
 
 SPANS: Final = ("final read", "load")
-"""Steps of the clients' that are drawn for as long as they last, by how their names begin."""
+"""Steps of clients that are drawn with their duration, by the beginning of their names."""
 
 
 def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Sent], lost: set[tuple[object, object]]) -> list[list[Sent]]:
-    """Sends that stand so close, with the same end, that one label must do for them."""
+    """Sends with the same outcome that stand so close together that they share one label."""
     bursts: list[list[Sent]] = []
     for send in sends:
         last = bursts[-1][-1] if bursts else None
@@ -101,7 +101,7 @@ def _burst(
 
 
 def _span(drawing: Drawing, facts: RunFacts, step: Step, rows: Rows, top: float) -> str:
-    """A step of the clients' that lasts, such as the final read."""
+    """Draw a step of clients that takes time, such as the final read."""
     begin_s, end_s = facts.at(step.begin_ns), facts.at(step.end_ns or facts.end_ns)
     left = drawing.scale.x(begin_s)
     right = max(drawing.scale.x(end_s), left + 3)

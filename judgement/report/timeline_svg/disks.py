@@ -85,7 +85,7 @@ def _cells(
 
 
 def cut_something(facts: RunFacts, node: str, where: str, line: Log) -> bool:
-    """Whether a truncation is known to have removed records: the last copy before it goes further than it.
+    """Whether a truncation is known to have removed records: the last copy before it reaches beyond its offset.
 
     A log only grows between truncations, so a copy that goes further, not yet truncated, proves it.
     """

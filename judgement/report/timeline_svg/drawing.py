@@ -1,4 +1,4 @@
-"""What the picture is made of: a scale, rows for labels, SVG elements as text, and layers to put them in."""
+"""The parts of the picture: a scale, rows for labels, SVG elements as text, and the layers that hold them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def vertical(x: float, top: float, bottom: float, **look: object) -> str:
 
 
 def title(content: str) -> str:
-    """What a mark says when pointed at."""
+    """The tooltip of a mark."""
     return f"<title>{html(content)}</title>"
 
 
@@ -118,7 +118,7 @@ class Drawing:
 
 
 def patterns(prefix: str) -> str:
-    """The fills that tell states apart without colour; their names begin with `prefix`."""
+    """The patterns that show states without colour; their names begin with `prefix`."""
 
     def pattern(name: str, size: int, content: str, rotate: int = 0) -> str:
         turn = f"rotate({rotate})" if rotate else None
@@ -157,5 +157,5 @@ def lane(drawing: Drawing, y: float, height: float, name: str, detail: str = "")
 
 
 def fitting(room: float, *candidates: str, size: float = 11) -> str:
-    """The first text that fits."""
+    """The first of these texts that fits."""
     return next((c for c in candidates if text_width(c, size) + 8 <= room), "")
