@@ -44,7 +44,6 @@ from analysis.others import NONE, Key, Others, Record, Step, read
 from analysis.settled import OPERATION, TRANSACTION, Operation, Settled
 from analysis.view import (
     NEVER_NS,
-    SEQUENCE_BITS,
     FinalRead,
     Ints,
     PartitionView,
@@ -52,6 +51,7 @@ from analysis.view import (
     Reservation,
     Sends,
     Steps,
+    pack,
     settled_steps,
 )
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError
@@ -201,7 +201,7 @@ def _view(name: str, key: Key, others: Others, settled: Settled, numbers: Sequen
     """The view of a key that the checks are given, with line numbers for times."""
     names = sorted({row.process for rows in (key.sends, key.polls, key.processed, key.commits) for row in rows})
     code = {process: number for number, process in enumerate(names)}
-    value = (PRODUCER << SEQUENCE_BITS) + np.array(numbers, dtype=np.int64)
+    value = pack(PRODUCER, np.array(numbers, dtype=np.int64))
     sends, polls = key.sends, key.polls
     ok, fail = (np.array([row.outcome == word for row in sends], dtype=np.bool_) for word in (schema.OK, schema.FAIL))
     everything = Reservation(producer=PRODUCER, first=0, count=len(numbers))

@@ -193,34 +193,16 @@ def parse_clean_shutdown(data: bytes, source: str = CLEAN_SHUTDOWN) -> CleanShut
     return CleanShutdown(broker_epoch=_member(_json_object(data, source), "brokerEpoch", source))
 
 
-def read_offset_checkpoint(path: Path) -> OffsetCheckpoint:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return _read(path, parse_offset_checkpoint)
+def reader_of(parse: Callable[[bytes, str], _T]) -> Callable[[Path], _T]:
+    """A function that parses the file at a path. It raises ParseError, and FileNotFoundError if there is no file."""
+    return lambda path: parse(path.read_bytes(), str(path))
 
 
-def read_leader_epoch_checkpoint(path: Path) -> LeaderEpochCheckpoint:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return _read(path, parse_leader_epoch_checkpoint)
-
-
-def read_meta_properties(path: Path) -> MetaProperties:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return _read(path, parse_meta_properties)
-
-
-def read_quorum_state(path: Path) -> QuorumState:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return _read(path, parse_quorum_state)
-
-
-def read_clean_shutdown(path: Path) -> CleanShutdown:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return _read(path, parse_clean_shutdown)
-
-
-def _read(path: Path, parse: Callable[[bytes, str], _T]) -> _T:
-    """FileNotFoundError passes through: a missing checkpoint is a fact that callers treat, not an error of format."""
-    return parse(path.read_bytes(), str(path))
+read_offset_checkpoint = reader_of(parse_offset_checkpoint)
+read_leader_epoch_checkpoint = reader_of(parse_leader_epoch_checkpoint)
+read_meta_properties = reader_of(parse_meta_properties)
+read_quorum_state = reader_of(parse_quorum_state)
+read_clean_shutdown = reader_of(parse_clean_shutdown)
 
 
 def _text(data: bytes, source: str) -> str:

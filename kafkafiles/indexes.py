@@ -26,6 +26,7 @@ from typing import Final
 
 import numpy as np
 
+from kafkafiles.checkpoints import reader_of
 from kafkafiles.columns import HeaderArray
 from kafkafiles.crc import crc32c
 from kafkafiles.errors import ParseError
@@ -233,21 +234,7 @@ def check_time_index(entries: Sequence[TimeIndexEntry], headers: HeaderArray) ->
     return wrong
 
 
-def read_index(path: Path) -> list[IndexEntry]:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return parse_index(path.read_bytes(), base_offset_of(path), str(path))
-
-
-def read_time_index(path: Path) -> list[TimeIndexEntry]:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return parse_time_index(path.read_bytes(), base_offset_of(path), str(path))
-
-
-def read_transaction_index(path: Path) -> list[AbortedTransaction]:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return parse_transaction_index(path.read_bytes(), str(path))
-
-
-def read_snapshot(path: Path) -> ProducerSnapshot:
-    """Raises ParseError, and FileNotFoundError where there is no such file."""
-    return parse_snapshot(path.read_bytes(), str(path))
+read_index = reader_of(lambda data, source: parse_index(data, base_offset_of(Path(source)), source))
+read_time_index = reader_of(lambda data, source: parse_time_index(data, base_offset_of(Path(source)), source))
+read_transaction_index = reader_of(parse_transaction_index)
+read_snapshot = reader_of(parse_snapshot)

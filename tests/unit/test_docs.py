@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "writing-a-scenario.md"
-INNER = {"admin", "clients", "cluster", "nemesis", "observer", "timeline", "topics"}
+INNER = {"account", "admin", "clients", "cluster", "nemesis", "observer", "timeline", "topics"}
 """Of a run and not words of its scenario."""
 
 
