@@ -35,10 +35,12 @@ A column whose footer says that it holds one value in a row group is not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +48,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numba import njit
 
+from analysis.ahead import in_order
 from analysis.anomalies.real_time_lag import Firsts
 from analysis.due import Due
 from analysis.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
@@ -64,6 +67,9 @@ OF_RESERVES: Final = ("process", "outcome", "producer", "sequence", "count")
 """The columns of a reservation that checks read. Most row groups of a producer keep reservations only."""
 ANSWERED: Final = ("process", "offset", "invoked_ns", "completed_ns")
 CHECKED: Final = [name for name in schema.COLUMNS if name not in NOT_CHECKED]
+LARGE_ROWS: Final = 4_000_000
+"""From so many rows on threads read the row groups of a partition: the other partitions may not fill the cores."""
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +111,15 @@ class _File:
     """One sealed file, its columns a row group at a time."""
 
     def __init__(self, path: Path) -> None:
-        self._parquet = pq.ParquetFile(path, read_dictionary=WORDS)
-        self.rows: int = self._parquet.metadata.num_rows
-        self._columns = {name: place for place, name in enumerate(self._parquet.schema_arrow.names)}
-        footer = self._parquet.metadata
+        self._path = path
+        self._readers = threading.local()
+        opened = pq.ParquetFile(path, read_dictionary=WORDS)
+        self._readers.own = opened
+        footer = self._footer = opened.metadata
+        self.rows: int = footer.num_rows
+        self.ahead = False
+        """Whether threads read the row groups that come next."""
+        self._columns = {name: place for place, name in enumerate(opened.schema_arrow.names)}
         self._groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
         self.slots: npt.NDArray[np.int32] = np.full(self.rows, NONE, np.int32)
         """For each row, the index of its offset if the row is plain, else NONE."""
@@ -127,6 +138,13 @@ class _File:
             yield number, slice(first, first + group.num_rows)
             first += group.num_rows
 
+    def each(self, work: Callable[[int, slice], Part]) -> Iterator[tuple[int, slice, Part]]:
+        """The row groups, and what the work on each comes to, which threads may be at: it must not depend on others."""
+        groups = list(self.groups())
+        found = in_order((partial(work, *group) for group in groups), ahead=self.ahead and len(groups) > 1)
+        for group, part in zip(groups, found, strict=True):
+            yield *group, part
+
     def constant(self, group: int, name: str) -> tuple[bool, Any]:
         """Whether the footer says that all rows of a group have one value, and that value."""
         statistics = self._groups[group].column(self._columns[name]).statistics
@@ -143,7 +161,9 @@ class _File:
         result: dict[str, Any] = {name: value for name, (alike, value) in found.items() if alike}
         wanted = [name for name in names if name not in result]
         if wanted:
-            table = self._parquet.read_row_group(group, columns=wanted, use_threads=False)
+            if not hasattr(self._readers, "own"):  # a reader of each thread's own
+                self._readers.own = pq.ParquetFile(self._path, metadata=self._footer, read_dictionary=WORDS)
+            table = self._readers.own.read_row_group(group, columns=wanted, use_threads=False)
             result |= {name: table[name] for name in wanted}
         return result
 
@@ -155,6 +175,10 @@ class _File:
             words = {word for chunk in chunks for word in chunk.dictionary.to_pylist()}
             self._kinds[group] = words if isinstance(column, pa.ChunkedArray) else {column}
         return self._kinds[group]
+
+    def kinds_of(self, group: int, _: slice) -> set[str | None]:
+        """As `kinds`, for `each`."""
+        return self.kinds(group)
 
     def bounds(self, name: str) -> tuple[int, int] | None:
         """The least and the largest number in a column; None if the footer does not say."""
@@ -199,11 +223,15 @@ class _File:
 
     def take(self, work: _Work) -> Iterator[pa.Table]:
         """The rows that are odd, or plain at an offset that is kept."""
-        for number, rows in self.groups():
+
+        def chosen(group: int, rows: slice) -> pa.Table | None:
             slots = self.slots[rows]
-            chosen = np.flatnonzero((slots < 0) | (work.keep[slots] != 0))
-            if len(chosen):
-                yield self._rows(number, chosen, slots[chosen], work)
+            found = np.flatnonzero((slots < 0) | (work.keep[slots] != 0))
+            return self._rows(group, found, slots[found], work) if len(found) else None
+
+        for _, _, found in self.each(chosen):
+            if found is not None:
+                yield found
 
     def _rows(self, group: int, chosen: Ints, slots: npt.NDArray[np.int32], work: _Work) -> pa.Table:
         """Rows of a group, all its odd ones among them, as the reader of histories gives them; columns that no check
@@ -317,7 +345,9 @@ def scan(paths: Sequence[Path], times: Sequence[int] = ()) -> Screening | None:
     what they should be.
     """
     files = [_File(path) for path in paths]
-    kinds = [set().union(*(file.kinds(number) for number, _ in file.groups())) for file in files]
+    for file in files:
+        file.ahead = sum(one.rows for one in files) >= LARGE_ROWS
+    kinds = [set[str | None]().union(*(found for _, _, found in file.each(file.kinds_of))) for file in files]
     senders = [file for file, of_file in zip(files, kinds, strict=True) if schema.SEND in of_file]
     readers = [file for file, of_file in zip(files, kinds, strict=True) if schema.POLL in of_file]
     work = _work(files, times) if _separate(files, senders, readers) else None
@@ -361,15 +391,8 @@ def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
     """Enter the plain sends of a file in the table. Returns the invocation times and values of its odd sends."""
     state = np.full(3, NONE - 1, np.int64)
     invoked, values = [], []
-    for number, rows in file.groups():
+    for number, rows, (send, able, at, identity) in file.each(partial(_sends, file)):
         count = rows.stop - rows.start
-        columns = file.read(number, "kind", "outcome", "offset", "producer", "sequence", "invoked_ns", "transaction")
-        send = _is(columns["kind"], count, schema.SEND)
-        able = _is(columns["outcome"], count, schema.OK)
-        if columns["transaction"] is not None:
-            able &= _numbers(columns["transaction"], count) < 0
-        at = _numbers(columns["invoked_ns"], count)
-        identity = {name: _numbers(columns[name], count) for name in IDENTITY}
         odd_at, odd_values = np.empty(count, np.int64), np.empty(count, np.int64)
         odd = _place_rows(
             send,
@@ -395,28 +418,30 @@ def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
     return np.concatenate(invoked), np.concatenate(values)
 
 
+def _sends(file: _File, group: int, rows: slice) -> tuple[Bools, Bools, Ints, dict[str, Ints]]:
+    """Of a row group: which rows are sends, which may be plain ones; when they were invoked, and of which records."""
+    count = rows.stop - rows.start
+    columns = file.read(group, "kind", "outcome", "offset", "producer", "sequence", "invoked_ns", "transaction")
+    able = _is(columns["outcome"], count, schema.OK)
+    if columns["transaction"] is not None:
+        able &= _numbers(columns["transaction"], count) < 0
+    identity = {name: _numbers(columns[name], count) for name in IDENTITY}
+    return _is(columns["kind"], count, schema.SEND), able, _numbers(columns["invoked_ns"], count), identity
+
+
 def _match(file: _File, work: _Work) -> bool:
     """Compare the polls of a file with the table, and keep both ends of odd steps. False if operations go back."""
     state = np.array([NONE, NONE, NONE], np.int64)
     steps, changes, firsts = [], [], list[_Firsts]()
-    for number, rows in file.groups():
+    for number, rows, read in file.each(partial(_polls, file)):
         count = rows.stop - rows.start
-        columns = file.read(number, "kind", "outcome", "valid", "offset", "producer", "sequence", "op", "transaction")
-        poll = _is(columns["kind"], count, schema.POLL)
-        good = _is(columns["outcome"], count, schema.OK)
-        able = good.copy()
-        if columns["valid"] is not None and columns["valid"] is not True:
-            able &= _is(columns["valid"], count, True)
-        if columns["transaction"] is not None:
-            able &= _numbers(columns["transaction"], count) < 0
-        op = _numbers(columns["op"], count)
-        identity = {name: _numbers(columns[name], count) for name in IDENTITY}
+        identity, op = read.identity, read.op
         odd_values, odd_steps = np.empty(count, np.int64), np.empty((count, 4), np.int64)
         first_rows = np.empty((count, 3), np.int64)
         odd, stepped, begun = _match_rows(
-            poll,
-            good,
-            able,
+            read.poll,
+            read.good,
+            read.able,
             identity["offset"],
             identity["producer"],
             identity["sequence"],
@@ -434,16 +459,53 @@ def _match(file: _File, work: _Work) -> bool:
         if odd < 0:
             return False
         if begun:
-            firsts.append(_firsts(file, number, rows, first_rows[:begun], identity, op))
+            firsts.append(_firsts(file, rows, first_rows[:begun], read))
         file.note(number, rows, **identity)
         work.odd.append(odd_values[:odd].copy())
         steps.append(odd_steps[:stepped].copy())
-        changes.append(op[_is(columns["kind"], count, schema.ASSIGN, schema.REVOKE)])
+        changes.append(op[read.change])
     work.furthest = max(work.furthest, int(state[2]))
     in_order = np.sort(np.concatenate(changes))
     _keep_steps(np.concatenate(steps), in_order, work)
     work.firsts[file.process] = [one.within_a_stay(in_order) for one in firsts]
     return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Polls:
+    """The rows of a row group of a reader."""
+
+    poll: Bools
+    good: Bools
+    able: Bools
+    """Which may be plain polls."""
+    change: Bools
+    """Which say that the partition was given or taken."""
+    op: Ints
+    identity: dict[str, Ints]
+    invoked_ns: Ints
+    completed_ns: Ints
+
+
+def _polls(file: _File, group: int, rows: slice) -> _Polls:
+    count = rows.stop - rows.start
+    columns = file.read(group, "kind", "outcome", "valid", "op", "transaction", "invoked_ns", "completed_ns", *IDENTITY)
+    good = _is(columns["outcome"], count, schema.OK)
+    able = good.copy()
+    if columns["valid"] is not None and columns["valid"] is not True:
+        able &= _is(columns["valid"], count, True)
+    if columns["transaction"] is not None:
+        able &= _numbers(columns["transaction"], count) < 0
+    return _Polls(
+        poll=_is(columns["kind"], count, schema.POLL),
+        good=good,
+        able=able,
+        change=_is(columns["kind"], count, schema.ASSIGN, schema.REVOKE),
+        op=_numbers(columns["op"], count),
+        identity={name: _numbers(columns[name], count) for name in IDENTITY},
+        invoked_ns=_numbers(columns["invoked_ns"], count),
+        completed_ns=_numbers(columns["completed_ns"], count),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -469,19 +531,18 @@ class _Firsts:
         return self.where((stays[0] == stays[1]) & (self.value >= 0) & (self.invoked_ns >= 0))
 
 
-def _firsts(file: _File, group: int, rows: slice, found: Ints, identity: Mapping[str, Ints], op: Ints) -> _Firsts:
+def _firsts(file: _File, rows: slice, found: Ints, read: _Polls) -> _Firsts:
     """The first rows of polls. `found` has for each the row, and the offset and operation before it."""
-    at, count = found[:, 0].copy(), rows.stop - rows.start
-    times = file.read(group, "invoked_ns", "completed_ns")
+    at, identity = found[:, 0].copy(), read.identity
     return _Firsts(
         before=found[:, 1].copy(),
         op_before=found[:, 2].copy(),
-        op=op[at],
+        op=read.op[at],
         offset=identity["offset"][at],
         value=value_of(identity["producer"][at], identity["sequence"][at]),
         slot=file.slots[rows][at].astype(np.int64),
-        invoked_ns=_numbers(times["invoked_ns"], count)[at],
-        completed_ns=_numbers(times["completed_ns"], count)[at],
+        invoked_ns=read.invoked_ns[at],
+        completed_ns=read.completed_ns[at],
     )
 
 
@@ -515,16 +576,22 @@ def _keep_beyond(ends: Ints, work: _Work) -> None:
 def _second_scan(file: _File, due: Sequence[Due], waited: _Waited, work: _Work) -> None:
     """Keep the plain rows of a file that are due, and note when the values that consumers waited for were known."""
     nowhere = np.zeros(0, np.uint8)
-    for number, rows in file.groups():
+
+    def asked(group: int, rows: slice) -> tuple[list[Due], Ints] | None:
         slots = file.slots[rows]
-        earliest, furthest = file.least(number, "completed_ns"), file.largest(number, "offset")
+        earliest, furthest = file.least(group, "completed_ns"), file.largest(group, "offset")
         wanted = [one for one in due if earliest <= one.latest_ns.max() and furthest >= one.first]
         moments = {id(one.seen): one.seen for one in wanted if one.bit}
         everywhere = {moment: _in_common(slots, seen) for moment, seen in moments.items()}
         wanted = [one for one in wanted if not everywhere.get(id(one.seen), 0) & one.bit]
         if not wanted and not len(waited.slots):
+            return None
+        return wanted, _numbers(file.read(group, "completed_ns")["completed_ns"], len(slots))
+
+    for _, rows, found in file.each(asked):
+        if found is None:
             continue
-        known = _numbers(file.read(number, "completed_ns")["completed_ns"], len(slots))
+        slots, (wanted, known) = file.slots[rows], found
         _note_known(slots, known, waited.wanted, waited.slots, waited.since_ns)
         for one in wanted:
             seen = nowhere if one.seen is None else one.seen

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import check
+from analysis import check, screen
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import SCREENED, check_piece, pieces
 from analysis.screen import Screened, scan
 from analysis.view import Evidence, PartitionView, view_of
 from evidence.events import Container, Ends, Event, Log, Moment, Partition
-from evidence.history import record
+from evidence.history import record, seal
 from evidence.history.read import sealed_files
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
@@ -280,9 +280,13 @@ def _of(folder: Path, run: tuple[dict[str, list[Row]], list[Event], dict[str, by
 
 
 @pytest.mark.slow
-@given(run=_runs())
+@given(run=_runs(), group_rows=st.sampled_from([5, seal.GROUP_ROWS]), ahead=st.booleans())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_checks_find_in_what_is_kept_what_they_find_in_the_whole(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_find_in_what_is_kept_what_they_find_in_the_whole(
+    run: Any, group_rows: int, ahead: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seal, "GROUP_ROWS", group_rows)
+    monkeypatch.setattr(screen, "LARGE_ROWS", 0 if ahead else 2**60)
     with tempfile.TemporaryDirectory() as folder:
         run_dir = _of(Path(folder), run)
         assert _result(run_dir, monkeypatch, large=True) == _result(run_dir, monkeypatch, large=False)
