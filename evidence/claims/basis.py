@@ -18,6 +18,11 @@ SESSION_TOLERANCE_MS: Final = 1500
 TICK_SHARE: Final = 0.05
 """ZooKeeper ends sessions on the ticks of its clock, here 1/20 of a session apart."""
 
+SESSION_BOUND: Final = (
+    f"the session that the broker is configured with, {TICK_SHARE:.0%} of it for the tick on which sessions end "
+    f"(ZooKeeper: tickTime), and a tolerance of {SESSION_TOLERANCE_MS} ms for the machine"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
@@ -104,3 +109,8 @@ def session_ms(run: Mapping[str, Any], node: str) -> int | None:
 def session_bound_ms(limit_ms: int) -> float:
     """By when a session of so many milliseconds has ended for those who watch."""
     return limit_ms * (1 + TICK_SHARE) + SESSION_TOLERANCE_MS
+
+
+def broker(number: int) -> str:
+    """The node of a broker's id."""
+    return f"broker-{number}"

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from itertools import islice, pairwise
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, count, judged
-from evidence.course import Course
+from evidence.claims.basis import (
+    SESSION_BOUND,
+    SESSION_TOLERANCE_MS,
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    count,
+    judged,
+    session_bound_ms,
+    session_ms,
+    timed,
+)
+from evidence.course import DOWN, DYING, FROZEN, Course
 from evidence.events import NO_LEADER, Partition
+
+CLIENT_MS: Final = 4000
+"""For a client that has to learn of the new leader."""
+QUORUM_MS: Final = {
+    "controller.quorum.fetch.timeout.ms": 2000,
+    "controller.quorum.election.timeout.ms": 1000,
+    "controller.quorum.election.backoff.max.ms": 1000,
+}
+"""What a quorum's election takes, with Kafka's defaults."""
+VOTES: Final = 2
+QUORUM_BOUND: Final = (
+    "controller.quorum.fetch.timeout.ms (2 s), after which voters miss their leader, and twice (votes may be split) "
+    "controller.quorum.election.timeout.ms (1 s, and up to as much again at random) and "
+    "controller.quorum.election.backoff.max.ms (1 s)"
+)
 
 
 def _elections(course: Course) -> Iterator[tuple[Partition, Partition]]:
@@ -51,21 +78,152 @@ def leader_elected_from_isr(witness: Witness) -> Judged:
     return judged(rows, wrong, count(len(rows), "leader") + " elected", "no leader was elected")
 
 
+def leader_replaced_in_time(witness: Witness) -> Judged:
+    """A partition whose leader was killed or frozen has another leader when that broker's session has ended."""
+    return timed(
+        [row for node, gone_ns in _gone(witness.course) for row in _led_again(witness, node, gone_ns)],
+        lambda row: (
+            f"{row['topic']}-{row['partition']} had another leader {row['took_ms'] / 1000:.1f} s after "
+            f"{row['node']} was gone"
+        ),
+        "no partition whose leader was gone got another one",
+    )
+
+
+def _led_again(witness: Witness, node: str, gone_ns: int) -> Iterator[dict[str, Any]]:
+    """When each partition that a node led, and that had others in sync, was led by another. Nothing of those that were
+    never led again: there may have been nobody.
+    """
+    bound_ms = _session_bound_ms(witness, node, gone_ns)
+    for (topic, partition), states in witness.course.states.items():
+        then = witness.course.state_at(topic, partition, gone_ns)
+        if then is None or bound_ms is None or broker(then.leader) != node:
+            continue
+        others = (one for one in states if one.at_ns > gone_ns and one.leader not in (NO_LEADER, then.leader))
+        for state in islice(others, 1 if len(then.isr) > 1 else 0):
+            yield {
+                "topic": topic,
+                "partition": partition,
+                "node": node,
+                "at_ns": gone_ns,
+                "leader": state.leader,
+                "took_ms": _ms(gone_ns, state.at_ns),
+                "bound_ms": bound_ms,
+            }
+
+
+def _session_bound_ms(witness: Witness, node: str, gone_ns: int) -> float | None:
+    """By when the session of a broker that was gone at a time has ended: KRaft's new controller counts it anew."""
+    limit_ms, controller = session_ms(witness.run, node), witness.course.controller_at(gone_ns)
+    if limit_ms is None:
+        return None
+    quorum = witness.run.get("mode") == "kraft" and controller is not None and controller.value == node
+    return session_bound_ms(limit_ms) + (_quorum_ms(witness.run) if quorum else 0)
+
+
+def writes_resume_in_time(witness: Witness) -> Judged:
+    """A record sent after a partition's leader was killed or frozen is acknowledged soon after another leads."""
+    rows = []
+    for node, gone_ns in _gone(witness.course):
+        for led in _led_again(witness, node, gone_ns):
+            where = (led["topic"], led["partition"])
+            acked = [
+                one.done_ns
+                for one in witness.course.sends
+                if (one.topic, one.partition) == where and one.outcome == "acked" and one.sent_ns > gone_ns
+                if one.done_ns is not None
+            ]
+            bound_ms = led["bound_ms"] + CLIENT_MS
+            rows += [led | {"took_ms": _ms(gone_ns, min(acked)), "bound_ms": bound_ms}] if acked else []
+    return timed(
+        rows,
+        lambda row: (
+            f"{row['topic']}-{row['partition']} took writes again {row['took_ms'] / 1000:.1f} s after "
+            f"{row['node']} was gone"
+        ),
+        "nothing was acknowledged after a leader was gone",
+    )
+
+
 # Controllers
+
+
+def _controllers(course: Course) -> list[dict[str, Any]]:
+    """Every controller that was stated, in order."""
+    return [
+        {"controller": one.value, "epoch": int(one.detail.rpartition(" ")[2]), "at_ns": one.begin_ns}
+        for one in course.controllers
+        if one.value
+    ]
 
 
 def one_controller_at_a_time(witness: Witness) -> Judged:
     """Each controller has an epoch of its own, higher than that of any before it."""
-    stated = [one for one in witness.course.controllers if one.value]
-    rows: list[dict[str, Any]] = [
-        {"controller": one.value, "epoch": int(one.detail.rpartition(" ")[2]), "at_ns": one.begin_ns} for one in stated
-    ]
+    rows = _controllers(witness.course)
     wrong = [
         after | {"controller_before": before["controller"], "epoch_before": before["epoch"]}
         for before, after in pairwise(rows)
         if after["controller"] != before["controller"] and after["epoch"] <= before["epoch"]
     ]
     return judged(rows, wrong, count(len(rows), "controller") + " in turn", "nobody was controller")
+
+
+def controller_epoch_rises_by_one(witness: Witness) -> Judged:
+    """The epoch of each controller is that of the one before and one more, as far as every one was seen (ZooKeeper)."""
+    rows = _controllers(witness.course)
+    steps = [
+        after | {"controller_before": before["controller"], "epoch_before": before["epoch"]}
+        for before, after in pairwise(rows)
+        if (after["controller"], after["epoch"]) != (before["controller"], before["epoch"])
+    ]
+    wrong = [row for row in steps if row["epoch"] != row["epoch_before"] + 1]
+    return judged(steps, wrong, count(len(steps), "change") + " of controller", "the controller did not change")
+
+
+def controller_replaced_in_time(witness: Witness) -> Judged:
+    """After a controller was killed or frozen another is there when its session has ended, or the quorum has voted."""
+    rows = []
+    for node, gone_ns in _gone(witness.course):
+        then = witness.course.controller_at(gone_ns)
+        others = (one for one in witness.course.controllers if one.begin_ns > gone_ns and one.value not in ("", node))
+        after, limit_ms = next(others, None), _controller_bound_ms(witness.run, node)
+        if then is not None and then.value == node and after is not None and limit_ms is not None:
+            took_ms = _ms(gone_ns, after.begin_ns)
+            rows.append({"node": node, "at_ns": gone_ns, "next": after.value, "took_ms": took_ms, "bound_ms": limit_ms})
+    return timed(
+        rows,
+        lambda row: f"{row['next']} was controller {row['took_ms'] / 1000:.1f} s after {row['node']} was gone",
+        "no controller was gone, or nobody took its place",
+    )
+
+
+def _controller_bound_ms(run: Mapping[str, Any], node: str) -> float | None:
+    if run.get("mode") == "kraft":
+        return _quorum_ms(run) + SESSION_TOLERANCE_MS
+    limit_ms = session_ms(run, node)
+    return None if limit_ms is None else session_bound_ms(limit_ms)
+
+
+def _quorum_ms(run: Mapping[str, Any]) -> int:
+    """By when a quorum that lost its leader has another: the voters miss its answers to their fetches, and vote, again
+    if the votes were split.
+    """
+    settings = run.get("settings") or {}
+    fetch, election, backoff = (int(settings.get(name, default)) for name, default in QUORUM_MS.items())
+    return fetch + VOTES * (2 * election + backoff)
+
+
+def _gone(course: Course) -> Iterator[tuple[str, int]]:
+    """Each node that was killed or frozen, and when."""
+    for fault in course.faults:
+        conditions = {"kill": (DYING, DOWN), "freeze": (FROZEN,)}.get(fault.kind, ())
+        ended = (one for one in course.processes.get(fault.node, ()) if one.value in conditions)
+        for one in islice((one for one in ended if one.end_ns > fault.inject_ns), 1):
+            yield fault.node, one.begin_ns
+
+
+def _ms(begin_ns: int, end_ns: int) -> float:
+    return round((end_ns - begin_ns) / 1e6, 1)
 
 
 CLAIMS: Final[tuple[Claim, ...]] = (
@@ -86,5 +244,35 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="There is one controller at a time, and each has a higher epoch than the one before.",
         source="Kafka documentation, Design: replication; KIP-500",
         judge=one_controller_at_a_time,
+    ),
+    Claim(
+        name="leader-replaced-in-time",
+        says="A partition whose leader dies or stands still has another leader once that broker's session has ended.",
+        source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
+        "broker.session.timeout.ms",
+        judge=leader_replaced_in_time,
+        bound=f"{SESSION_BOUND}; where it was KRaft's controller too, {QUORUM_BOUND}, first",
+    ),
+    Claim(
+        name="writes-resume-in-time",
+        says="A producer that sends to a partition whose leader is gone is acknowledged once another leads.",
+        source="Kafka documentation, Design: replication; producer configuration: retries",
+        judge=writes_resume_in_time,
+        bound=f"that of leader-replaced-in-time, and {CLIENT_MS} ms for a client that asks for metadata each second"
+        " and may wait for a connection to the dead broker first (socket.connection.setup.timeout.ms)",
+    ),
+    Claim(
+        name="controller-epoch-rises-by-one",
+        says="With ZooKeeper each controller raises /controller_epoch by exactly one.",
+        source="Kafka sources, KafkaController: incrementControllerEpoch",
+        judge=controller_epoch_rises_by_one,
+    ),
+    Claim(
+        name="controller-replaced-in-time",
+        says="After the controller has died or stood still another broker is controller.",
+        source="Kafka documentation, Design: replication; KIP-595; broker configuration: zookeeper.session.timeout.ms, "
+        "controller.quorum.fetch.timeout.ms, controller.quorum.election.timeout.ms",
+        judge=controller_replaced_in_time,
+        bound=f"ZooKeeper: {SESSION_BOUND}. KRaft: {QUORUM_BOUND}, and the same tolerance",
     ),
 )

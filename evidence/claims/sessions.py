@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from evidence.claims.basis import (
-    SESSION_TOLERANCE_MS,
-    TICK_SHARE,
+    SESSION_BOUND,
     Claim,
     Judged,
     Witness,
@@ -55,7 +54,6 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="The registration of a broker that was killed ends within its session.",
         source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms",
         judge=dead_broker_leaves_in_session,
-        bound=f"the session that the broker is configured with, {TICK_SHARE:.0%} of it for the tick on which sessions "
-        f"end (ZooKeeper: tickTime), and a tolerance of {SESSION_TOLERANCE_MS} ms for the machine",
+        bound=SESSION_BOUND,
     ),
 )

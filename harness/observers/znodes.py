@@ -11,7 +11,8 @@ state, by the controller epoch, by the creation of a broker's registration, by t
 The controller and its epoch are two znodes. Up to 2.1 the new controller creates /controller and then raises
 /controller_epoch (KAFKA-6082 made that one transaction), so a read in between shows the new controller beside the old
 epoch: two controllers in one epoch, which never were. Therefore a controller counts from the moment its epoch is at
-least as new as its own znode, by ZooKeeper's transaction ids; until then there is none.
+least as new as its own znode, by ZooKeeper's transaction ids; until then there is none. It raises the epoch once: an
+epoch that is raised again is its successor's, whose znode has not been looked at yet, and again there is none.
 
 Layout of the znodes: `kafka.utils.ZkUtils` (0.8 to 0.11) and `kafka.zk.ZkData` (1.1 and later).
 """
@@ -134,6 +135,8 @@ class Picture:
         """Broker and czxid of /controller."""
         self._epoch: tuple[int, int] | None = None
         """Value and mzxid of /controller_epoch."""
+        self._term: tuple[int, int] | None = None
+        """Of the last controller: the czxid of its znode and the mzxid of its epoch."""
         self._registered: dict[int, int | None] = {}
         """Brokers and the czxid of their registration, None until it was read."""
         self._assignments: dict[str, dict[int, tuple[int, ...]]] = {}
@@ -182,7 +185,10 @@ class Picture:
     def _decide_controller(self, outcome: Outcome) -> None:
         epoch, raised = self._epoch or (-1, -1)
         known = self._holder is not None and raised >= self._holder[1]
+        if self._holder is not None and self._term is not None and self._term[0] == self._holder[1]:
+            known = self._term[1] == raised
         if known and self._holder is not None:
+            self._term = (self._holder[1], raised)
             outcome.state = replace(outcome.state, controller=self._holder[0], controller_epoch=epoch)
         elif outcome.state.controller is not None:
             # Without a controller the epoch stays that of the last one.

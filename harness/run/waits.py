@@ -69,6 +69,13 @@ class Waits:
         self.wait_state(f"{names} leads {t}", leads, limit_s)
         return self._who.leader_of(t)
 
+    def wait_controller(self, *targets: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
+        """Wait until one of `targets` is the controller and return it."""
+        wanted = {target.id for target in targets}
+        names = " or ".join(target.node.name for target in targets)
+        self.wait_state(f"{names} is the controller", lambda state: state.controller in wanted, limit_s)
+        return self._who.controller()
+
     def wait_no_leader(self, t: Partition, dead: Target) -> None:
         """Wait until the cluster knows that the partition's leader is gone: it has none, or the dead one
         unregistered.

@@ -12,16 +12,19 @@ from evidence.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
 from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import (
+    Acked,
     Broker,
     Container,
     Controller,
     Ends,
     Event,
+    Failed,
     Fault,
     FaultPhase,
     Log,
     Moment,
     Partition,
+    Send,
     Target,
 )
 from harness.scenario import EVERY_VERSION, Documented
@@ -114,6 +117,19 @@ def test_there_is_one_controller_at_a_time(stated: list[Controller], outcome: st
     assert judged("one-controller-at-a-time", *stated)["outcome"] == outcome
 
 
+@pytest.mark.parametrize(
+    ("stated", "outcome"),
+    [
+        ([controller("broker-1", 1), controller(None, 1), controller("broker-2", 2)], HELD),
+        ([controller("broker-1", 1), controller("broker-2", 3)], CONTRADICTED),
+        ([controller("broker-1", 1), controller("broker-1", 1)], NOT_OBSERVED),
+    ],
+    ids=["by one", "by two", "no other"],
+)
+def test_the_controller_epoch_rises_by_one(stated: list[Controller], outcome: str) -> None:
+    assert judged("controller-epoch-rises-by-one", *stated)["outcome"] == outcome
+
+
 UP = [
     Container(source="docker", node="broker-1", action="start"),
     Broker(source="zookeeper", node="broker-1", state="registered"),
@@ -138,6 +154,72 @@ def test_a_dead_broker_leaves_in_its_session(after: list[Event], outcome: str, t
     found = judged("dead-broker-leaves-in-session", *UP, *DEATH, *after)
     assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
     assert found.get("bound_ms") == (5700 if took_ms else None)
+
+
+FROZEN = [fault("freeze", "inject"), Container(source="docker", node="broker-1", action="pause")]
+FIRST_CONTROLLER, NEXT = controller("broker-1", 1), controller("broker-2", 2)
+KRAFT = {"mode": "kraft", "settings": {"broker.session.timeout.ms": "4000"}}
+
+
+@pytest.mark.parametrize(
+    ("gone", "after", "run", "outcome", "took_ms"),
+    [
+        (DEATH, [WAIT] * 3 + [NEXT], RUN, HELD, 4000),
+        (FROZEN, [WAIT] * 3 + [NEXT], RUN, HELD, 4000),
+        (DEATH, [WAIT] * 6 + [NEXT], RUN, CONTRADICTED, 7000),
+        (DEATH, [WAIT] * 8 + [NEXT], KRAFT, HELD, 9000),
+        (DEATH, [WAIT] * 9 + [NEXT], KRAFT, CONTRADICTED, 10000),
+        (DEATH, [WAIT] * 3, RUN, NOT_OBSERVED, None),
+    ],
+    ids=["killed", "frozen", "late", "by vote", "a late vote", "nobody"],
+)
+def test_a_controller_is_replaced_in_time(
+    gone: list[Event], after: list[Event], run: dict[str, Any], outcome: str, took_ms: float | None
+) -> None:
+    quiet = [FIRST if one is WAIT else one for one in after]
+    found = judged("controller-replaced-in-time", *UP, FIRST_CONTROLLER, *gone, *quiet, run=run)
+    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+
+
+@pytest.mark.parametrize(
+    ("after", "run", "outcome", "took_ms"),
+    [
+        ([WAIT] * 3 + [state(2, 1, (2,), 1)], RUN, HELD, 4000),
+        ([WAIT, state(-1, 1, (2,), 1), state(2, 2, (2,), 2)], RUN, HELD, 3000),
+        ([WAIT] * 6 + [state(2, 1, (2,), 1)], RUN, CONTRADICTED, 7000),
+        ([WAIT] * 6 + [state(2, 1, (2,), 1)], KRAFT, CONTRADICTED, 7000),
+        ([state(1, 0, (1,), 1), state(1, 1, (1,), 2)], RUN, NOT_OBSERVED, None),
+    ],
+    ids=["in time", "over nobody", "late", "late to KRaft too", "never"],
+)
+def test_a_leader_is_replaced_in_time(
+    after: list[Event], run: dict[str, Any], outcome: str, took_ms: float | None
+) -> None:
+    found = judged("leader-replaced-in-time", *UP, FIRST, *DEATH, *after, run=run)
+    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+
+
+def test_the_session_of_a_dead_controller_of_kraft_begins_anew() -> None:
+    late = [*[FIRST] * 6, state(2, 1, (2,), 1)]
+    found = judged("leader-replaced-in-time", *UP, FIRST, FIRST_CONTROLLER, *DEATH, *late, run=KRAFT)
+    assert (found["outcome"], found["bound_ms"]) == (HELD, 13700)
+
+
+ABOUT: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 1, "acks": "-1"}
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome", "took_ms"),
+    [
+        ([state(2, 1, (2,), 1), Send(**ABOUT), Acked(outcome="ok", **ABOUT)], HELD, 3000),
+        ([Send(**ABOUT), state(2, 1, (2,), 1), *[WAIT] * 8, Acked(outcome="ok", **ABOUT)], CONTRADICTED, 11000),
+        ([state(2, 1, (2,), 1), Send(**ABOUT), Failed(outcome="fail", **ABOUT)], NOT_OBSERVED, None),
+    ],
+    ids=["soon", "late", "refused"],
+)
+def test_writes_resume_in_time(after: list[Event], outcome: str, took_ms: float | None) -> None:
+    found = judged("writes-resume-in-time", *UP, FIRST, *DEATH, *after)
+    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
 
 
 def test_a_session_of_its_own_bounds_a_broker() -> None:

@@ -103,6 +103,13 @@ class TestController:
         shown = [picture.take(read).state for read in (controller(2, 20), epoch(2, 21))]
         assert [(s.controller, s.controller_epoch) for s in shown] == [(None, 1), (2, 2)]
 
+    def test_an_epoch_raised_again_is_not_that_of_the_controller_before(self, picture: Picture) -> None:
+        """The successor's epoch is looked at before the successor: 2.2 and later write both at once."""
+        picture.take(epoch(1, 10))
+        picture.take(controller(1, 10))
+        shown = [picture.take(sight).state for sight in (epoch(2, 20), controller(2, 20))]
+        assert [(s.controller, s.controller_epoch) for s in shown] == [(None, 1), (2, 2)]
+
     def test_no_controller_keeps_the_epoch_of_the_last(self, picture: Picture) -> None:
         picture.take(epoch(3, 10))
         picture.take(controller(1, 9))
