@@ -304,6 +304,7 @@ LogKind = Literal[
     "expand-isr",
     "recovery",
     "unclean-election",
+    "stale-controller",
     "fatal",
 ]
 

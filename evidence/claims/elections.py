@@ -20,8 +20,10 @@ from evidence.claims.basis import (
     timed,
 )
 from evidence.course import DOWN, DYING, FROZEN, Course
-from evidence.events import NO_LEADER, Partition
+from evidence.events import NO_LEADER, Log, Partition, of
 
+ELECTION_MS: Final = 3000
+"""For a controller that may have to read the cluster's state first, on a busy machine: nothing is documented."""
 CLIENT_MS: Final = 4000
 """For a client that has to learn of the new leader."""
 QUORUM_MS: Final = {
@@ -118,7 +120,7 @@ def _session_bound_ms(witness: Witness, node: str, gone_ns: int) -> float | None
     if limit_ms is None:
         return None
     quorum = witness.run.get("mode") == "kraft" and controller is not None and controller.value == node
-    return session_bound_ms(limit_ms) + (_quorum_ms(witness.run) if quorum else 0)
+    return session_bound_ms(limit_ms) + ELECTION_MS + (_quorum_ms(witness.run) if quorum else 0)
 
 
 def writes_resume_in_time(witness: Witness) -> Judged:
@@ -145,13 +147,99 @@ def writes_resume_in_time(witness: Witness) -> Judged:
     )
 
 
+def _offline_elections(course: Course) -> Iterator[tuple[Partition, Partition, list[int]]]:
+    """The states before and after each election for a partition whose leader was gone, and the brokers that lived."""
+    for before, after in _elections(course):
+        alive = [number for number in after.replicas or () if _lives(course, number, after.at_ns)]
+        if after.leader != NO_LEADER and before.leader not in alive:
+            yield before, after, alive
+
+
+def _lives(course: Course, number: int, at_ns: int) -> bool:
+    node = broker(number)
+    return course.alive_at(node, at_ns) and course.condition_at(node, at_ns) not in (DYING, DOWN)
+
+
+def leader_is_first_in_assignment(witness: Witness) -> Judged:
+    """Whoever is elected when a leader is gone is the first of the assignment that lives and was in the ISR."""
+    rows, wrong = [], []
+    for before, after, alive in _offline_elections(witness.course):
+        eligible = [one for one in after.replicas or () if one in alive and one in (*before.isr, *(before.elr or ()))]
+        rows.append(_election(before, after) | {"assignment": list(after.replicas or ()), "alive": alive})
+        wrong += rows[-1:] if eligible[:1] != [after.leader] else []
+    return judged(rows, wrong, count(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
+
+
+def election_leaves_live_replicas(witness: Witness) -> Judged:
+    """The ISR with which a leader begins, elected when the one before was gone, has live replicas only."""
+    elections = list(_offline_elections(witness.course))
+    rows = [_election(b, a) | {"isr": list(a.isr), "alive": alive} for b, a, alive in elections]
+    wrong = [row for row in rows if not set(row["isr"]) <= set(row["alive"])]
+    return judged(rows, wrong, count(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
+
+
+def election_in_the_controllers_epoch(witness: Witness) -> Judged:
+    """Each election is stated with the epoch of the controller of that time."""
+    rows = []
+    for before, after in _elections(witness.course):
+        controller = witness.course.controller_at(after.at_ns)
+        if controller is not None and controller.value and after.controller_epoch is not None:
+            stated = {"controller_epoch": after.controller_epoch, "epoch_of_controller": _epoch(controller.detail)}
+            rows.append(_election(before, after) | stated)
+    wrong = [row for row in rows if row["controller_epoch"] != row["epoch_of_controller"]]
+    return judged(rows, wrong, count(len(rows), "change") + " of leader", "no leader changed")
+
+
+def leader_elected_from_outside_isr(witness: Witness) -> Judged:
+    """A leader that was not in the ISR is elected, and is then the whole ISR (an unclean election)."""
+    elections = [(b, a) for b, a in _elections(witness.course) if a.leader != NO_LEADER]
+    outside = [(b, a) for b, a in elections if a.leader not in (*b.isr, *(b.elr or ()))]
+    rows = [_election(b, a) | {"isr": list(a.isr)} for b, a in outside]
+    wrong = [row for row in rows if row["isr"] != [row["leader"]]]
+    return judged(rows, wrong, count(len(rows), "unclean election"), "no leader was elected from outside the ISR")
+
+
+def offline_partition_waits(witness: Witness) -> Judged:
+    """While a partition's leader is gone no replica outside the ISR leads, though one lives."""
+    rows, course = [], witness.course
+    for states in course.states.values():
+        in_sync: tuple[int, ...] = ()
+        for before, after in pairwise(states):
+            # The ISR of an offline partition may become empty (KIP-966): the last one counts.
+            in_sync = (*before.isr, *(before.elr or ())) or in_sync
+            if _lives(course, before.leader, after.at_ns) or after.leader == NO_LEADER:
+                continue
+            outside = set(after.replicas or ()) - set(in_sync)
+            alive = [number for number in sorted(outside) if _lives(course, number, after.at_ns)]
+            rows += [_election(before, after) | {"outside_isr": alive}] if alive else []
+    wrong = [row for row in rows if row["leader"] in row["outside_isr"]]
+    return judged(rows, wrong, count(len(rows), "wait") + " for the ISR", "no replica outside the ISR lived meanwhile")
+
+
+def preferred_leader_elected(witness: Witness) -> Judged:
+    """Where a leader that lives is replaced, the first of the assignment leads, from the ISR, which stays as it was."""
+    rows, wrong = [], []
+    for before, after in _elections(witness.course):
+        if not _lives(witness.course, before.leader, after.at_ns):
+            continue
+        rows.append(_election(before, after) | {"assignment": list(after.replicas or ()), "isr": list(after.isr)})
+        kept = set(after.isr) == set(before.isr) and after.leader in before.isr
+        wrong += rows[-1:] if not kept or [after.leader] != list(after.replicas or ())[:1] else []
+    return judged(rows, wrong, count(len(rows), "preferred election"), "no leader that lived was replaced")
+
+
 # Controllers
+
+
+def _epoch(detail: str) -> int:
+    """The number in an interval's "epoch N"."""
+    return int(detail.rpartition(" ")[2])
 
 
 def _controllers(course: Course) -> list[dict[str, Any]]:
     """Every controller that was stated, in order."""
     return [
-        {"controller": one.value, "epoch": int(one.detail.rpartition(" ")[2]), "at_ns": one.begin_ns}
+        {"controller": one.value, "epoch": _epoch(one.detail), "at_ns": one.begin_ns}
         for one in course.controllers
         if one.value
     ]
@@ -195,6 +283,29 @@ def controller_replaced_in_time(witness: Witness) -> Judged:
         lambda row: f"{row['next']} was controller {row['took_ms'] / 1000:.1f} s after {row['node']} was gone",
         "no controller was gone, or nobody took its place",
     )
+
+
+def stale_controller_refused(witness: Witness) -> Judged:
+    """A broker refuses what a controller of an earlier epoch asks of it, and says so in its log."""
+    refused = [one for one in of(witness.course.events, Log) if one.event == "stale-controller"]
+    rows = [{"node": one.node, "at_ns": one.at_ns, "line": one.line} for one in refused]
+    return judged(
+        rows, (), count(len(rows), "request") + " refused", "no broker refused a request of an old controller"
+    )
+
+
+def partition_state_never_goes_back(witness: Witness) -> Judged:
+    """After a change of controller no partition's state has a lower leader epoch or controller epoch than before."""
+    epochs = [row["epoch"] for row in _controllers(witness.course)]
+    rows, wrong = [], []
+    for before, after in (pair for states in witness.course.states.values() for pair in pairwise(states)):
+        if after.controller_epoch is None or before.controller_epoch is None or epochs[-1:] == epochs[:1]:
+            continue
+        stated = {"controller_epoch": after.controller_epoch, "controller_epoch_before": before.controller_epoch}
+        rows.append(_election(before, after) | stated)
+        back = after.controller_epoch < before.controller_epoch or after.leader_epoch < before.leader_epoch
+        wrong += rows[-1:] if back else []
+    return judged(rows, wrong, count(len(rows), "change") + " of state", "no state changed under two controllers")
 
 
 def _controller_bound_ms(run: Mapping[str, Any], node: str) -> float | None:
@@ -251,7 +362,8 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
         "broker.session.timeout.ms",
         judge=leader_replaced_in_time,
-        bound=f"{SESSION_BOUND}; where it was KRaft's controller too, {QUORUM_BOUND}, first",
+        bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented; where it was "
+        f"KRaft's controller too, {QUORUM_BOUND}, first",
     ),
     Claim(
         name="writes-resume-in-time",
@@ -274,5 +386,55 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         "controller.quorum.fetch.timeout.ms, controller.quorum.election.timeout.ms",
         judge=controller_replaced_in_time,
         bound=f"ZooKeeper: {SESSION_BOUND}. KRaft: {QUORUM_BOUND}, and the same tolerance",
+    ),
+    Claim(
+        name="leader-is-first-in-assignment",
+        says="When a leader is gone the first live in-sync replica in the order of the assignment leads.",
+        source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
+        "PartitionChangeBuilder",
+        judge=leader_is_first_in_assignment,
+    ),
+    Claim(
+        name="election-leaves-live-replicas",
+        says="An election in place of a leader that is gone leaves live replicas in the ISR, and no other.",
+        source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
+        "PartitionChangeBuilder",
+        judge=election_leaves_live_replicas,
+    ),
+    Claim(
+        name="election-in-the-controllers-epoch",
+        says="Every election is stated with the epoch of the controller that was in office.",
+        source="Kafka documentation, Design: replication; KIP-500",
+        judge=election_in_the_controllers_epoch,
+    ),
+    Claim(
+        name="leader-elected-from-outside-isr",
+        says="A leader that was not in the ISR is elected (uncleanly), and is the whole ISR then.",
+        source="Kafka documentation, Design: unclean leader election; KIP-106",
+        judge=leader_elected_from_outside_isr,
+    ),
+    Claim(
+        name="offline-partition-waits",
+        says="With its leader gone a partition waits for a replica that was in sync, though another lives.",
+        source="Kafka documentation, Design: unclean leader election; KIP-106",
+        judge=offline_partition_waits,
+    ),
+    Claim(
+        name="preferred-leader-elected",
+        says="By a preferred election the first replica of the assignment leads, and the ISR stays as it was.",
+        source="Kafka documentation, Balancing leadership; KIP-183, KIP-460",
+        judge=preferred_leader_elected,
+    ),
+    Claim(
+        name="stale-controller-refused",
+        says="What a controller of an earlier epoch asks of a broker is refused.",
+        source="Kafka sources, ReplicaManager: STALE_CONTROLLER_EPOCH",
+        judge=stale_controller_refused,
+    ),
+    Claim(
+        name="partition-state-never-goes-back",
+        says="Whichever controllers there were, a partition's leader epoch and controller epoch never fall.",
+        source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500",
+        judge=partition_state_never_goes_back,
     ),
 )

@@ -2,8 +2,9 @@
 
 Brokers before 0.10.1 have no request to create a topic: there the tool of the time wrote the topic's
 assignment into ZooKeeper and the controller acted on it, and so do we. Later brokers are asked by the admin
-protocol. Where the controller sits can be chosen with ZooKeeper only (whoever creates /controller first holds
-it); with KRaft it is a node of its own or the elected voter.
+protocol. The same goes for preferred elections before 2.2. Where the controller sits can be chosen with
+ZooKeeper only (whoever creates /controller first holds it); with KRaft it is a node of its own or the elected
+voter.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from confluent_kafka import KafkaException
+from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
-from kazoo.exceptions import NoNodeError
+from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 
@@ -32,6 +33,7 @@ TOPIC_LIMIT_S: Final = 30.0
 PLACE_LIMIT_S: Final = 30.0
 POLL_S: Final = 0.05
 CONTROLLER: Final = "/controller"
+PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
 
 
 class Admin(Protocol):
@@ -42,6 +44,9 @@ class Admin(Protocol):
 
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
+
+    def elect_preferred_leader(self, topic: str, partition: int) -> str:
+        """Ask for the election of a partition's preferred leader; returns by which mechanism it was asked."""
 
 
 class ZnodeAdmin:
@@ -87,6 +92,17 @@ class ZnodeAdmin:
                 self._observer.wait(
                     lambda state: state.controller is not None, what="a controller", timeout_s=PLACE_LIMIT_S
                 )
+
+    def elect_preferred_leader(self, topic: str, partition: int) -> str:
+        """By the znode that the tool of the time wrote (`PreferredReplicaLeaderElectionCommand`); the controller
+        deletes it when it is done. HarnessError if an election that was asked for before is not.
+        """
+        wanted = {"version": 1, "partitions": [{"topic": topic, "partition": partition}]}
+        try:
+            self._client.create(PREFERRED_ELECTION, _json(wanted))
+        except NodeExistsError:
+            raise HarnessError(f"{PREFERRED_ELECTION} is there: an election asked for before is not done") from None
+        return f"znode {PREFERRED_ELECTION}"
 
     def _wait_watched(self, path: str, deadline: float) -> None:
         """Wait until every live broker's session has a watch on this node."""
@@ -143,6 +159,15 @@ class ProtocolAdmin:
     def place_controller(self, broker: int) -> None:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")
 
+    def elect_preferred_leader(self, topic: str, partition: int) -> str:
+        """By the request of KIP-183 (2.2) and KIP-460 (2.4), without time-outs: confluent-kafka 2.16 fails on them."""
+        wanted = TopicPartition(topic, partition)
+        self._until_done(
+            f"elect the preferred leader of {topic}-{partition}",
+            lambda: self._client.elect_leaders(ElectionType.PREFERRED, [wanted]),
+        )
+        return "request ElectLeaders"
+
     def _until_done(self, what: str, ask: Any) -> None:
         """Repeat a request while it fails for a passing reason: too few brokers are up, or a connection is dropped."""
         deadline = time.monotonic() + TOPIC_LIMIT_S
@@ -164,12 +189,19 @@ class ProtocolAdmin:
 class ZooKeeperAdmin(ZnodeAdmin):
     """ZooKeeper clusters with the admin protocol: topics by request, the controller by its znode."""
 
-    def __init__(self, client: KazooClient, protocol: ProtocolAdmin, observer: ClusterObserver) -> None:
+    def __init__(
+        self, client: KazooClient, protocol: ProtocolAdmin, observer: ClusterObserver, *, has_elect_leaders: bool
+    ) -> None:
         super().__init__(client, observer)
-        self._protocol = protocol
+        self._protocol, self._has_elect_leaders = protocol, has_elect_leaders
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         self._protocol.create_topic(name, replicas, settings)
+
+    def elect_preferred_leader(self, topic: str, partition: int) -> str:
+        if self._has_elect_leaders:
+            return self._protocol.elect_preferred_leader(topic, partition)
+        return super().elect_preferred_leader(topic, partition)
 
 
 def open_admin(version: Version, bootstrap: str, observer: ClusterObserver, zookeeper: KazooClient | None) -> Admin:
@@ -179,7 +211,9 @@ def open_admin(version: Version, bootstrap: str, observer: ClusterObserver, zook
         if protocol is None:
             raise HarnessError(f"{version.id} has neither ZooKeeper nor the admin protocol")
         return protocol
-    return ZooKeeperAdmin(zookeeper, protocol, observer) if protocol else ZnodeAdmin(zookeeper, observer)
+    if protocol is None:
+        return ZnodeAdmin(zookeeper, observer)
+    return ZooKeeperAdmin(zookeeper, protocol, observer, has_elect_leaders=version.has_elect_leaders)
 
 
 def _json(value: object) -> bytes:

@@ -79,6 +79,11 @@ class Version:
         return self.release >= (0, 10, 1)
 
     @property
+    def has_elect_leaders(self) -> bool:
+        """Whether preferred elections can be asked for by request (2.2, KIP-183); before, it is done in ZooKeeper."""
+        return self.release >= (2, 2)
+
+    @property
     def client_settings(self) -> dict[str, str]:
         """What librdkafka must be told because brokers before 0.10 do not answer ApiVersions requests."""
         if self.release >= (0, 10):

@@ -8,7 +8,7 @@ can demand it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -75,9 +75,14 @@ class Faults:
         self._record(fault_id, fault, "verified", role, proof=proof)
         return proof
 
-    def heal(self, *kinds: str) -> None:
-        """Heal the lasting faults of these kinds, or all, the last one first; nothing to heal is fine."""
-        for entry in [e for e in reversed(self.active) if not kinds or e[1].name in kinds]:
+    def heal(self, *kinds: str, among: Collection[Node] = ()) -> None:
+        """Heal the lasting faults of these kinds, or all, the last one first; nothing to heal is fine.
+
+        With `among`, only those that strike none but these nodes.
+        """
+        names = {node.name for node in among}
+        wanted = [e for e in reversed(self.active) if not kinds or e[1].name in kinds]
+        for entry in [e for e in wanted if not names or {node.name for node in e[1].nodes} <= names]:
             fault_id, fault = entry
             self._record(fault_id, fault, "heal")
             fault.heal()

@@ -17,6 +17,7 @@ What each event means, and what it does not:
 - `recovery`: a start without the marker of a clean stop, and what was cut from a torn end.
 - `unclean-election`: the controller elected a replica outside the ISR. From 1.1 to 3.x with ZooKeeper nothing says so;
   the partition's states do.
+- `stale-controller`: a broker refused a request because its controller's epoch was old.
 - `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
@@ -134,6 +135,11 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("isr-updated", "ISR updated to ", rf"{_PARTITION}ISR updated to \d"),
         ("unclean-election", "No broker in ISR is alive for ", rf"No broker in ISR is alive for {_TP}\. Elect leader"),
         ("unclean-election", "UNCLEAN partition change for ", rf"UNCLEAN partition change for {_TP} "),
+        (
+            "stale-controller",
+            " controller epoch is ",
+            r"(?:epoch \d+ is old|old controller .*)\. Latest known controller",
+        ),
         ("recovery", "Recovering unflushed segment ", rf"{_LOG}Recovering unflushed segment {_N}"),
         ("recovery", "Recovering unflushed segment ", rf"Recovering unflushed segment {_N} in log {_TP}"),
         ("recovery", "Corruption found in segment ", rf"{_LOG}Corruption found in .*truncating to offset {_N}"),

@@ -82,6 +82,7 @@ class Run:
         self.partition, self.assignment_of, self.state_of = who.partition, who.assignment_of, who.state_of
         self.leader_of, self.followers_of, self.replicas_of = who.leader_of, who.followers_of, who.replicas_of
         self.in_isr, self.broker, self.controller = who.in_isr, who.broker, who.controller
+        self.coordinator = who.coordinator
 
         waits = Waits(parts.observer, who, account)
         self.wait_state, self.wait_log_line = waits.wait_state, waits.wait_log_line
@@ -128,6 +129,11 @@ class Run:
             t = Partition(plan.name, number)
             self.wait_leader(t, self.broker(brokers[0]))
             self.wait_isr(t, self.replicas_of(t))
+
+    def elect_preferred_leader(self, t: Partition) -> None:
+        """Ask for the election of the partition's preferred leader, in the way of the version; does not wait for it."""
+        with self.step("ask for the preferred leader", partition=str(t)):
+            self.note(f"asked by {self.admin.elect_preferred_leader(*t)}")
 
     @contextmanager
     def pipeline(

@@ -67,9 +67,9 @@ class Nemesis:
         fault = Cut(tuple(t.node for t in senders), tuple(t.node for t in receivers), one_way)
         self._faults.carry_out(fault, role="; ".join(str(t) for t in (*senders, *receivers)), lasting=True)
 
-    def heal_network(self) -> None:
-        """Undo every cut."""
-        self._faults.heal("cut")
+    def heal_network(self, *targets: Target) -> None:
+        """Undo every cut, or those between these nodes alone."""
+        self._faults.heal("cut", among=[target.node for target in targets])
 
     def start_cut_off(self, target: Target, others: Sequence[Target]) -> None:
         """Start a node that cannot reach these others from its first moment on, and wait until it is registered.

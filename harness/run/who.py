@@ -86,6 +86,10 @@ class Who:
         """The in-sync replicas at this moment."""
         return [self.broker(b, f"in the ISR of {t}") for b in self.state_of(t).isr]
 
+    def coordinator(self) -> Target:
+        """ZooKeeper, KRaft's controller apart, or the first of combined nodes."""
+        return Target("coordinator", self._cluster.coordinator)
+
     def controller(self) -> Target:
         """The active controller at this moment; HarnessError if there is none."""
         controller = self._observer.state.controller

@@ -192,6 +192,36 @@ def test_a_sabotaged_fault_is_recorded_as_unproved_and_ends_the_sequence(tmp_pat
     ]
 
 
+class FakeCut:
+    """A cut between nodes that takes down when it is healed."""
+
+    name, description = "cut", "a cut"
+
+    def __init__(self, *names: str) -> None:
+        self.nodes = tuple(Node(name, 1, "172.20.0.11", None) for name in names)  # type: ignore[arg-type]
+        self.healed = False
+
+    def inject(self) -> None: ...
+
+    def verify(self) -> dict[str, Any]:
+        return {}
+
+    def heal(self) -> None:
+        self.healed = True
+
+
+def test_cuts_among_some_nodes_are_healed_alone(tmp_path: Path) -> None:
+    between, beyond = FakeCut("broker-1", "broker-2"), FakeCut("broker-1", "zookeeper")
+    with Timeline(tmp_path / "timeline.jsonl") as timeline:
+        faults = Faults(timeline)
+        for cut in (between, beyond):
+            faults.carry_out(cut, lasting=True)
+        faults.heal("cut", among=between.nodes)
+        assert (between.healed, beyond.healed) == (True, False)
+        faults.heal("cut")
+        assert beyond.healed
+
+
 def test_rules_of_a_cut_one_way_and_both() -> None:
     one, two = (Node(f"broker-{n}", n, f"172.20.0.1{n}", None) for n in (1, 2))  # type: ignore[arg-type]
     assert [(r.at, r.hook, r.peer) for _, r in rules_between([one], [two], one_way=True)] == [

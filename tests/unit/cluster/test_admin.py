@@ -4,10 +4,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kazoo.exceptions import NodeExistsError
 
-from evidence.errors import WaitTimeout
+from evidence.errors import HarnessError, WaitTimeout
 from harness.cluster import admin
-from harness.cluster.admin import ZnodeAdmin, watchers
+from harness.cluster.admin import ZnodeAdmin, ZooKeeperAdmin, watchers
 
 BUSY = "/brokers/ids\n\t0x1f4a0001\n/controller\n\t0x1f4a0001\n"
 READY = BUSY + "\t0x1f4a0003\n/controller_epoch\n\t0x9\n"
@@ -56,3 +57,41 @@ def test_a_broker_that_never_watches_is_named(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(WaitTimeout, match=r"brokers \[3\] do not watch /controller"):
         ZnodeAdmin(kafka, kafka).place_controller(3)  # type: ignore[arg-type]
     assert kafka.deleted_after == []
+
+
+class FakeZooKeeper:
+    """Holds what is created."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, bytes] = {}
+
+    def create(self, path: str, data: bytes) -> None:
+        if path in self.nodes:
+            raise NodeExistsError
+        self.nodes[path] = data
+
+
+class FakeProtocol:
+    """The admin protocol of a broker that has the request."""
+
+    def elect_preferred_leader(self, topic: str, partition: int) -> str:
+        return f"asked for {topic}-{partition}"
+
+
+def test_a_preferred_election_is_asked_for_in_a_znode_and_one_at_a_time() -> None:
+    zookeeper: Any = FakeZooKeeper()
+    made = ZnodeAdmin(zookeeper, zookeeper)
+    assert made.elect_preferred_leader("t", 2) == "znode /admin/preferred_replica_election"
+    assert zookeeper.nodes == {
+        "/admin/preferred_replica_election": b'{"version":1,"partitions":[{"topic":"t","partition":2}]}'
+    }
+    with pytest.raises(HarnessError, match="an election asked for before is not done"):
+        made.elect_preferred_leader("t", 2)
+
+
+@pytest.mark.parametrize(("has_elect_leaders", "znodes"), [(True, 0), (False, 1)], ids=["request", "znode"])
+def test_the_version_decides_how_a_preferred_election_is_asked_for(has_elect_leaders: bool, znodes: int) -> None:
+    zookeeper, protocol = FakeZooKeeper(), FakeProtocol()
+    anything: Any = (zookeeper, protocol, zookeeper)
+    asked = ZooKeeperAdmin(*anything, has_elect_leaders=has_elect_leaders).elect_preferred_leader("t", 0)
+    assert (asked == "asked for t-0", len(zookeeper.nodes)) == (has_elect_leaders, znodes)

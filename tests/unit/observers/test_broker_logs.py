@@ -282,3 +282,21 @@ def test_a_follower_that_knows_the_end_of_its_epoch(line: str) -> None:
     assert re.search(end_of_epoch("t-0", 2), line)
     assert not re.search(end_of_epoch("t-0", 3), line)
     assert not re.search(end_of_epoch("u-0", 2), line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Broker 3 ignoring LeaderAndIsr request from controller 1 with correlation id 5 since its controller epoch 1 "
+        "is old. Latest known controller epoch is 2",
+        "[Broker id=3] Ignoring LeaderAndIsr request from controller 1 with correlation id 5 since its controller "
+        "epoch 1 is old. Latest known controller epoch is 2",
+        "Broker 3 received update metadata request with correlation id 5 from an old controller 1 with epoch 1. Latest "
+        "known controller epoch is 2",
+    ],
+    ids=["0.10", "2.0", "metadata"],
+)
+def test_requests_of_an_old_controller_that_were_refused(line: str) -> None:
+    found = recognise(line)
+    assert found is not None
+    assert found[0] == "stale-controller"

@@ -1,0 +1,56 @@
+"""The leader dies: the first live in-sync replica in the order of the assignment leads (Kafka documentation, Design:
+replication).
+
+Three replicas A, B and C, assigned in this order. A dies and B leads. A returns and is the last to join the ISR, and B
+dies: not C, which was in sync all the time and stands before A in the ISR, but A leads, for it comes first in the
+assignment. Each election raises the leader epoch by one, leaves only live replicas in the ISR, and is stated with the
+epoch of the controller that held it.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Documented, scenario
+
+
+@scenario(
+    name="offline-leader-election",
+    claim="""When the leader dies the first live in-sync replica in the order of the assignment leads, in the next
+        leader epoch, with an ISR of live replicas; nothing acknowledged with acks=all is lost.""",
+    source="Kafka documentation, Design: replication; Kafka sources, OfflinePartitionLeaderSelector, "
+    "PartitionLeaderElectionAlgorithms, PartitionChangeBuilder",
+    cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
+    documented=[
+        Documented(
+            on=EVERY_VERSION,
+            claims=[
+                "leader-is-first-in-assignment",
+                "leader-elected-from-isr",
+                "leader-epoch-rises-by-one",
+                "election-leaves-live-replicas",
+                "election-in-the-controllers-epoch",
+                "dead-broker-leaves-in-session",
+                "leader-replaced-in-time",
+                "writes-resume-in-time",
+            ],
+        )
+    ],
+)
+def offline_leader_election(run: Run) -> None:
+    t = run.partition()
+    a, b, c = run.replicas_of(t)
+    run.send(t, 3)
+
+    run.kill(a)
+    run.send(t, 2)
+    run.wait_leader(t, b)
+    run.start(a)
+    run.wait_isr(t, [a, b, c])
+
+    run.kill(b)
+    run.send(t, 2)
+    run.wait_leader(t, a)
+    run.start(b)
+    run.wait_isr(t, [a, b, c])
+    run.send(t)
