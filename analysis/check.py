@@ -3,7 +3,7 @@
 A run falls into one piece per topic-partition (history and replicas together, so that a finding has all its evidence)
 and one for the metadata. Pieces need nothing of each other: Spark spreads them over its workers (analysis.job), a
 test calls them in turn. One thing crosses them: a read in one partition proves what an operation of unknown outcome did
-in another (analysis.unknown). Pieces tell of such operations, and those that there is news for are checked again
+in another (analysis.unknown). Pieces name such operations, and a piece in which others settle one is checked again
 (`to_check_again`). A check that crashes is reported as crashed, with its error, and the others still report.
 """
 
@@ -30,7 +30,7 @@ from analysis.due import due, times
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
 from analysis.settled import NOTHING_SETTLED, Settled
-from analysis.unknown import news, settle, unknown_operations
+from analysis.unknown import newly_settled, settle, unknown_operations
 from analysis.view import (
     EVIDENCE_LIMIT,
     NO_TRANSACTION,
@@ -574,7 +574,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
 def to_check_again(work: Sequence[Piece], results: Sequence[Result]) -> dict[int, Piece]:
     """The pieces of one run to check again, by index: other pieces settle operations of unknown outcome in them."""
     settled = settle(row for result in results for row in result.unknown)
-    known = [news(result.unknown, settled) if settled else NOTHING_SETTLED for result in results]
+    known = [newly_settled(result.unknown, settled) if settled else NOTHING_SETTLED for result in results]
     return {place: replace(piece, settled=of) for place, (piece, of) in enumerate(zip(work, known, strict=True)) if of}
 
 

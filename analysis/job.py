@@ -28,7 +28,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from analysis.check import Piece, Result, check_piece, merge, to_check_again
-from analysis.places import StoredPiece, fetched, put, stored_pieces
+from analysis.places import StoredPiece, fetched, stored_pieces, write_file
 from analysis.spark import (
     close_context,
     default_master,
@@ -101,10 +101,10 @@ def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, d
 
 def write_findings(place: str, findings: dict[str, Any]) -> None:
     """Write the findings of a run where the run lives."""
-    put(place, FINDINGS, json.dumps(findings, indent=1) + "\n")
+    write_file(place, FINDINGS, json.dumps(findings, indent=1) + "\n")
 
 
-def warm(context: SparkContext) -> None:
+def warm_up(context: SparkContext) -> None:
     """Start the Python workers and let them load everything, before anybody waits for them."""
     cores = context.defaultParallelism
     context.parallelize([StoredPiece(WARM_UP)] * cores, cores).mapPartitions(check_pieces).collect()
@@ -124,7 +124,7 @@ def answer_for(context: SparkContext, path: str) -> dict[str, Any]:
 
 def serve(context: SparkContext, lines: Iterable[str]) -> None:
     """Answer each line, a run directory, until there are no more."""
-    warm(context)
+    warm_up(context)
     print(json.dumps({"ready": True}), flush=True)
     for line in lines:
         if line.strip():
@@ -140,7 +140,7 @@ def check_all(context: SparkContext, places: Sequence[str], *, as_json: bool) ->
         print(line, flush=True)
 
 
-def said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error's message in one line; for an error in a task, the message of the task."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["it said nothing"]
     own = [line for line in lines if PYTHON_ERROR.match(line)]
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             context = open_context(options.master or default_master(), scratch, recording)
             try:
                 if options.record_classes:
-                    warm(context)
+                    warm_up(context)
                 elif options.serve:
                     serve(context, sys.stdin)
                 else:
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"analysis: {error}", file=sys.stderr)
         return error.exit_status
     except Exception as error:
-        print(f"analysis: {type(error).__name__}: {said(error)}", file=sys.stderr)
+        print(f"analysis: {type(error).__name__}: {error_text(error)}", file=sys.stderr)
         return EXIT_ERROR
     return 0
 

@@ -201,7 +201,7 @@ def _copy(url: str, names: Sequence[str], into: Path) -> None:
                 sink.write(chunk)
 
 
-def put(place: str, name: str, content: str) -> None:
+def write_file(place: str, name: str, content: str) -> None:
     """Write a file of a run directory, wherever it lives: a reader sees the old one or the new one.
 
     Raises UsageError if the store does not take it.

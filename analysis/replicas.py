@@ -269,7 +269,7 @@ def describe(one: Record | None) -> dict[str, Any] | None:
     }
 
 
-def _unlike(one: Record | None, other: Record | None) -> tuple[str, ...]:
+def _differing_fields(one: Record | None, other: Record | None) -> tuple[str, ...]:
     """The fields in which two records differ."""
     if one is None or other is None:
         return () if one is other else ("record",)
@@ -293,7 +293,7 @@ def replica_divergence(copies: Copies) -> Rows:
         for pair in combinations(in_sync, 2):
             known = [copy.high_watermark for copy in pair if copy.high_watermark is not None]
             if difference.offset < max(known, default=0) or _settled(copies, at_ns, pair):
-                fields.update(_unlike(*(difference.records[copy.broker] for copy in pair)))
+                fields.update(_differing_fields(*(difference.records[copy.broker] for copy in pair)))
         if not fields:
             continue
         rows.total += 1
@@ -321,7 +321,7 @@ def two_leaders(copies: Copies) -> Rows:
         guilty = [
             (broker, other)
             for (broker, one), (other, another) in combinations(held, 2)
-            if one.leader_epoch == another.leader_epoch >= 0 and _unlike(one, another)
+            if one.leader_epoch == another.leader_epoch >= 0 and _differing_fields(one, another)
         ]
         if guilty:
             rows.total += 1

@@ -154,7 +154,7 @@ def default_master() -> str:
     return str(SparkConf().get("spark.master", LOCAL))
 
 
-def reach(master: str) -> None:
+def check_reachable(master: str) -> None:
     """Raise UsageError if no host of a spark:// URL can be connected to; Spark itself tries for a minute."""
     if not master.startswith("spark://"):
         return
@@ -180,7 +180,7 @@ def open_context(master: str, scratch: str, java_options: str = "") -> SparkCont
     from py4j.protocol import Py4JJavaError
     from pyspark import SparkContext
 
-    reach(master)
+    check_reachable(master)
     try:
         context = SparkContext.getOrCreate(configuration(master, scratch, java_options))
     except Py4JJavaError as error:

@@ -80,7 +80,7 @@ def operation_of(row: Mapping[str, Any]) -> Operation:
     return kind, who, number
 
 
-def news(rows: Iterable[Mapping[str, Any]], settled: Settled) -> Settled:
+def newly_settled(rows: Iterable[Mapping[str, Any]], settled: Settled) -> Settled:
     """What is settled and not known from these rows of one partition. It is checked again unless that is nothing."""
     rows = list(rows)
     proven = {operation_of(row) for row in rows if not row["proven"] or row["processed"]} & settled.proven

@@ -163,7 +163,7 @@ def read_recorded(options: Mapping[str, Any], writer: HistoryWriter) -> dict[str
 def main() -> None:
     """Do what the only argument, a JSON object, says; answer with one line of JSON."""
     options: dict[str, Any] = json.loads(sys.argv[1])
-    child.spare_the_collector()
+    child.collect_garbage_rarely()
     bootstrap, topic, settings = options["bootstrap"], options["topic"], options["settings"]
     size: int = options["record_bytes"]
     if not options["recorded"]:

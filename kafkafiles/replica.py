@@ -324,7 +324,7 @@ class _Comparison(Generic[Broker]):
             there = {broker: held.pop(offset, None) for broker, held in self._held.items()}
             if offset > self._compared:
                 there = {broker: record for broker, record in there.items() if broker in having}
-                if fields := _unlike(list(there.values()), self._compacted):
+                if fields := _differing_fields(list(there.values()), self._compacted):
                     yield Difference(offset=offset, fields=fields, records=there)
         self._compared = max(self._compared, upto)
 
@@ -370,7 +370,7 @@ _COMPARED: Final = (
 )
 
 
-def _unlike(there: Sequence[Record | None], compacted: bool) -> tuple[str, ...]:
+def _differing_fields(there: Sequence[Record | None], compacted: bool) -> tuple[str, ...]:
     """The fields in which records at one offset differ."""
     present = [record for record in there if record is not None]
     missing = len(present) < len(there) and not compacted

@@ -22,7 +22,7 @@ from evidence.errors import HarnessError, UsageError
 from harness.cluster.docker import LABEL
 from harness.cluster.namespace import namespace
 from harness.setup.cache import cache_dir, exclusive
-from harness.setup.packages import install, may_install, telling
+from harness.setup.packages import explaining_lines, install, may_install
 from harness.setup.sources import DEBIAN_KEYS, Mirror, keyring, mirrors
 from harness.setup.waiting import Echo, saying
 
@@ -98,11 +98,11 @@ def _pull(client: DockerClient, name: str, tag: str, echo: Echo) -> str | None:
             client.images.pull("debian", tag=f"{name}-slim")
             label(client, source, tag, made_from(name))
     except (DockerException, OSError) as error:
-        return said(error)
+        return error_text(error)
     return None
 
 
-def said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """What Docker said, in a line: the SDK puts it behind the request's whole address, which may be long."""
     words = getattr(error, "explanation", None) or str(error) or type(error).__name__
     return " ".join(str(words).split())[:300]
@@ -118,7 +118,7 @@ def _tool() -> str | None:
     return shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
-def workshop() -> Path:
+def build_directory() -> Path:
     """The directory to make a base in. Raises UsageError if there is none that may hold devices and programs."""
     places = [cache_dir(), Path(tempfile.gettempdir())]
     for place in places:
@@ -145,7 +145,7 @@ def _bootstrap(client: DockerClient, name: str, candidates: Sequence[Mirror], re
     echo(f"no registry answers; making a bare Debian {name} with debootstrap")
     refusals = []
     for mirror in candidates:
-        with tempfile.TemporaryDirectory(dir=workshop(), prefix="debian-") as scratch:
+        with tempfile.TemporaryDirectory(dir=build_directory(), prefix="debian-") as scratch:
             root = Path(scratch) / "root"
             failure = _debootstrap(tool, name, root, mirror, echo)
             if failure is not None:
@@ -178,7 +178,7 @@ def _debootstrap(tool: str, name: str, root: Path, mirror: Mirror, echo: Echo) -
     except subprocess.TimeoutExpired:
         return f"not done within {LIMIT_S} s"
     if result.returncode != 0:
-        return (telling((result.stdout + result.stderr).splitlines()) or ["it said nothing"])[0][:300]
+        return (explaining_lines((result.stdout + result.stderr).splitlines()) or ["it said nothing"])[0][:300]
     if https and TRUST.exists():
         # The mirror that this machine trusts may be known to an authority of its own only.
         shutil.copyfile(TRUST, root / TRUST.relative_to("/"))
@@ -204,7 +204,7 @@ def import_directory(client: DockerClient, root: Path, name: str, made: str, ech
         try:
             answer = str(client.api.import_image(archive, repository=base_repository(), tag=name, changes=changes))
         except (DockerException, OSError) as error:
-            answer = f"error: {said(error)}"
+            answer = f"error: {error_text(error)}"
         finally:
             client.api.timeout = limit
     if "error" in answer.lower():

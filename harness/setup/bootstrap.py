@@ -56,7 +56,7 @@ def setup(versions: Iterable[Version], echo: Echo) -> None:
         ensure_engine(echo)
         ensure_compose(echo)
         ensure_java(echo)
-        hasten_spark(echo)
+        archive_spark_classes(echo)
     ensure_images(wanted, echo)
     echo(f"images: ready for Kafka {', '.join(dict.fromkeys(version.kafka for version in wanted))}")
 
@@ -297,7 +297,7 @@ def _install_wheel_java(echo: Echo) -> None:
     wrapper.chmod(0o755)
 
 
-def hasten_spark(echo: Echo) -> None:
+def archive_spark_classes(echo: Echo) -> None:
     """Have the analysis keep an archive of Spark's classes (analysis.spark), which makes it start sooner.
 
     Nothing depends on it, so that it cannot be made is said and otherwise ignored.

@@ -26,7 +26,7 @@ from harness.cluster.namespace import namespace
 from harness.setup import jars
 from harness.setup.base import ensure_base
 from harness.setup.cache import exclusive
-from harness.setup.packages import telling
+from harness.setup.packages import explaining_lines
 from harness.setup.waiting import Echo, saying
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def explain_failure(kafka: str, message: str, output: list[str]) -> UsageError |
             "build it once where there is one, or check the engine's DNS and forwarding"
         )
     marked = [line for line in reversed(lines) if re.search(r"rror|xception|failed", line)]
-    reason = [*telling(lines), *marked, message][0]
+    reason = [*explaining_lines(lines), *marked, message][0]
     return HarnessError(f"the image of Kafka {kafka} was not built: {message.splitlines()[0][:200]} ({reason[:300]})")
 
 

@@ -17,7 +17,7 @@ from harness.setup.waiting import Echo, saying
 LIMIT_S: Final = 900
 LOCK_LIMIT_S: Final = 300
 """How long to wait for another apt: a machine just booted may be upgrading itself."""
-TELLING: Final = (
+EXPLAINING: Final = (
     r"ertificate (verification|verify)|SSL connection failed|handshake",
     r"o space left",
     r"^[EW]: Failed to fetch|^Err:",
@@ -71,18 +71,18 @@ def run(
         raise HarnessError(f"{what}: {command[0]}: {error.strerror}") from None
     if result.returncode != 0:
         lines = [line for line in result.stdout.splitlines() if line.strip()]
-        reason = "; ".join(telling(lines) or lines[-3:])
+        reason = "; ".join(explaining_lines(lines) or lines[-3:])
         raise HarnessError(f"{what}: {command[0]} ended with {result.returncode}: {reason[:400]}")
     return result.stdout
 
 
-def telling(lines: Sequence[str]) -> list[str]:
+def explaining_lines(lines: Sequence[str]) -> list[str]:
     """The lines of apt's, dpkg's or debootstrap's output that explain a failure, the most telling first; may be none.
 
     apt ends with its vaguest line ("Unable to fetch some archives"); what it could not fetch, and why, stands before.
     """
     said = [line.strip() for line in lines if line.strip()]
-    found = [line for mark in TELLING for line in said if re.search(mark, line)]
+    found = [line for mark in EXPLAINING for line in said if re.search(mark, line)]
     return list(dict.fromkeys(found))
 
 

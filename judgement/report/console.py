@@ -178,14 +178,14 @@ def first_line(facts: RunFacts, *, colour: bool) -> str:
     return f"{visible(facts.name)}: {paint(records.text, records.tone, colour)} ({paint(verdict, verdict, colour)})"
 
 
-def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
+def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
     """The headline of a run and the stories of its records, as plain text."""
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
     for judged in facts.verdict.claims:
         first, *rest = wrapped(f"claim {judged['name']}: {visible(claim_text(judged))}", width - 4)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
-    found = story.told(facts)
+    found = story.run_stories(facts)
     for one in found.stories:
         lines += ["", *story_lines(facts, one, width=width, colour=colour)]
     if found.more:
@@ -195,7 +195,7 @@ def told(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
 
 def run_summary(facts: RunFacts) -> str:
     """What came of one run: verdict, story, where the report is, and how to run it again."""
-    lines = [told(facts, width=columns(), colour=in_colour()), "", f"report: {facts.run_dir.report}"]
+    lines = [run_text(facts, width=columns(), colour=in_colour()), "", f"report: {facts.run_dir.report}"]
     return "\n".join([*lines, f"again:  {visible(str(facts.run['command']))}"] if facts.run.get("command") else lines)
 
 

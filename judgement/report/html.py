@@ -165,7 +165,7 @@ def decisive_window(facts: RunFacts, stories: Sequence[story.Story]) -> tuple[fl
 
 def render_run(facts: RunFacts) -> str:
     """The report of one run, from its facts and, for the stories, from the files of its directory."""
-    found = story.told(facts)
+    found = story.run_stories(facts)
     told, window = found.stories, decisive_window(facts, found.stories)
     if not told and facts.faults:
         told = [story.course(facts, where) for where in timeline_svg.chosen_partitions(facts)]

@@ -66,7 +66,7 @@ def _told(facts: RunFacts, message: str) -> Iterable[str]:
     yield f"{outcome(facts).text} ({facts.verdict.verdict})"
     yield message
     yield from facts.verdict.reasons
-    told = story.told(facts)
+    told = story.run_stories(facts)
     for one in told.stories:
         yield ""
         yield from console.story_lines(facts, one, width=console.WIDTH)

@@ -108,7 +108,7 @@ def stories(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunStories:
     """The stories of a run's findings, how many more there would be, and which files were missing for them."""
 
     stories: list[Story]
@@ -116,15 +116,15 @@ class Told:
     missing: tuple[str, ...]
 
 
-def told(facts: RunFacts) -> Told:
+def run_stories(facts: RunFacts) -> RunStories:
     """The stories of all findings of a run: told once, however many reports show them."""
-    return facts.once(_told)
+    return facts.once(_run_stories)
 
 
-def _told(facts: RunFacts) -> Told:
+def _run_stories(facts: RunFacts) -> RunStories:
     witnesses = Witnesses(facts)
     found, more = stories(facts, witnesses=witnesses)
-    return Told(found, more, tuple(witnesses.missing))
+    return RunStories(found, more, tuple(witnesses.missing))
 
 
 def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: Witnesses) -> list[Story]:

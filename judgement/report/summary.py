@@ -40,7 +40,7 @@ def _details(facts: RunFacts) -> str:
     about = f"{TONES[records.tone]} {escaped(facts.name)}, seed {facts.run.get('seed')}: {escaped(records.text)}"
     lines = [f"<details><summary>{about}</summary>", "", escaped(headline(facts)), ""]
     lines += [f"- {escaped(reason)}" for reason in facts.verdict.reasons]
-    for one in story.told(facts).stories[:5]:
+    for one in story.run_stories(facts).stories[:5]:
         lines += ["", f"**{escaped(one.title)}**", ""]
         for step in one.steps:
             at = "" if step.at_ns is None else f"{facts.at(step.at_ns):.3f} s: "

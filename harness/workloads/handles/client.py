@@ -239,7 +239,7 @@ class Background(Generic[Progress]):
         self._latest = nothing
         self._done = False
 
-    def _understand(self, heard: Mapping[str, Any]) -> Progress:
+    def _progress(self, heard: Mapping[str, Any]) -> Progress:
         """How far the process says it is."""
         raise NotImplementedError
 
@@ -250,7 +250,7 @@ class Background(Generic[Progress]):
 
     def _hear(self, timeout_s: float, what: str) -> None:
         heard = self._child.hear(timeout_s, what)
-        self._latest = self._understand(heard)
+        self._latest = self._progress(heard)
         self._done = self._done or heard.get("done", False)
 
     def _wait(self, enough: Callable[[Progress], bool], what: str, timeout_s: float) -> Progress:
@@ -332,7 +332,7 @@ class LoadGenerator(Background[Summary]):
         }
         super().__init__("load", name, arguments, Summary(0, 0, 0))
 
-    def _understand(self, heard: Mapping[str, Any]) -> Summary:
+    def _progress(self, heard: Mapping[str, Any]) -> Summary:
         return Summary(heard["sent"], heard["acked"], heard["failed"])
 
     def wait_acked(self, count: int, *, timeout_s: float) -> Summary:
@@ -423,7 +423,7 @@ class BackgroundConsumer(Background[Reading]):
         }
         super().__init__("consumer", name, arguments, Reading(0, {}, ()))
 
-    def _understand(self, heard: Mapping[str, Any]) -> Reading:
+    def _progress(self, heard: Mapping[str, Any]) -> Reading:
         positions = {(topic, number): offset for topic, number, offset in heard["positions"]}
         return Reading(heard["read"], positions, tuple(heard["errors"]))
 

@@ -106,7 +106,7 @@ class Pipeline(Background[Processed]):
         }
         super().__init__("processor", name, arguments, Processed(0, ()))
 
-    def _understand(self, heard: Mapping[str, Any]) -> Processed:
+    def _progress(self, heard: Mapping[str, Any]) -> Processed:
         return Processed(heard["processed"], tuple(heard["errors"]))
 
     def wait_processed(self, count: int, *, timeout_s: float) -> Processed:

@@ -34,7 +34,7 @@ COLLECT_AFTER: Final = 100_000
 ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
-def spare_the_collector() -> None:
+def collect_garbage_rarely() -> None:
     """Make garbage collection rare: messages of a poll hold no cycles, and searching them at the interpreter's own
     thresholds takes 0.1 to 0.2 µs a record, a tenth of what it costs to read one.
 

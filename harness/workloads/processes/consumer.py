@@ -122,7 +122,7 @@ class BackgroundReader:
 def main() -> None:
     """Read until the harness says stop."""
     arguments = child.read_arguments()
-    child.spare_the_collector()
+    child.collect_garbage_rarely()
     commands = child.Commands()
     with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
         child.say(ready=True)

@@ -257,7 +257,7 @@ def _known(offsets: list[int | None]) -> npt.NDArray[np.int64]:
 def main() -> None:
     """Send until enough is acknowledged or the harness says stop."""
     arguments = child.read_arguments()
-    child.spare_the_collector()
+    child.collect_garbage_rarely()
     commands = child.Commands()
     wanted: int | None = arguments["records"]
     rate: float | None = arguments["rate_per_s"]

@@ -113,7 +113,7 @@ class FinalReader:
 def main() -> None:
     """Read everything once the harness says go."""
     arguments = child.read_arguments()
-    child.spare_the_collector()
+    child.collect_garbage_rarely()
     commands = child.Commands()
     with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
         reader = FinalReader(writer, arguments["bootstrap"], arguments["settings"])

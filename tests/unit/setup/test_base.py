@@ -61,7 +61,7 @@ def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("harness.setup.base.shutil.which", lambda name, path=None: "/usr/sbin/debootstrap")
     monkeypatch.setattr("harness.setup.base.os.geteuid", lambda: 0)
     monkeypatch.setattr(base, "may_install", lambda: False)
-    monkeypatch.setattr(base, "workshop", lambda: None)
+    monkeypatch.setattr(base, "build_directory", lambda: None)
     monkeypatch.setattr(base, "import_directory", lambda client, root, name, made, echo: labels.append(made))
     return labels
 
@@ -192,10 +192,10 @@ def test_a_base_is_made_where_devices_and_programs_may_be(tmp_path: Path, monkey
     monkeypatch.setattr(
         "harness.setup.base.os.statvfs", lambda path: SimpleNamespace(f_flag=flags.get(str(path), os.ST_NOSUID))
     )
-    assert base.workshop() == tmp_path / "tmp"
+    assert base.build_directory() == tmp_path / "tmp"
     flags[str(tmp_path / "tmp")] = os.ST_NODEV
     with pytest.raises(UsageError, match=r"mounted nodev or noexec; set KAFKA_CHAOS_CACHE"):
-        base.workshop()
+        base.build_directory()
 
 
 def test_every_version_has_a_suite_with_its_java() -> None:

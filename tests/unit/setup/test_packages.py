@@ -51,7 +51,7 @@ CERTIFICATE = (
     ],
 )
 def test_the_line_that_tells_most_comes_first(output: list[str], first: str) -> None:
-    assert packages.telling(output)[0] == first
+    assert packages.explaining_lines(output)[0] == first
 
 
 def _apt(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:

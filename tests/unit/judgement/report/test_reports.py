@@ -225,7 +225,7 @@ def test_a_lost_record_is_red_wherever_it_is_documented(tmp_path: Path) -> None:
     assert page.index(lost) < page.index("as-documented")
     assert f'<b class="bad">{lost}</b>' in html.write_suite(facts.load_all([run_dir]), tmp_path / "s.html").read_text()
     for shown in (
-        console.told(facts.load(run_dir), colour=True),
+        console.run_text(facts.load(run_dir), colour=True),
         console.table(facts.load_all([run_dir]), plain=False, colour=True),
     ):
         assert shown.index(f"\x1b[31m{lost}") < shown.index("\x1b[32mas-documented")
