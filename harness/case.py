@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence import anomalies, claims
+from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ ZOOKEEPER: Final = Line("ZooKeeper", lambda version: version.mode == "zookeeper"
 KRAFT: Final = Line("KRaft", lambda version: version.mode == "kraft")
 
 LOST: Final = frozenset({"lost-write"})
+ACKS: Final = ("0", "1", "all")
 
 
 def one_of(*ids: str) -> Line:
@@ -63,6 +65,13 @@ class Documented:
     """Whether a replica may be out of sync when the run ends; otherwise that is a doubt."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.on, Line):
+            raise UsageError(
+                f"Documented(on={self.on!r}): `on` is a line of versions, such as one_of({str(self.on)!r})"
+            )
+        for name in ("required", "allowed", "claims"):
+            if isinstance(getattr(self, name), str):
+                raise UsageError(f"Documented({name}={getattr(self, name)!r}): write several names, as in {{...}}")
         anomalies.validate(sorted(self.required | self.allowed))
         claims.validate(self.claims)
 
@@ -90,6 +99,10 @@ class Case:
     applies: Line = EVERY_VERSION
     name: str = DEFAULT_CASE
     """Given by the scenario that declares it."""
+
+    def __post_init__(self) -> None:
+        if self.acks not in ACKS:
+            raise UsageError(f"Case(acks={self.acks!r}): acks is {', '.join(ACKS)}, as text")
 
     def as_json(self) -> dict[str, Any]:
         """What it changes, for run.json and `kafka-chaos list`."""

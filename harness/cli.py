@@ -134,7 +134,8 @@ def _run(options: argparse.Namespace) -> int:
         _settings(options.setting),
     )
     cases, expect = chosen.cases_for(version, _names(options.case)), _expected(options.expect)
-    known_settings.validate(version, overrides)
+    for case in cases:
+        known_settings.validate(version, {**chosen.cluster_of(case).settings, **overrides})
     progress = Progress(quiet=options.quiet)
     verdicts, results, removals = [], [], Removals()
     analyst = None if options.no_check else Analyst(java_home=java_home(), lazy=True)

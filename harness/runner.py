@@ -52,6 +52,7 @@ from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import layout
 from harness.removal import Removals, abandoned_data, remove_data
 from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
+from harness.scenario import mistakes_told
 from harness.setup.images import ensure_image
 from harness.workloads.handles.client import FinalReader
 
@@ -538,7 +539,8 @@ def _carry_out(
     with phases.measure("steps"):
         ended: bool | str = True
         try:
-            request.scenario.steps(run)
+            with mistakes_told(request.scenario.steps.__code__.co_filename):
+                request.scenario.steps(run)
         except (FaultUnproved, PreconditionNotHeld, RecorderDied) as error:
             run.note(f"the sequence ended early: {error}")
             ended = _one_line(error)

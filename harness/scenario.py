@@ -15,10 +15,12 @@ paragraph it implements (docs/writing-a-scenario.md).
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import UsageError, unknown_name
@@ -58,6 +60,7 @@ __all__ = [
     "scenario",
 ]
 
+MISTAKES: Final = (AttributeError, ImportError, KeyError, NameError, TypeError, ValueError)
 CASE_NAME: Final = re.compile("[a-z0-9][a-z0-9-]*")
 
 
@@ -172,11 +175,35 @@ def scenario(
     return register
 
 
+@contextmanager
+def mistakes_told(file: str) -> Iterator[None]:
+    """Within this, an author's mistake in a scenario's file is a UsageError with the file and the line.
+
+    A mistake is a word, a name or an argument that does not exist, and whatever is refused with a UsageError. An error
+    that comes from deeper down is none, and passes.
+    """
+    try:
+        yield
+    except SyntaxError as error:
+        raise UsageError(f"{file}, line {error.lineno}: {error.msg}") from None
+    except (UsageError, *MISTAKES) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == file]
+        if isinstance(error, UsageError):
+            raise UsageError(f"{file}, line {lines[-1]}: {error}" if lines else f"{file}: {error}") from None
+        if frames[-1].filename != file:
+            raise
+        raise UsageError(f"{file}, line {lines[-1]}: {type(error).__name__}: {error}") from None
+
+
 def all_scenarios() -> dict[str, Scenario]:
     """Every scenario of the package `scenarios`, by name."""
-    package = importlib.import_module("scenarios")
-    for module in pkgutil.walk_packages(package.__path__, "scenarios."):
-        importlib.import_module(module.name)
+    (folder,) = importlib.import_module("scenarios").__path__
+    for path in sorted(Path(folder).rglob("*.py")):
+        if not (path.parent / "__init__.py").exists():
+            raise UsageError(f"{path.parent} has scenarios and no __init__.py: make an empty one")
+        with mistakes_told(str(path)):
+            importlib.import_module(".".join(("scenarios", *path.relative_to(folder).with_suffix("").parts)))
     return dict(sorted(_REGISTRY.items()))
 
 

@@ -42,7 +42,7 @@ def _against_the_named(run: Facts, course: Course, finding: Facts) -> Iterator[s
     count = int(finding.get("count") or 0)
     doomed_here = sum((topic, partition) == where for topic, partition, _, _ in named)
     if others:
-        yield f"{_place(where)}: {_names(others)} lost, which no step named as doomed"
+        yield f"{_place(where)}: {_names(others)} lost, which no step named as doomed (doomed=True where it is sent)"
     elif not whole and count > doomed_here:
         yield f"{_place(where)}: {count} records lost, and {doomed_here} were named as doomed"
 

@@ -38,9 +38,12 @@ def known(version: Version) -> frozenset[str]:
 
 
 def validate(version: Version, settings: Mapping[str, str]) -> None:
-    """Raise UsageError, with near names, for the first setting the version does not know."""
+    """Raise UsageError, with near names, for the first setting the version does not know.
+
+    A setting of one broker alone ("2:name") is looked up by its name.
+    """
     names = known(version) if settings else frozenset()
-    for name in settings:
+    for name in (key.rpartition(":")[2] for key in settings):
         if name not in names:
             raise unknown_name(f"broker setting of {version.kafka}", name, names)
 

@@ -222,7 +222,8 @@ def progress_line(event: Event) -> str | None:
         case events.Acked():
             return f"  m{event.sequence} acknowledged at offset {event.offset}"
         case events.Failed():
-            return f"  m{event.sequence} failed: {event.error}"
+            how = "failed" if event.outcome == "fail" else "has no known outcome"
+            return f"  m{event.sequence} {how}: {event.error}"
         case events.Note():
             return f"  {event.text}"
         case events.Blind(phase="begin"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -175,6 +176,13 @@ def test_a_failure_in_the_sequence_is_told_and_the_rest_is_still_read(
     assert "final read" in [step.name for step in read(finished.run_dir.timeline).of(Step)]
 
 
+def test_a_word_that_does_not_exist_is_told_with_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finished = rehearse(Stage(), tmp_path, lambda run: run.wait_log_ends(), monkeypatch)  # type: ignore[attr-defined]
+    facts = finished.run_dir.read_run()
+    assert facts["state"] == "failed"
+    assert re.match(rf".*{Path(__file__).name}, line \d+: AttributeError: .*wait_log_ends", facts["failure"])
+
+
 def test_a_node_that_somebody_removed_is_a_failure_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage()
     finished = rehearse(stage, tmp_path, lambda run: stage.created.remove(stage.containers_of[2]), monkeypatch)
@@ -183,7 +191,7 @@ def test_a_node_that_somebody_removed_is_a_failure_in_one_line(tmp_path: Path, m
     assert stage.created == []
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), TypeError("a defect"), SystemExit(3)])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("a defect"), SystemExit(3)])
 def test_whatever_ends_a_run_nothing_is_left_and_it_is_passed_on(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,8 +4,11 @@ it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +18,19 @@ from harness.cluster import versions
 from harness.matrix import cells
 from harness.plan import ClusterPlan, TopicPlan
 from harness.runner import Request, run_id
-from harness.scenario import _REGISTRY, EVERY_VERSION, Case, Documented, Scenario, all_scenarios, get_scenario, scenario
+from harness.scenario import (
+    _REGISTRY,
+    EVERY_VERSION,
+    Case,
+    Documented,
+    Scenario,
+    all_scenarios,
+    get_scenario,
+    mistakes_told,
+    scenario,
+)
 from harness.scenario import KRAFT as KRAFT_LINE
+from harness.setup.settings import validate
 
 if TYPE_CHECKING:
     from harness.run import Run
@@ -171,3 +185,52 @@ def test_nothing_is_documented_for_settings_of_the_users_own(
 def test_no_cell_at_all_is_bad_input() -> None:
     with pytest.raises(UsageError, match="none of these scenarios applies"):
         cells([get_scenario("leader-epoch-recovery")], [versions.get("0.8.2.2")], seed=1, repeat=1)
+
+
+def test_every_setting_that_a_scenario_makes_is_known_to_the_version() -> None:
+    for one in all_scenarios().values():
+        for version in versions.ALL:
+            for case in one.cases.values():
+                if one.applies_to(version, case):
+                    validate(version, one.cluster_of(case).settings)
+
+
+def test_a_setting_of_one_broker_is_looked_up_by_its_name() -> None:
+    validate(versions.get("4.3.1"), {"2:replica.lag.time.max.ms": "1"})
+    with pytest.raises(UsageError, match="did you mean"):
+        validate(versions.get("4.3.1"), {"2:replica.lag.max": "1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Documented(on='4.3.1')", "line 3: .*is a line of versions"),
+        ("Documented(on=EVERY_VERSION, required='lost-write')", "line 3: .*several names"),
+        ("Documented(on=EVERY_VERSION, required={'lost-wriet'})", "line 3: .*did you mean lost-write"),
+        ("Case(acks='2', documented=[])", "line 3: .*acks is 0, 1, all"),
+        ("Case()", "line 3: TypeError: .*documented"),
+        ("Documentd()", "line 3: NameError"),
+        ("Documented(", "line 3"),
+    ],
+)
+def test_an_authors_mistake_is_one_line_with_the_place(text: str, why: str) -> None:
+    source = f"from harness.scenario import EVERY_VERSION, Case, Documented\n\nmade = {text}\n"
+    with pytest.raises(UsageError, match=f"^mine.py, {why}") as caught, mistakes_told("mine.py"):
+        exec(compile(source, "mine.py", "exec"))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_from_deeper_down_is_no_mistake_of_the_file() -> None:
+    with pytest.raises(TypeError), mistakes_told("mine.py"):
+        exec(compile("from pathlib import Path\n\nPath(None)\n", "mine.py", "exec"))
+
+
+def test_a_folder_without_init_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = ModuleType("scenarios")
+    package.__path__ = [str(tmp_path)]
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "mine.py").touch()
+    (tmp_path / "__init__.py").touch()
+    monkeypatch.setitem(sys.modules, "scenarios", package)
+    with pytest.raises(UsageError, match=r"no __init__\.py"):
+        all_scenarios()
