@@ -103,7 +103,7 @@ def _pull(client: DockerClient, name: str, tag: str, echo: Echo) -> str | None:
 
 
 def error_text(error: Exception) -> str:
-    """What Docker said, in a line: the SDK puts it behind the request's whole address, which may be long."""
+    """Docker's message in one line, without the request's address that the SDK puts before it."""
     words = getattr(error, "explanation", None) or str(error) or type(error).__name__
     return " ".join(str(words).split())[:300]
 

@@ -298,7 +298,7 @@ def _install_wheel_java(echo: Echo) -> None:
 
 
 def archive_spark_classes(echo: Echo) -> None:
-    """Have the analysis keep an archive of Spark's classes (analysis.spark), which makes it start sooner.
+    """Make the archive of Spark's classes (analysis.spark), which makes the analysis start sooner.
 
     Nothing depends on it, so that it cannot be made is said and otherwise ignored.
     """

@@ -1,9 +1,9 @@
 """Which mirror Debian is fetched from: the one that this machine's own apt uses for Debian, else Debian's own by http.
 
-A source is chosen by what it offers, suites and components, not by how its address is spelt: a mirror of Debian may be
-under any path, and a file with a list of mirrors (`mirror+file:`, as Debian's images for clouds have it) is followed.
-That cannot tell Debian's archive from a vendor's whose suites are called like Debian's, so the mirrors are an order in
-which to try, and who fetches checks the signatures.
+A source is chosen by the suites and components that it offers, not by its address: a mirror of Debian may be under any
+path, and a file with a list of mirrors (`mirror+file:`, as in Debian's cloud images) is followed. That does not tell
+Debian's archive from a vendor's with suites of the same names, so mirrors are tried in turn and signatures are checked
+by the caller.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def parse(text: str) -> Iterator[Source]:
 
 
 def machine_sources(apt: Path = APT) -> Iterator[Source]:
-    """What this machine's apt is told to use. A file that cannot be read is left out."""
+    """The sources in this machine's apt configuration. A file that cannot be read is left out."""
     for path in [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))]:
         if path.suffix in (".list", ".sources"):
             yield from parse(_text(path))

@@ -1,4 +1,4 @@
-"""A step that is silent for long says what it waits for."""
+"""Progress lines for a step that prints nothing for long."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 START_LIMIT_S: Final = 30.0
 STOP_LIMIT_S: Final = 90.0
-"""What is in flight gets its outcome before a load ends."""
+"""Long enough for every record in flight to get its outcome before a load ends."""
 
 Progress = TypeVar("Progress")
 
@@ -58,7 +58,7 @@ class Child(Conversation):
 def common_arguments(
     run_dir: RunDir, name: str, producer_id: int, bootstrap: str, settings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What every workload process is told."""
+    """The arguments that every workload process is given."""
     return {
         "path": str(run_dir.stream(name).resolve()),
         "process": name,
@@ -70,7 +70,7 @@ def common_arguments(
 
 
 class Pending:
-    """A record on its way."""
+    """A record whose outcome may not be known yet."""
 
     def __init__(self, producer: ScriptedProducer, number: int) -> None:
         self._producer, self._number = producer, number
@@ -98,7 +98,7 @@ class Commanded:
     """A producer process that does what it is told, command by command."""
 
     MODULE: ClassVar[str]
-    """What the process runs, of harness.workloads.processes."""
+    """The module of harness.workloads.processes that the process runs."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Commanded:
         return self._sequence - 1
 
     def _tell(self, **command: Any) -> int:
-        """Give a command, to a process that is ready; its number, which the answer will have."""
+        """Give a command once the process is ready. Returns the command's number, which its answer carries."""
         self._make_ready()
         self._number += 1
         self._child.tell(id=self._number, **command)
@@ -134,7 +134,7 @@ class Commanded:
             self._ready = True
 
     def _answer(self, number: int, timeout_s: float) -> dict[str, Any] | None:
-        """The answer to a command, waited for; None if it does not come in time."""
+        """Wait for the answer to a command; None if it does not come in time."""
         deadline = time.monotonic() + timeout_s
         while number not in self._answers:
             try:
@@ -171,7 +171,7 @@ class ScriptedProducer(Commanded):
         timeout_s: float,
         doomed: bool = False,
     ) -> list[Sent]:
-        """Send records one after the other, each when the outcome of the one before is known."""
+        """Send records one after the other, each once the outcome of the one before is known."""
         return [self.send_async(topic, partition, key=key, doomed=doomed).wait(timeout_s) for _ in range(count)]
 
     def send_async(self, topic: str, partition: int, *, key: str | None = None, doomed: bool = False) -> Pending:
@@ -192,7 +192,7 @@ class ScriptedProducer(Commanded):
         return Pending(self, self._tell(topic=topic, partition=partition, key=key, sequence=sequence))
 
     def answer(self, number: int, timeout_s: float) -> Sent | None:
-        """The outcome of a record, waited for; None if it is not known in time."""
+        """Wait for the outcome of a record; None if it is not known in time."""
         answer = self._answer(number, timeout_s)
         return None if answer is None else Sent(**answer)
 
@@ -217,7 +217,7 @@ class ScriptedProducer(Commanded):
         )
 
     def close(self) -> None:
-        """End the process and take in what it still had to say; again and again does no harm."""
+        """End the process and take in its last answers. May be called again."""
         self._child.close()
         try:
             while True:
@@ -229,8 +229,8 @@ class ScriptedProducer(Commanded):
 
 
 class Background(Generic[Progress]):
-    """A workload process that goes on by itself and says from time to time how far it is; also a context manager:
-    started on entering, stopped on leaving.
+    """A workload process that works by itself and reports its progress. As a context manager it is started on entering
+    and stopped on leaving.
     """
 
     def __init__(self, module: str, name: str, arguments: Mapping[str, Any], nothing: Progress) -> None:
@@ -240,11 +240,11 @@ class Background(Generic[Progress]):
         self._done = False
 
     def _progress(self, heard: Mapping[str, Any]) -> Progress:
-        """How far the process says it is."""
+        """The progress in a message of the process."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Begin."""
+        """Tell the process to begin."""
         self._child.hear(START_LIMIT_S, "starting")
         self._child.tell(go=True)
 
@@ -265,7 +265,7 @@ class Background(Generic[Progress]):
         return self._latest
 
     def stop(self) -> Progress:
-        """Stop, wait for what is under way, and return how far it came in all."""
+        """Stop, wait for what is in flight, and return the final progress."""
         if not self._done:
             try:
                 self._child.tell(stop=True)
@@ -297,7 +297,7 @@ class Background(Generic[Progress]):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a load came to."""
+    """The progress of a load: records sent, acknowledged and failed."""
 
     sent: int
     acked: int

@@ -19,7 +19,7 @@ SENT: Final = tuple(Sent.__dataclass_fields__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What came of a step of a transaction: "ok" it was done, "info" nobody knows."""
+    """The outcome of a step of a transaction: "ok" it was done, "info" unknown."""
 
     transaction: int
     outcome: Outcome
@@ -74,14 +74,14 @@ class TransactionalProducer(Commanded):
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """What a pipeline came to: how many inputs it processed, and its last errors."""
+    """The progress of a pipeline: how many inputs it processed, and its last errors."""
 
     records: int
     errors: tuple[str, ...]
 
 
 class Pipeline(Background[Processed]):
-    """A process that sends on what it consumes; exactly once if its settings hold a transactional.id."""
+    """A process that forwards what it consumes; exactly once if its settings hold a transactional.id."""
 
     def __init__(
         self,

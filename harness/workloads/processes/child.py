@@ -53,7 +53,7 @@ def read_arguments() -> dict[str, Any]:
 def client_settings(
     bootstrap: str, settings: Mapping[str, Any], *, fixed: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A client's configuration: the defaults, over them what the caller set, over all what may not be otherwise."""
+    """A client's configuration: the defaults, overridden by the caller's settings, overridden by `fixed`."""
     return dict(DEFAULTS) | dict(settings) | {"bootstrap.servers": bootstrap} | dict(fixed or {})
 
 
@@ -63,7 +63,7 @@ def acks_of(settings: Mapping[str, Any]) -> int:
 
 
 def say(**message: Any) -> None:
-    """Send one line to the harness; if it is gone there is nobody to tell, and stdin has ended as well."""
+    """Send one line to the harness. If the harness is gone the line is dropped; stdin has then ended as well."""
     try:
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
@@ -80,7 +80,7 @@ class Commands:
         self.stopped = False
         """Whether the end of stdin, SIGTERM or a line {"stop": true} has been seen."""
         self.orphaned = False
-        """Whether there is nobody left to wait for: do not linger."""
+        """Whether the harness is gone: end at once."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: self._lines.put(None))
         threading.Thread(target=self._read, daemon=True).start()

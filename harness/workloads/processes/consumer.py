@@ -1,8 +1,8 @@
-"""A consumer that reads while the run goes on, assigned partitions or in a group, everything seen recorded.
+"""A consumer that reads while the run goes on, with assigned partitions or in a group, and records all that it reads.
 
-Assigned partitions, its position is never moved behind its back: `auto.offset.reset=error`, and where a consumer would
-have been reset silently, this one records the error and then begins at the log's first offset, on record as well. In a
-group it is a member like any other, with `auto.offset.reset` as the caller sets it ("earliest" if not at all).
+With assigned partitions its position is never reset silently: `auto.offset.reset=error`, and where another consumer
+would be reset, this one records the error and then begins at the log's first offset, which is recorded too. In a group
+it is a member like any other, with `auto.offset.reset` as the caller sets it (default "earliest").
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A load generator: many records, recorded at a cost that stays small beside sending them.
 
-The interpreter is the bottleneck of a Python producer, so per record it does no more than librdkafka asks for: one
-entry in the list given to `produce_batch`, one call of the delivery callback, which appends two values to two lists.
-Everything else is done for a block at a time: identities and checksums (evidence.history.record.Encoder), clocks,
-identities of delivery reports (from the records' own bytes, so nothing is inferred from their order), rows.
+The interpreter is the bottleneck of a Python producer, so the work for each record is the least that librdkafka needs:
+one entry in the list given to `produce_batch`, and one call of the delivery callback, which appends two values to two
+lists. Everything else is done in blocks: identities and checksums (evidence.history.record.Encoder), clocks, rows, and
+the identities of delivery reports (from the records' own bytes, so nothing is inferred from their order).
 
 Times are therefore those of blocks, and on the safe side: a record's `invoked_ns` is taken before its block is handed
 over, its `completed_ns` after its report has come, so the true interval is always within the recorded one, and at
@@ -36,7 +36,7 @@ BLOCK: Final = 1_000
 RING: Final = 1 << 20
 """Places for records in flight; more than IN_FLIGHT, so that a few that are stuck do not hold up the rest."""
 IN_FLIGHT: Final = 50_000
-"""Records in librdkafka's hands at most; its own limit is 100 000, and that is never met."""
+"""Records in librdkafka's queue at most; its own limit of 100 000 is never reached."""
 IN_FLIGHT_BYTES: Final = 256 << 20
 GATHER: Final = 4_000
 """Delivery reports that are recorded together…"""
@@ -140,7 +140,7 @@ class LoadSender:
         self._writer.flush_if_old()
 
     def _take_note(self) -> None:
-        """Count what a poll has brought, and when that was."""
+        """Count the reports that a poll has brought, and note the time."""
         arrived = len(self._values) - sum(count for count, _ in self._polled)
         if arrived:
             self._polled.append((arrived, time.monotonic_ns()))
@@ -229,7 +229,7 @@ def _targets(partitions: Sequence[int], keys: int) -> list[tuple[int, list[bytes
 def _reporter(
     values: list[bytes], offsets: list[int | None], refused: list[tuple[KafkaError, bytes]]
 ) -> Callable[[KafkaError | None, Message], None]:
-    """The delivery callback: as little as can be, since it is called for every record.
+    """The delivery callback. It does as little as possible, since it is called for every record.
 
     The message itself is not kept: thousands of them waiting to be looked at would not fit the processor's caches, and
     making and freeing them would cost three times what is done here (measured: 0.4 µs a record against 0.12).

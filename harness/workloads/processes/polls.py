@@ -5,11 +5,11 @@ after it. Identities and checksums are read from the records' bytes, so a record
 us, is on record as just that. Records' timestamps are not: asking the client for them costs as much as everything else
 about a record but its checksum, and the replicas' files have them.
 
-Every question to a message is a call of 60 to 80 ns, a tenth of what it costs to be handed the message. Every message
-is asked for its value, offset and partition (and topic, if there can be several): where markers of transactions or
-compaction leave holes in logs, records of two partitions can together count up as if they were of one. Of those that
-count up in one partition only the ends are asked for the leader epoch, which never goes back within a log. Only what is
-no record of ours can be an error; librdkafka puts the error's text where the value would be.
+Each accessor of a message is a call of 60 to 80 ns, a tenth of the cost of receiving it. Value, offset and partition
+are read of every message (and the topic, if there can be several): where transaction markers or compaction leave holes
+in logs, records of two partitions can together count up as if they were of one. Of records that count up in one
+partition the leader epoch is read of the first and the last only, since it never goes back within a log. Only a message
+that is no record of ours can be an error; librdkafka puts the error's text in place of the value.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Poll:
     errors: list[tuple[Key | None, KafkaError]] = field(default_factory=list)
     records: int = 0
     messages: list[Message] = field(default_factory=list)
-    """The records themselves, for those who do something with them."""
+    """The messages themselves, for callers that process them."""
 
 
 class PollRecorder:
@@ -156,7 +156,7 @@ class PollRecorder:
         return _Place(topic, message.partition(), message.leader_epoch())  # type: ignore[arg-type]  # it is a record's
 
     def _pieces(self, messages: list[Message], begin: int, end: int) -> Iterator[tuple[int, int, _Place]]:
-        """Cut messages [begin, end), which count up in one partition, where their leader epoch changes."""
+        """Divide messages [begin, end), which count up in one partition, where their leader epoch changes."""
         place = self._place(messages[begin])
         if end - begin == 1 or self._place(messages[end - 1]) == place:
             yield begin, end, place
@@ -166,7 +166,7 @@ class PollRecorder:
             yield from self._pieces(messages, middle, end)
 
     def watermarks(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
-        """The log's first offset and its end as a consumer may read it (the leader's high watermark), put on record.
+        """Ask for a log's first offset and its end as a consumer may read it (the leader's high watermark); recorded.
 
         Raises KafkaException if no broker tells.
         """

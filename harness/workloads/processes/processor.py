@@ -1,12 +1,12 @@
-"""A pipeline: what it consumes from one topic it sends on to another, and commits how far it has come.
+"""A pipeline: it consumes one topic, sends an output for each input to another, and commits its offsets.
 
 With a transactional.id each round (a poll, its outputs, its offsets) is one transaction: exactly once. Without one the
-outputs are awaited and the offsets committed after them: at least once. Every record is on record with the input that
-it was made from (a `processed` row), every commit of offsets with what it said.
+outputs are awaited and the offsets committed after them: at least once. The history has a `processed` row for each
+output, with the input that it was made from, and a row for each commit of offsets.
 
-A round that does not succeed is aborted, and its inputs are read again from the offset committed last: a new beginning
-of the partition, on record as such (an `assign` row). If it cannot even be aborted (the producer is fenced off, nobody
-knows whether it was committed) the pipeline stays where it is until it is stopped.
+A round that fails is aborted, and its inputs are read again from the offset committed last; an `assign` row says so. If
+it cannot even be aborted (the producer is fenced off, or the outcome of a commit is unknown) the pipeline does nothing
+more until it is stopped.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Processor:
         self.processed = 0
         """Inputs whose round succeeded."""
         self.ended = False
-        """Whether the producer cannot recover, or nobody knows what became of a transaction: then what to read again
-        is not known either.
+        """Whether the producer cannot recover, or the outcome of a transaction is unknown, so that it is not known
+        either where to read on.
         """
         self.errors: list[str] = []
         self._assign()
@@ -78,7 +78,7 @@ class Processor:
             )
 
     def round(self, timeout_s: float) -> bool:
-        """One poll and what follows from it; whether there was something to process."""
+        """One poll and the processing of its records. False if there were none."""
         transactional = self._transactions.transactional
         self._polls.transaction = self._transactions.next_number if transactional else None
         seen = self._polls.poll(timeout_s)
@@ -98,7 +98,7 @@ class Processor:
         return True
 
     def _carry_out(self, seen: Poll) -> str | None:
-        """Send the outputs and commit; what failed, if anything did."""
+        """Send the outputs and commit. Returns the step that failed, None if none did."""
         transactions = self._transactions
         if transactions.transactional and transactions.begin()["outcome"] != schema.OK:
             return "begin"

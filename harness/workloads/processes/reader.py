@@ -1,9 +1,9 @@
-"""The final reader: every partition from its beginning to the brokers' end offset, everything seen recorded.
+"""The final reader: it reads every partition from its beginning to the brokers' end offset and records all of it.
 
-It is assigned the partitions (no group), refuses to begin elsewhere than told (`auto.offset.reset=error`), checks
-batch checksums, and records for each partition the end offset it was told and that it got there. What goes wrong
-while leaders move is waited out until the limit: a partition whose position is refused is asked for its bounds again
-and read on from the nearest offset that exists, all of it on record.
+It is assigned the partitions (no group), never begins at another offset than told (`auto.offset.reset=error`), checks
+batch checksums, and records each partition's end offset and that it was reached. Errors while leaders move are retried
+until the limit: if a position is refused, the partition's bounds are asked for again and reading goes on from the
+nearest offset that exists, which is recorded too.
 """
 
 from __future__ import annotations
