@@ -518,12 +518,23 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
         result.run(name, None, lambda check=check: check(course))  # type: ignore[misc]
+    witness = Witness(run=facts, course=course, acknowledged=lambda *where: _acknowledged(run_dir, facts, where))
     for name in claims.declared(facts):
-        result.claim(name, Witness(run=facts, course=course))
+        result.claim(name, witness)
     if not course.states:
         result.problems.append(
             {"what": "no metadata", "process": "", "detail": "the timeline states nothing about any partition"}
         )
+
+
+def _acknowledged(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]) -> list[tuple[int, int]]:
+    """When each acknowledged record of a partition was sent and acknowledged, in the order of the latter."""
+    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    if table is None:
+        return []
+    sends = table.filter(pc.and_(pc.equal(table["kind"], schema.SEND), pc.equal(table["outcome"], schema.OK)))
+    times = sends.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
+    return list(zip(times["invoked_ns"].to_pylist(), times["completed_ns"].to_pylist(), strict=True))
 
 
 def _merged_check(known: dict[str, Any], check: Mapping[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """The catalogue of claims: documented behaviour, each judged from the evidence of a run.
 
 An anomaly is something that went wrong; a claim is what brokers are documented to do: "the leader epoch rises by one
-at each election". A claim is a pure function of what a run left behind (`Witness`: run.json and the account of what
-held when, never a flag that the runner sets), so `kafka-chaos check` judges it again from files.
+at each election". A claim is a pure function of what a run left behind (`Witness`: run.json, the account of what
+held when and the clients' histories, never a flag that the runner sets), so `kafka-chaos check` judges it again from
+files.
 
 It is `held`, `contradicted`, or `not-observed` where nothing in the run could have shown it; then the run says nothing
 about it, and its verdict is unknown. It gives the rows that it was judged by. A duration has a bound: the documented
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from evidence.claims import elections, sessions, truncation
+from evidence.claims import elections, sessions, truncation, unavailability
 from evidence.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Claim, Judged, Witness
 from evidence.errors import unknown_name
 
@@ -34,7 +35,7 @@ __all__ = [
     "judge",
 ]
 
-EVERY: Final[tuple[Claim, ...]] = (*elections.CLAIMS, *sessions.CLAIMS, *truncation.CLAIMS)
+EVERY: Final[tuple[Claim, ...]] = (*elections.CLAIMS, *sessions.CLAIMS, *truncation.CLAIMS, *unavailability.CLAIMS)
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
 
 

@@ -23,6 +23,15 @@ SESSION_BOUND: Final = (
     f"(ZooKeeper: tickTime), and a tolerance of {SESSION_TOLERANCE_MS} ms for the machine"
 )
 
+ELECTION_MS: Final = 3000
+"""For a controller that may have to read the cluster's state first, on a busy machine: nothing is documented."""
+CLIENT_MS: Final = 4000
+"""For a client that has to learn of the new leader."""
+CLIENT_BOUND: Final = (
+    f"{CLIENT_MS} ms for a client that asks for metadata each second and may wait for a connection to the dead broker "
+    "first (socket.connection.setup.timeout.ms)"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
@@ -31,6 +40,9 @@ class Witness:
     run: Mapping[str, Any]
     """run.json."""
     course: Course
+    acknowledged: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
+    """Of a topic and partition, from the clients' histories: when each acknowledged record was sent, and when it was
+    acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,9 @@ from itertools import islice, pairwise
 from typing import Any, Final
 
 from evidence.claims.basis import (
+    CLIENT_BOUND,
+    CLIENT_MS,
+    ELECTION_MS,
     SESSION_BOUND,
     SESSION_TOLERANCE_MS,
     Claim,
@@ -22,10 +25,6 @@ from evidence.claims.basis import (
 from evidence.course import DOWN, DYING, FROZEN, Course
 from evidence.events import NO_LEADER, Log, Partition, of
 
-ELECTION_MS: Final = 3000
-"""For a controller that may have to read the cluster's state first, on a busy machine: nothing is documented."""
-CLIENT_MS: Final = 4000
-"""For a client that has to learn of the new leader."""
 QUORUM_MS: Final = {
     "controller.quorum.fetch.timeout.ms": 2000,
     "controller.quorum.election.timeout.ms": 1000,
@@ -370,8 +369,7 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="A producer that sends to a partition whose leader is gone is acknowledged once another leads.",
         source="Kafka documentation, Design: replication; producer configuration: retries",
         judge=writes_resume_in_time,
-        bound=f"that of leader-replaced-in-time, and {CLIENT_MS} ms for a client that asks for metadata each second"
-        " and may wait for a connection to the dead broker first (socket.connection.setup.timeout.ms)",
+        bound=f"that of leader-replaced-in-time, and {CLIENT_BOUND}",
     ),
     Claim(
         name="controller-epoch-rises-by-one",

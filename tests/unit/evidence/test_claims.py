@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,14 @@ def ends(name: str, leo: int) -> Moment:
     return Moment(name=name, nodes={"broker-1": {"t-0": Ends(leo=leo, hw=1)}})
 
 
-def judged(name: str, *events: Event, run: dict[str, Any] = RUN) -> dict[str, Any]:
-    """The claim on these events, a second apart."""
+def judged(
+    name: str, *events: Event, run: dict[str, Any] = RUN, acknowledged: Sequence[tuple[int, int]] = ()
+) -> dict[str, Any]:
+    """The claim on these events, a second apart, with records sent and acknowledged at these seconds."""
     timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
-    return claims.judge(name, Witness(run=run, course=Course(timed)))
+    times = [(sent * SECOND, done * SECOND) for sent, done in acknowledged]
+    witness = Witness(run=run, course=Course(timed), acknowledged=lambda topic, partition: times)
+    return claims.judge(name, witness)
 
 
 FIRST = state(1, 0, (1, 2), 0)
@@ -367,6 +372,45 @@ def test_a_partitions_state_never_goes_back(states: list[Event], outcome: str) -
 def test_one_controller_shows_nothing_of_states_that_go_back() -> None:
     found = judged("partition-state-never-goes-back", FIRST_CONTROLLER, of_controller(1, 0, 0), of_controller(1, 1, 1))
     assert found["outcome"] == NOT_OBSERVED
+
+
+STOPPED = Container(source="docker", node="broker-1", action="die", exit_code=143)
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome"),
+    [
+        ([state(2, 1, (2,), 1), STOPPED], HELD),
+        ([STOPPED, state(2, 1, (2,), 1)], CONTRADICTED),
+        ([STOPPED], CONTRADICTED),
+        ([state(2, 1, (2,), 1)], NOT_OBSERVED),
+    ],
+    ids=["before its end", "after it", "never", "it did not end"],
+)
+def test_a_leader_moves_before_a_shutdown(after: list[Event], outcome: str) -> None:
+    events = [*UP, FIRST, fault("stop", "inject"), *after, WAIT]
+    assert judged("leader-moved-before-shutdown", *events)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("kind", "claim", "acknowledged", "outcome", "took_ms"),
+    [
+        ("stop", "writes-pause-briefly", [(1, 2), (2, 3), (3, 5), (5, 6)], HELD, 2000),
+        ("stop", "writes-pause-briefly", [(1, 2), (2, 3), (3, 7)], CONTRADICTED, 4000),
+        ("stop", "writes-pause-briefly", [(1, 2), (2, 3), (8, 9)], HELD, 1000),
+        ("stop", "writes-pause-briefly", [(1, 2)], NOT_OBSERVED, None),
+        ("kill", "writes-pause-for-the-session", [(1, 3), (3, 10)], HELD, 7000),
+        ("kill", "writes-pause-for-the-session", [(1, 3), (3, 16)], CONTRADICTED, 13000),
+        ("kill", "writes-pause-for-the-session", [], NOT_OBSERVED, None),
+    ],
+    ids=["short", "long", "nothing to write", "nobody wrote", "a session", "longer", "no history"],
+)
+def test_writes_pause_while_a_leader_goes(
+    kind: str, claim: str, acknowledged: list[tuple[int, int]], outcome: str, took_ms: float | None
+) -> None:
+    events = [*UP, FIRST, fault(kind, "inject"), *[WAIT] * 16]
+    found = judged(claim, *events, acknowledged=acknowledged)
+    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
 
 
 def test_what_contradicts_a_claim_is_its_evidence() -> None:

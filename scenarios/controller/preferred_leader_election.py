@@ -1,0 +1,46 @@
+"""After a failover leadership returns to the preferred replica, by request (Kafka documentation, Balancing leadership).
+
+The preferred leader A, the first of the assignment, dies; B leads. A comes back and is in sync again, and B goes on
+leading: nothing moves by itself here (auto.leader.rebalance.enable=false). Then a preferred election is asked for,
+while a producer sends: by the znode /admin/preferred_replica_election up to 2.1, by the request of KIP-183 and KIP-460
+from 2.2 on. A leads in the next epoch, the ISR stays as it was, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Documented, scenario
+
+
+@scenario(
+    name="preferred-leader-election",
+    claim="""By request leadership returns to the first replica of the assignment if it is in sync, in the next leader
+        epoch and with the same ISR; nothing is lost by it.""",
+    source="Kafka documentation, Balancing leadership; KIP-183, KIP-460",
+    cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
+    documented=[
+        Documented(
+            on=EVERY_VERSION,
+            claims=["preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
+        )
+    ],
+)
+def preferred_leader_election(run: Run) -> None:
+    t = run.partition()
+    preferred, heir, _ = run.replicas_of(t)
+    run.send(t, 3)
+    run.kill(preferred)
+    run.wait_leader(t, heir)
+    run.send(t, 2)
+    run.start(preferred)
+    run.wait_isr(t, run.replicas_of(t))
+    run.require("leadership has not returned by itself", run.leader_of(t).id == heir.id)
+
+    with run.load(t, rate_per_s=100) as load:
+        before = load.wait_acked(50, timeout_s=30)
+        run.elect_preferred_leader(t)
+        run.wait_leader(t, preferred)
+        load.wait_acked(before.acked + 200, timeout_s=30)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)

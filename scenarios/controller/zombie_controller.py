@@ -1,0 +1,75 @@
+"""A controller that was replaced without knowing it can do no harm (Kafka documentation, Design: replication; KIP-500).
+
+Frozen: the controller stands still for longer than its session, and another takes over, in a higher epoch. It goes on
+and finds that it is a broker like the others.
+
+Cut off, with ZooKeeper: the controller first loses one broker, X, and has something to tell it, for the leader of
+another partition dies: it goes on trying. Then it loses ZooKeeper, and X becomes controller. The old one still holds
+itself for the controller when it reaches X again, and its request carries the old epoch: X refuses it.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, ZOOKEEPER, Case, Documented, scenario
+
+NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
+
+
+@scenario(
+    name="zombie-controller",
+    claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch;
+        what it asks for afterwards is refused, and no partition's state goes back.""",
+    source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500, KIP-595",
+    cluster=ClusterPlan(controller=1, combined=True, settings={"replica.socket.timeout.ms": "3000"}),
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
+    cases={
+        "frozen": Case(documented=[Documented(on=EVERY_VERSION, claims=[*NO_HARM, "controller-replaced-in-time"])]),
+        "cut-off": Case(
+            applies=ZOOKEEPER, documented=[Documented(on=ZOOKEEPER, claims=[*NO_HARM, "stale-controller-refused"])]
+        ),
+    },
+)
+def zombie_controller(run: Run) -> None:
+    partitions = [run.partition(number) for number in range(3)]
+    for t in partitions:
+        run.send(t, 2)
+    if run.case.name == "frozen":
+        frozen(run)
+    else:
+        cut_off(run)
+    for t in partitions:
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t)
+
+
+def frozen(run: Run) -> None:
+    """The controller stands still past its session, and goes on."""
+    zombie = run.controller()
+    (led,) = (t for t in map(run.partition, range(3)) if run.leader_of(t).id == zombie.id)
+    others = run.followers_of(led)
+    run.freeze(zombie)
+    run.wait_controller(*others)
+    run.wait_leader(led, *others)
+    run.wait_unregistered(zombie)
+    # A client that knows of the frozen broker would wait for its answer.
+    run.send(led, 2, only=others[0])
+    run.thaw()
+    run.wait_registered([zombie])
+
+
+def cut_off(run: Run) -> None:
+    """The controller has a request for a broker that it does not reach, and reaches it when that one is controller."""
+    zombie, t = run.controller(), run.partition(1)
+    leader, (other, _) = run.leader_of(t), run.followers_of(t)
+    run.cut([zombie], [other])
+    run.kill(leader)
+    run.wait_leader(t, other)
+    run.cut([zombie], [run.coordinator()])
+    run.wait_controller(other)
+    run.heal_network(zombie, other)
+    run.wait_log_line(other, r"Latest known controller epoch", "that it refuses a request of the old controller")
+    run.heal_network()
+    run.start(leader)
+    run.wait_registered([zombie])
