@@ -389,7 +389,6 @@ def _kept(
 def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]:
     """The arguments of `view_of` that come from the run's facts: isolation levels, and histories that are missing."""
     kinds = {str(process.get("name")): process.get("kind") for process in facts.get("processes") or ()}
-    gone = {problem.process for problem in history.problems if problem.what in ("missing history", "damaged history")}
     torn = {problem.process for problem in history.problems}
     return {
         "uncommitted_readers": [
@@ -398,7 +397,8 @@ def _circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]
             if (process.get("settings") or {}).get("isolation.level") == UNCOMMITTED or process.get("final")
         ],
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
-        "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in gone),
+        "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in torn),
+        "torn": torn,
     }
 
 

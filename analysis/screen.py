@@ -113,7 +113,7 @@ class _File:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._readers = threading.local()
-        opened = pq.ParquetFile(path, read_dictionary=WORDS)
+        opened = pq.ParquetFile(path, read_dictionary=WORDS, page_checksum_verification=True)
         self._readers.own = opened
         footer = self._footer = opened.metadata
         self.rows: int = footer.num_rows

@@ -141,6 +141,7 @@ class Reservation:
     producer: int
     first: int
     count: int
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +200,9 @@ class PartitionView:
     readers_missing: bool = False
     """Whether the history of a reader is missing or torn: records without a poll may have been read."""
     writers_missing: bool = False
-    """Whether the history of a writer is missing: records without a send may have been sent."""
+    """Whether the history of a writer is missing or torn: records without a send may have been sent."""
+    torn: frozenset[str] = frozenset()
+    """The processes whose histories are not whole."""
     ends: tuple[EndAnswer, ...] = ()
     """Answers to questions for the log's end, in the order of asking."""
     processed: Steps | None = None
@@ -357,6 +360,7 @@ def view_of(
     uncommitted_readers: Collection[str] = (),
     readers_missing: bool = False,
     writers_missing: bool = False,
+    torn: Collection[str] = (),
     endings: Endings | None = None,
     settled: Settled = NOTHING_SETTLED,
 ) -> PartitionView:
@@ -404,7 +408,10 @@ def view_of(
             invoked_ns=_ints(polls, "invoked_ns"),
         ),
         reservations=tuple(
-            Reservation(producer=row["producer"], first=row["sequence"], count=row["count"]) for row in reserves
+            Reservation(
+                producer=row["producer"], first=row["sequence"], count=row["count"], process=row["process"] or ""
+            )
+            for row in reserves
         ),
         final=_final_read(table),
         assignments={
@@ -413,6 +420,7 @@ def view_of(
         uncommitted_readers=frozenset(names.index(name) for name in uncommitted_readers if name in names),
         readers_missing=readers_missing,
         writers_missing=writers_missing,
+        torn=frozenset(torn),
         ends=ends_of(table, uncommitted_readers),
         processed=settled_steps(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
         committed_offsets=settled_steps(

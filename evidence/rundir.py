@@ -33,7 +33,8 @@ DOOMED: Final = "doomed sends"
 FIREWALL: Final = "firewall"
 SEQUENCE: Final = "sequence"
 SOFTWARE: Final = "software"
-EVIDENCE: Final = (DOOMED, FIREWALL, SEQUENCE, SOFTWARE)
+NAMED: Final = "run named in histories"
+EVIDENCE: Final = (DOOMED, FIREWALL, NAMED, SEQUENCE, SOFTWARE)
 """Which evidence every run of this program leaves beyond what the first ones left; run.json lists it. What a run says
 it leaves and does not have is missing; what a run made before does not list was never there.
 """

@@ -25,7 +25,8 @@ import pyarrow.parquet as pq
 
 from evidence.history import schema
 from evidence.history.runs import expand
-from evidence.rundir import RunDir
+from evidence.history.whole import Whole
+from evidence.rundir import NAMED, RunDir, leaves
 
 PLAIN_SCHEMA: Final = pa.schema(
     [pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in schema.SCHEMA]
@@ -91,6 +92,15 @@ def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch
             return
 
 
+def run_of(path: Path) -> str:
+    """The run in which a stream says that it was recorded; "" if it does not say it, or cannot be read."""
+    try:
+        with pa.memory_map(str(path), "r") as file:
+            return _run(pa.ipc.open_stream(file).schema.metadata)
+    except (*UNREADABLE, pa.ArrowException):
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """The operations of one run."""
@@ -102,6 +112,8 @@ class History:
     problems: tuple[Problem, ...]
     named: frozenset[tuple[str, int]] = frozenset()
     """The topic-partitions that any process has rows of, read or not; those that were read if none was counted."""
+    runs: frozenset[str] = frozenset()
+    """The runs in which the files say that they were recorded; "" for one that does not say it."""
 
     @property
     def partitions(self) -> list[tuple[str, int]]:
@@ -124,13 +136,23 @@ def _of(table: pa.Table, key: tuple[str, int]) -> pa.Table:
 
 
 @lru_cache(maxsize=64)
-def _operations(path: str, changed_ns: int, size: int) -> tuple[pa.Table, Mapping[tuple[str, int], int]]:
-    """The rows of no partition of a sealed process, and how many it has of each topic-partition: read once by who
-    reads many partitions of a run.
+def _operations(path: str, changed_ns: int, size: int) -> tuple[pa.Table, Mapping[tuple[str, int], int], str]:
+    """The rows of no partition of a sealed process, how many it has of each topic-partition, and the run: read once by
+    who reads many partitions of a run.
     """
-    operations = pq.read_table(path, partitioning=None)
+    operations = _table(Path(path))
     manifest = json.loads((operations.schema.metadata or {})[MANIFEST])
-    return plain(operations), {(str(topic), int(partition)): rows for topic, partition, rows in manifest}
+    rows_of = {(str(topic), int(partition)): rows for topic, partition, rows in manifest}
+    return plain(operations), rows_of, _run(operations.schema.metadata)
+
+
+def _table(path: Path) -> pa.Table:
+    """A sealed file. OSError if a page does not have its checksum."""
+    return pq.read_table(path, partitioning=None, page_checksum_verification=True)
+
+
+def _run(metadata: Mapping[bytes, bytes] | None) -> str:
+    return (metadata or {}).get(schema.RUN_KEY, b"").decode(errors="replace")
 
 
 def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None, *, counted: bool) -> History | None:
@@ -138,17 +160,21 @@ def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None, *, coun
     try:
         path = run_dir.sealed_operations(process)
         stamp = path.stat()
-        operations, manifest = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
-        tables = {}
+        operations, manifest, run = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
+        tables, runs = {}, {run}
         for key in manifest if only is None else [only] if only in manifest else []:
-            table = plain(pq.read_table(run_dir.sealed_partition(*key, process), partitioning=None))
+            table = _table(run_dir.sealed_partition(*key, process))
             if len(table) != manifest[key]:
                 return None
-            tables[key] = table
+            tables[key] = plain(table)
+            runs.add(_run(table.schema.metadata))
         for key in manifest if counted and only is not None else ():
-            if key != only and pq.read_metadata(run_dir.sealed_partition(*key, process)).num_rows != manifest[key]:
-                return None
-        return History(tables, operations, (), frozenset(manifest) if counted else frozenset(tables))
+            if key != only:
+                footer = pq.read_metadata(run_dir.sealed_partition(*key, process))
+                if footer.num_rows != manifest[key]:
+                    return None
+                runs.add(_run(footer.metadata))
+        return History(tables, operations, (), frozenset(manifest) if counted else frozenset(tables), frozenset(runs))
     except (*UNREADABLE, pa.ArrowException):
         return None
 
@@ -156,21 +182,29 @@ def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None, *, coun
 def _streamed(path: Path, process: str, only: tuple[str, int] | None) -> History:
     """A process's rows from its stream."""
     complaints: list[str] = []
+    whole, closed, run = Whole(), False, run_of(path)
     gathered: dict[tuple[str, int], list[pa.Table]] = {}
     operations = [PLAIN_SCHEMA.empty_table()]
     named: set[tuple[str, int]] = set()
     for batch in stream_batches(path, complaints):
+        whole.add(batch)
         parts, own = split(plain(pa.Table.from_batches([batch])))
         operations.append(own)
+        closed = closed or schema.CLOSE in own["kind"].to_pylist()
         named |= set(parts)
         for key, table in parts.items():
             if only in (None, key):
                 gathered.setdefault(key, []).append(table)
+    gaps = whole.complaints if run and closed and not complaints else []
     return History(
         {key: pa.concat_tables(tables) for key, tables in gathered.items()},
         pa.concat_tables(operations),
-        tuple(Problem("torn history", process, complaint) for complaint in complaints),
+        (
+            *(Problem("torn history", process, complaint) for complaint in complaints),
+            *(Problem("incomplete history", process, gap) for gap in gaps),
+        ),
         frozenset(named),
+        frozenset([run]),
     )
 
 
@@ -215,6 +249,10 @@ def open_run(
         others = sorted(set(pc.unique(history.operations["process"]).drop_null().to_pylist()) - {name})
         if others:
             problems.append(Problem("foreign history", name, f"it is what {', '.join(others)} recorded"))
+        foreign = sorted(history.runs - {str(facts.get("run")), *([] if leaves(facts, NAMED) else [""])})
+        if foreign:
+            told = ", ".join(run or "one that is not named" for run in foreign)
+            problems.append(Problem("foreign history", name, f"it was recorded in another run: {told}"))
         if not pc.any(pc.equal(history.operations["kind"], schema.CLOSE)).as_py():
             problems.append(Problem("recorder died", name, "its history has no closing row"))
     return History(
@@ -271,7 +309,7 @@ def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int
                 continue
             path = run_dir.sealed_operations(name)
             stamp = path.stat()
-            _, manifest = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
+            _, manifest, _ = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
             if only in manifest:
                 path = run_dir.sealed_partition(*only, name)
                 if pq.read_metadata(path).num_rows != manifest[only]:

@@ -62,6 +62,8 @@ RUN_LIMIT: Final = 65_536
 
 VERSION_KEY: Final = b"kafka-chaos-history"
 VERSION: Final = b"2"
+RUN_KEY: Final = b"kafka-chaos-run"
+"""Metadata of a stream, and of what was sealed from it: the run in which it was recorded."""
 READABLE: Final = (b"1", VERSION)
 
 _WORD: Final = pa.dictionary(pa.int8(), pa.string())

@@ -93,15 +93,18 @@ class _Column:
 class HistoryWriter:
     """Appends the rows of one process to its stream. Not for use by several threads at once."""
 
-    def __init__(self, path: Path, process: str, *, batch_rows: int = BATCH_ROWS) -> None:
-        """Create the stream. Raises FileExistsError if there is one already: a history is never overwritten."""
+    def __init__(self, path: Path, process: str, *, run: str = "", batch_rows: int = BATCH_ROWS) -> None:
+        """Create the stream of a process in a run. Raises FileExistsError if there is one already: a history is never
+        overwritten.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(exist_ok=False)
         self._process, self._capacity = process, batch_rows
         # A file of Arrow's own: batches are written without the interpreter's lock, and unbuffered.
         self._file = pa.OSFile(str(path), "wb")
         options = pa.ipc.IpcWriteOptions(compression="lz4", emit_dictionary_deltas=True)
-        self._stream = pa.ipc.new_stream(self._file, schema.SCHEMA, options=options)
+        named = schema.SCHEMA.with_metadata({**schema.SCHEMA.metadata, schema.RUN_KEY: run.encode()})
+        self._stream = pa.ipc.new_stream(self._file, named if run else schema.SCHEMA, options=options)
         # The schema is written with the first batch: let it be there from the start, whatever comes.
         self._stream.write_batch(pa.RecordBatch.from_pylist([], schema=schema.SCHEMA))
         self._columns = {field.name: _Column(field, batch_rows) for field in schema.SCHEMA}

@@ -282,7 +282,7 @@ class Client:
 
     def __init__(self, stage: Stage, run_dir: RunDir, name: str) -> None:
         self.name, self._stage, self._run = name, stage, record.run_hash(run_dir.path.name)
-        self._writer = HistoryWriter(run_dir.stream(name), name)
+        self._writer = HistoryWriter(run_dir.stream(name), name, run=run_dir.path.name)
         self._dead = self._closed = False
 
     def close(self) -> None:

@@ -124,7 +124,7 @@ def main() -> None:
     arguments = child.read_arguments()
     child.collect_garbage_rarely()
     commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
         child.say(ready=True)
         if commands.wait() is None:
             return

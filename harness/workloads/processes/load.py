@@ -261,7 +261,7 @@ def main() -> None:
     commands = child.Commands()
     wanted: int | None = arguments["records"]
     rate: float | None = arguments["rate_per_s"]
-    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
         sender = LoadSender(
             writer,
             producer=arguments["producer"],

@@ -133,7 +133,7 @@ def main() -> None:
     """Process until the harness says stop."""
     arguments = child.read_arguments()
     commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
         child.say(ready=True)
         if commands.wait() is None:
             return

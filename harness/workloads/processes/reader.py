@@ -115,7 +115,7 @@ def main() -> None:
     arguments = child.read_arguments()
     child.collect_garbage_rarely()
     commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
         reader = FinalReader(writer, arguments["bootstrap"], arguments["settings"])
         child.say(ready=True)
         if commands.wait() is not None:

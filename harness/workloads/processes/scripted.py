@@ -92,7 +92,7 @@ def main() -> None:
     """Send what the harness commands until its lines end."""
     arguments = child.read_arguments()
     commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
         sender = ScriptedSender(
             writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"]
         )

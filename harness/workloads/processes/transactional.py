@@ -187,7 +187,7 @@ def main() -> None:
     """Do what the harness commands until its lines end. A transaction that is open then is left to its time-out."""
     arguments = child.read_arguments()
     commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"]) as writer:
+    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
         transactions = Transactions(
             writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"]
         )

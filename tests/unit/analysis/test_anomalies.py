@@ -293,6 +293,16 @@ def test_a_producer_nothing_is_known_of_may_have_lost_its_history() -> None:
     assert sequences(phantom(view(*rows, writers_missing=True))) == [4]
 
 
+def test_a_writer_whose_history_is_torn_may_have_sent_what_it_says_nothing_of() -> None:
+    """A value of a torn writer is nobody's accusation; one of a writer that left everything is."""
+    rows = (sent(0, 0), sent(1, 0, producer=2, process="whole"), polled(0, 0), polled(2, 4), polled(3, 7, producer=2))
+    assert sequences(phantom(view(*rows))) == [4, 7]
+    torn = view(*rows, writers_missing=True, torn=[rows[0]["process"]])
+    assert sequences(phantom(torn)) == [7]
+    of_torn = reserved(1, 2)
+    assert sequences(phantom(view(*rows, of_torn, writers_missing=True, torn=[rows[0]["process"]]))) == [7]
+
+
 # aborted-read and precommitted-read
 
 
