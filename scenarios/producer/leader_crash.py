@@ -30,10 +30,10 @@ def leader_crash(run: Run) -> None:
     run.cut([leader], followers)
     sent = run.send_async(t, acks=run.case.acks, doomed=True)
     run.wait_log_end(t, 4, [leader])
+    if run.case.acks == "1":
+        sent.wait(timeout_s=10)
     run.kill(leader)
     run.require("acknowledged by the leader alone only with acks=1", sent.acknowledged == (run.case.acks == "1"))
     run.heal_network()
     run.wait_leader(t, *followers)
     run.send(t)
-    run.start(leader)
-    run.wait_isr(t, run.replicas_of(t))
