@@ -12,6 +12,7 @@ from evidence.rundir import DEFAULT_CASE
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
+    from harness.plan import ClusterPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ class Case:
     """For the steps: settings of the client that the claim is about."""
     variant: str = ""
     """For the steps: which way a sequence goes that has several."""
+    cluster: ClusterPlan | None = None
+    """A cluster of its own, in place of the scenario's."""
     applies: Line = EVERY_VERSION
     name: str = DEFAULT_CASE
     """Given by the scenario that declares it."""
@@ -112,5 +115,6 @@ class Case:
             "acks": self.acks,
             "client": dict(self.client),
             "variant": self.variant,
+            "controllers": self.cluster.controllers if self.cluster else 0,
         }
         return {key: value for key, value in values.items() if value}

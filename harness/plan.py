@@ -45,6 +45,8 @@ class ClusterPlan:
     settings: Mapping[str, str] = field(default_factory=dict)
     combined: bool = False
     """KRaft: brokers 1 to 3 are the controllers too, instead of one controller apart."""
+    controllers: int = 1
+    """KRaft: so many controllers apart, with ids from 100 on; three are a quorum that outlives one of them."""
     trace: tuple[str, ...] = ()
     """Broker loggers turned to TRACE, for scenarios whose evidence is in the log."""
 

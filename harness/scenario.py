@@ -117,8 +117,9 @@ class Scenario:
         raise UsageError(f"{what} documents no outcome for {version.id}")
 
     def cluster_of(self, case: Case) -> ClusterPlan:
-        """The cluster with the settings of a case."""
-        return replace(self.cluster, settings=dict(self.cluster.settings) | dict(case.settings))
+        """The cluster of a case, with its settings."""
+        cluster = case.cluster or self.cluster
+        return replace(cluster, settings=dict(cluster.settings) | dict(case.settings))
 
     def topic_of(self, case: Case) -> TopicPlan:
         """The topic with the settings of a case."""

@@ -65,7 +65,12 @@ def services(version: Version, plan: ClusterPlan) -> tuple[str, ...]:
     brokers = tuple(f"broker-{b}" for b in plan.broker_ids(version.mode))
     if version.mode == "zookeeper":
         return ("zookeeper", *brokers)
-    return brokers if plan.combined else (f"controller-{CONTROLLER_ID}", *brokers)
+    return brokers if plan.combined else (*(f"controller-{number}" for number in _controllers(plan)), *brokers)
+
+
+def _controllers(plan: ClusterPlan) -> range:
+    """The ids of KRaft's controllers apart."""
+    return range(CONTROLLER_ID, CONTROLLER_ID + plan.controllers)
 
 
 def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str, str]) -> dict[str, str]:
@@ -97,6 +102,7 @@ def environment(
         "CHAOS_RUN": run_id,
         "CHAOS_OWNER": engine.owner(),
         "CHAOS_DATA": str(data),
+        "CHAOS_VOTERS": ",".join(f"{number}@{prefix}.{number}:9093" for number in _controllers(plan)),
         "CHAOS_SESSION_TIMEOUT_MS": str(plan.session_timeout_ms),
         # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps
         # them exact.

@@ -88,7 +88,7 @@ class Run:
         self.wait_state, self.wait_log_line = waits.wait_state, waits.wait_log_line
         self.wait_end_of_epoch = waits.wait_end_of_epoch
         self.wait_leader, self.wait_no_leader, self.wait_isr = waits.wait_leader, waits.wait_no_leader, waits.wait_isr
-        self.wait_controller = waits.wait_controller
+        self.wait_controller, self.wait_controller_other_than = waits.wait_controller, waits.wait_controller_other_than
         self.wait_registered, self.wait_unregistered = waits.wait_registered, waits.wait_unregistered
 
         disks = Disks(parts.cluster, parts.run_dir, parts.timeline, self.topics, parts.facts["moments"], account)

@@ -82,8 +82,8 @@ class Nemesis:
         self._waits.wait_registered([target])
 
     def start(self, *targets: Target) -> None:
-        """Start nodes that are down, each once its old registration is gone, and wait until all are
-        registered.
+        """Start nodes that are down, each once its old registration is gone, and wait until all that
+        are brokers are registered.
 
         From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only
         add noise.
@@ -95,7 +95,7 @@ class Nemesis:
             for _, fault in self._faults.active:
                 if isinstance(fault, Cut) and target.node.name in {node.name for node in fault.senders}:
                     fault.apply(target.node)
-        self._waits.wait_registered(targets)
+        self._waits.wait_registered([target for target in targets if target.node in self._cluster.brokers.values()])
 
     def wait_share_of_session(self, target: Target, share: float) -> None:
         """Wait until `share` of the session has passed since this broker was killed.

@@ -76,6 +76,12 @@ class Waits:
         self.wait_state(f"{names} is the controller", lambda state: state.controller in wanted, limit_s)
         return self._who.controller()
 
+    def wait_controller_other_than(self, dead: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
+        """Wait until there is a controller, and not this one, and return it."""
+        what = f"another than {dead.node.name} is the controller"
+        self.wait_state(what, lambda state: state.controller not in (None, dead.id), limit_s)
+        return self._who.controller()
+
     def wait_no_leader(self, t: Partition, dead: Target) -> None:
         """Wait until the cluster knows that the partition's leader is gone: it has none, or the dead one
         unregistered.

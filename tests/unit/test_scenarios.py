@@ -82,6 +82,18 @@ def test_epoch_scenarios_do_not_apply_to_old_truncation(name: str) -> None:
         get_scenario(name).documented_for(versions.get("0.10.2.2"))
 
 
+@pytest.mark.parametrize(
+    ("case", "losing"),
+    [("default", OLD), ("enabled", (*OLD, *EPOCH, *PINNED, *KRAFT)), ("disabled", ())],
+)
+def test_an_unclean_election_loses_where_it_is_enabled(case: str, losing: tuple[str, ...]) -> None:
+    """By default it is before 0.11 (KIP-106), whatever protocol a later release is pinned to."""
+    made = get_scenario("unclean-election")
+    for version in (*OLD, *EPOCH, *PINNED, *KRAFT):
+        documented = made.documented_for(versions.get(version), case)
+        assert documented.required == (LOST if version in losing else frozenset()), version
+
+
 def test_every_scenario_documents_every_version_it_applies_to() -> None:
     for made in all_scenarios().values():
         for version in versions.ALL:
@@ -118,6 +130,14 @@ def with_cases() -> Iterator[Scenario]:
 
     yield made
     _REGISTRY.pop("of-cases")
+
+
+def test_a_case_may_have_a_cluster_of_its_own() -> None:
+    made = get_scenario("controller-failover")
+    assert made.cluster_of(made.case("a-broker")).combined
+    apart = made.cluster_of(made.case("apart"))
+    assert (apart.combined, apart.controllers) == (False, 3)
+    assert made.case("apart").as_json()["controllers"] == 3
 
 
 def test_each_case_is_a_cell_where_it_applies(with_cases: Scenario) -> None:

@@ -176,3 +176,16 @@ def test_a_file_that_cannot_be_rendered_is_told(docker_command: Path, tmp_path: 
     docker_command.write_text('#!/bin/sh\ncase "$*" in *config*) echo "no such variable" >&2; exit 1;; esac\n')
     with pytest.raises(HarnessError, match="could not render the cluster's file: no such variable"):
         create(tmp_path, Containers(*NODES)).wait_rendered()
+
+
+def test_controllers_apart_are_named_and_are_the_voters(tmp_path: Path) -> None:
+    version, plan = versions.get("4.3.1"), ClusterPlan(controllers=3)
+    controllers = ("controller-100", "controller-101", "controller-102")
+    assert cluster.services(version, plan) == (*controllers, "broker-1", "broker-2", "broker-3")
+    variables = cluster.environment(
+        version=version, plan=plan, settings={}, run_id="r", prefix="172.20.1", data=tmp_path
+    )
+    assert variables["CHAOS_VOTERS"] == "100@172.20.1.100:9093,101@172.20.1.101:9093,102@172.20.1.102:9093"
+    assert cluster.services(version, ClusterPlan())[0] == "controller-100"
+    file = cluster.compose_file(version, plan).read_text()
+    assert all(f"  {name}:\n" in file and f"kafka-chaos.node: {name}}}" in file for name in controllers)

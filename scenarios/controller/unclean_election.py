@@ -1,0 +1,108 @@
+"""The whole ISR is dead, and a replica outside it is alive: it may lead, or must wait (Kafka documentation, Design:
+unclean leader election; KIP-106).
+
+The follower B stops and leaves the ISR; the leader A alone acknowledges two more records, and dies. B returns without
+them. With unclean.leader.election.enable=true B leads at once, and the two records are gone when A comes back. With
+false the partition waits until A is there, and nothing is lost. True is the default through 0.10.2, false from 0.11.
+
+That the controller has looked at what B may lead is seen at another topic, which lies on B alone: it has its leader
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    LEADER_EPOCHS,
+    LOST,
+    Case,
+    Documented,
+    Line,
+    scenario,
+)
+
+UNCLEAN_BY_DEFAULT = Line("before 0.11", lambda version: version.release < (0, 11))
+LAST_KNOWN_LEADER = Line(
+    "eligible leader replicas (KIP-966, 4.1 and later)",
+    lambda version: version.mode == "kraft" and version.release >= (4, 1),
+)
+
+LOSES = (
+    Documented(
+        on=HIGH_WATERMARK_TRUNCATION,
+        required=LOST,
+        allowed=frozenset({"replica-divergence"}),
+        claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
+        says="""B leads though it was not in sync, and what A acknowledged alone is lost. A truncates to its high
+            watermark, which may leave other records in its log than in B's.""",
+    ),
+    Documented(
+        on=LEADER_EPOCHS,
+        required=LOST,
+        claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
+        says="B leads though it was not in sync, and what A acknowledged alone is lost.",
+    ),
+)
+WAITS = (
+    Documented(
+        on=LAST_KNOWN_LEADER,
+        claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
+        says="""The partition waits for A, its last known leader, which is elected though it is in the ISR no longer:
+            nothing is lost.""",
+    ),
+    Documented(
+        on=EVERY_VERSION,
+        claims=["offline-partition-waits", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
+        says="The partition waits for A, and nothing is lost.",
+    ),
+)
+
+
+@scenario(
+    name="unclean-election",
+    claim="""When every in-sync replica is dead, a replica outside the ISR leads only if unclean leader elections are
+        enabled, and then acknowledged records are lost; otherwise the partition waits.""",
+    source="Kafka documentation, Design: unclean leader election; KIP-106, KIP-966, KAFKA-12670",
+    cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
+    topic=TopicPlan(replicas=((1, 2),)),
+    cases={
+        "default": Case(documented=[replace(LOSES[0], on=UNCLEAN_BY_DEFAULT), *WAITS]),
+        "enabled": Case(settings={"unclean.leader.election.enable": "true"}, documented=LOSES),
+        "disabled": Case(settings={"unclean.leader.election.enable": "false"}, documented=WAITS),
+    },
+)
+def unclean_election(run: Run) -> None:
+    t = run.partition()
+    a, b = run.replicas_of(t)
+    run.send(t, 2)
+    beside = TopicPlan(name="beside", replicas=((b.id,),))
+    run.create_topic(beside)
+
+    run.stop(b)
+    run.wait_isr(t, [a])
+    run.send(t, 2, doomed=True)
+    run.kill(a)
+    run.wait_no_leader(t, a)
+
+    run.start(b)
+    run.wait_leader(Partition(beside.name, 0), b)
+    if unclean(run):
+        run.wait_leader(t, b)
+        run.send(t)
+        run.start(a)
+    else:
+        run.require("the partition waits for its ISR", run.state_of(t).leader != b.id)
+        run.start(a)
+        run.wait_leader(t, a)
+    run.wait_isr(t, [a, b])
+    run.send(t)
+
+
+def unclean(run: Run) -> bool:
+    """Whether this case elects outside the ISR on this version."""
+    return run.case.name == "enabled" or (run.case.name == "default" and UNCLEAN_BY_DEFAULT.holds(run.version))
