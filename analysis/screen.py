@@ -162,7 +162,9 @@ class _File:
         wanted = [name for name in names if name not in result]
         if wanted:
             if not hasattr(self._readers, "own"):  # a reader of each thread's own
-                self._readers.own = pq.ParquetFile(self._path, metadata=self._footer, read_dictionary=WORDS)
+                self._readers.own = pq.ParquetFile(
+                    self._path, metadata=self._footer, read_dictionary=WORDS, page_checksum_verification=True
+                )
             table = self._readers.own.read_row_group(group, columns=wanted, use_threads=False)
             result |= {name: table[name] for name in wanted}
         return result

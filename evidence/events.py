@@ -63,6 +63,14 @@ class Step(Event, frozen=True, kw_only=True, tag="step"):
     detail: dict[str, Any] = field(default_factory=dict)
 
 
+class End(Event, frozen=True, kw_only=True, tag="end"):
+    """The timeline of this run ends here, after so many lines: always the last one."""
+
+    source: Literal["runner"] = "runner"
+    run: str
+    lines: int
+
+
 class Note(Event, frozen=True, kw_only=True, tag="note"):
     """An observation for the reader of the report."""
 
@@ -363,6 +371,7 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
 
 AnyEvent = (
     Step
+    | End
     | Note
     | Precondition
     | Fault

@@ -12,6 +12,7 @@ everything sealed is renamed into place.
     history/sealed/…            the same by topic and partition, Parquet
     replicas/<moment>/<node>/   copies of each broker's log directory at named moments
     logs/<node>.log             what each node printed
+    manifest.json               every file above, with size and SHA-256 (evidence/manifest.py)
     findings/findings.json      what the analysis found
     verdict.json  report.html  junit.xml
     data/                       the nodes' live data, removed when the run has ended
@@ -34,7 +35,9 @@ FIREWALL: Final = "firewall"
 SEQUENCE: Final = "sequence"
 SOFTWARE: Final = "software"
 NAMED: Final = "run named in histories"
-EVIDENCE: Final = (DOOMED, FIREWALL, NAMED, SEQUENCE, SOFTWARE)
+END: Final = "end of timeline"
+MANIFEST: Final = "manifest"
+EVIDENCE: Final = (DOOMED, END, FIREWALL, MANIFEST, NAMED, SEQUENCE, SOFTWARE)
 """Which evidence every run of this program leaves beyond what the first ones left; run.json lists it. What a run says
 it leaves and does not have is missing; what a run made before does not list was never there.
 """
@@ -115,6 +118,10 @@ class RunDir:
     @property
     def findings(self) -> Path:
         return self.path / "findings" / "findings.json"
+
+    @property
+    def manifest(self) -> Path:
+        return self.path / "manifest.json"
 
     @property
     def verdict(self) -> Path:

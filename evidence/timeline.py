@@ -36,6 +36,8 @@ class Timeline:
         self._file = path.open("ab", buffering=0)
         self._lock = threading.Lock()
         self._listeners: list[Callable[[Event], None]] = []
+        self.lines = 0
+        """Written so far."""
         self._lost: OSError | None = None
         """Why nothing more could be written."""
 
@@ -59,6 +61,7 @@ class Timeline:
                 try:
                     # A disk that is nearly full takes a part, and refuses the rest.
                     self._file.write(line[self._file.write(line) :])
+                    self.lines += 1
                 except OSError as error:
                     self._lost = error
         # An observer's thread would only die of it, unheard: the run is told at its next step, or at the end.

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docker.errors import DockerException
 
+from evidence import manifest
 from evidence.errors import (
     FaultUnproved,
     HarnessError,
@@ -36,7 +37,7 @@ from evidence.errors import (
     WaitTimeout,
     refusal,
 )
-from evidence.events import Event, Firewall, Software
+from evidence.events import End, Event, Firewall, Software
 from evidence.history.seal import seal_run
 from evidence.rundir import DEFAULT_CASE, EVIDENCE, RunDir
 from evidence.timeline import Timeline
@@ -431,14 +432,21 @@ def execute(
 
 
 def _conclude(recording: Recording, removals: Removals, **changes: Any) -> None:
-    """Write down how the run ended; if the disk is too full for that, once more when the live data is gone."""
+    """Write down how the run ended, and the manifest of its files; once more when the live data is gone, if
+    the disk is too full for that.
+    """
     changes["ended_wall_ns"] = time.time_ns()
-    try:
+
+    def save() -> None:
         recording.save(**changes)
+        manifest.write(recording.run_dir, recording.facts["run"])
+
+    try:
+        save()
     except OSError:
         removals.wait()
         try:
-            recording.save(**changes)
+            save()
         except OSError as error:
             raise HarnessError(
                 disk_full(recording.run_dir.path) or f"run.json cannot be written: {refusal(error)}"
@@ -453,7 +461,13 @@ def tidying(recording: Recording) -> Iterator[ExitStack]:
     """
     with ExitStack() as cleanup:
         cleanup.callback(_tidy, recording, recording.timeline.close)
+        cleanup.callback(_tidy, recording, _end, recording)
         yield cleanup
+
+
+def _end(recording: Recording) -> None:
+    """The last line of the timeline: a cut one is known by its absence."""
+    recording.timeline.append(End(run=recording.facts["run"], lines=recording.timeline.lines))
 
 
 def _tidy(recording: Recording, action: Callable[..., object], *arguments: Any) -> None:

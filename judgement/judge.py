@@ -9,6 +9,7 @@ One application serves a whole suite.
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self
 
@@ -16,7 +17,7 @@ from evidence.conversation import Conversation
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
 from judgement.report import html, junit
-from judgement.report.facts import RunFacts, judge_run
+from judgement.report.facts import RunFacts, judge_run, unbound
 
 READY_LIMIT_S: Final = 120.0
 CHECK_LIMIT_S: Final = 1800.0
@@ -89,13 +90,15 @@ def judge(run_dir: RunDir, analyst: Analyst) -> RunFacts:
 
     A failure of the analysis is part of the verdict (unknown), never a missing one.
     """
-    try:
-        analyst.check(run_dir)
-    except HarnessError as error:
-        run_dir.findings.unlink(missing_ok=True)
-        judged = judge_run(run_dir, analysis_failure=str(error))
-    else:
-        judged = judge_run(run_dir)
+    failure = None
+    with ThreadPoolExecutor(1) as pool:
+        differs = pool.submit(unbound, run_dir)  # it reads every file, as the analysis does
+        try:
+            analyst.check(run_dir)
+        except HarnessError as error:
+            run_dir.findings.unlink(missing_ok=True)
+            failure = str(error)
+        judged = judge_run(run_dir, analysis_failure=failure, differs=differs.result())
     html.write_run(judged)
     junit.write_run(judged)
     return judged

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from evidence.course import Course, FaultFact
-from evidence.events import Container, ContainerAction, Fault, Firewall, Moment, Precondition, Software, of
-from evidence.rundir import FIREWALL, SEQUENCE, SOFTWARE, leaves
+from evidence.events import Container, ContainerAction, End, Fault, Firewall, Moment, Precondition, Software, of
+from evidence.rundir import END, FIREWALL, SEQUENCE, SOFTWARE, leaves
 
 Facts = Mapping[str, Any]
 
@@ -156,7 +156,23 @@ def foreign_rules(run: Facts, course: Course) -> list[str]:
     ]
 
 
-# The sequence
+# The timeline and the sequence
+
+
+def timeline_not_ended(run: Facts, course: Course) -> list[str]:
+    """A timeline without its last line, of another run, or with another number of lines than it had."""
+    if not leaves(run, END) or run.get("state") != "complete":
+        return []
+    ends = of(course.events, End)
+    if len(ends) != 1:
+        return [
+            f"the timeline has {len(ends)} ends: it was cut, or put together" if ends else "the timeline has no end"
+        ]
+    end, before = ends[0], len(course.events) - 1
+    reasons = [] if end.run == run.get("run") else [f"the timeline is that of the run {end.run}"]
+    return reasons + (
+        [f"the timeline has {before} lines before its end, it had {end.lines}"] if before != end.lines else []
+    )
 
 
 def sequence_not_ended(run: Facts, course: Course) -> list[str]:

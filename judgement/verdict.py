@@ -39,7 +39,7 @@ from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any, Final
 
-from evidence import claims, errors
+from evidence import claims, errors, manifest
 from evidence.anomalies import LOST_WRITE, consequence, permitted
 from evidence.course import Course
 from evidence.events import Precondition, of
@@ -109,6 +109,8 @@ class Verdict:
     run: str = ""
     seconds: float = 0.0
     """From the start of the run to its end, and the analysis; 0 if the run has no end."""
+    manifest: str = ""
+    """SHA-256 of the manifest of the files that were judged; "" for a run that was made before there were manifests."""
     outcome: Outcome | None = None
     """What became of the records; None in a verdict.json that was written before there were outcomes."""
     claims: tuple[Mapping[str, Any], ...] = ()
@@ -157,6 +159,7 @@ class Verdict:
             seed=value.get("seed", 0),
             run=value.get("run", ""),
             seconds=float(value.get("seconds") or 0.0),
+            manifest=str(value.get("manifest") or ""),
             outcome=Outcome.from_json(value.get("outcome")),
             **{name: tuple(value.get(name, ())) for name in names},
         )
@@ -272,6 +275,7 @@ def doubts(
         *soundness.hollow_proofs(course),
         *failed_preconditions(course),
         *incomplete_state(run),
+        *soundness.timeline_not_ended(run, course),
         *soundness.foreign_events(course),
         *soundness.foreign_rules(run, course),
         *soundness.other_software(run, course),
@@ -410,12 +414,20 @@ def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
 def read_verdict(run_dir: RunDir) -> Verdict:
     """The verdict given before.
 
-    Raises UsageError, in one line, if there is none or it cannot be read.
+    Raises UsageError, in one line, if there is none, it cannot be read, or it was given for other files than are there.
     """
     advice = f"`kafka-chaos check {run_dir.path}` gives one"
     try:
-        return Verdict.from_json(json.loads(run_dir.verdict.read_text()))
+        judged = Verdict.from_json(json.loads(run_dir.verdict.read_text()))
+        given_ns = run_dir.verdict.stat().st_mtime_ns
     except FileNotFoundError:
         raise errors.UsageError(f"{run_dir.path}: has no verdict; {advice}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.UsageError(f"{run_dir.verdict}: not readable as a verdict ({error!r}); {advice}") from None
+    if judged.manifest != manifest.digest(run_dir):
+        raise errors.UsageError(f"{run_dir.verdict}: given for other files than are there; {advice}")
+    if judged.manifest:
+        changed = manifest.verify(run_dir, run_dir.read_run(), changed_since_ns=given_ns)
+        if {f"damaged: {line}" for line in changed} - set(judged.reasons):
+            raise errors.UsageError(f"{run_dir.verdict}: given before the files changed ({changed[0]}); {advice}")
+    return judged

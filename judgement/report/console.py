@@ -182,6 +182,8 @@ def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> st
     """The headline of a run and the stories of its records, as plain text."""
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
+    if not facts.verdict.manifest:
+        lines += ["  it has no manifest, as runs made before there were any: nothing binds its files together"]
     for judged in facts.verdict.claims:
         first, *rest = wrapped(f"claim {judged['name']}: {visible(claim_text(judged))}", width - 4)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]

@@ -7,11 +7,11 @@ CLOCK_MONOTONIC nanoseconds as recorded; `RunFacts.at` turns one into seconds si
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from evidence import timeline
+from evidence import manifest, timeline
 from evidence.course import Course, FaultFact, Interval, Sent, TopicPartition
 from evidence.errors import UsageError
 from evidence.events import Event, Log, Moment, Note, Precondition, of
@@ -216,15 +216,20 @@ class _Files:
     findings: Mapping[str, Any] | None
     unreadable: str | None
     """What is wrong with the findings."""
+    manifest: str
+    """SHA-256 of the manifest; "" if there is none."""
+    unbound: tuple[str, ...] = ()
+    """What the files have otherwise than the manifest."""
 
     def judged(self, analysis_failure: str | None = None) -> Verdict:
-        return judge(
+        judged = judge(
             self.run,
             Course(self.reading.events),
             self.findings,
-            self.reading.damaged,
+            (*self.reading.damaged, *self.unbound),
             analysis_failure=analysis_failure or self.unreadable,
         )
+        return replace(judged, manifest=self.manifest)
 
     def facts(self, run_dir: RunDir, verdict: Verdict) -> RunFacts:
         return gather(run_dir, self.run, self.reading.events, self.findings, verdict, self.reading.damaged)
@@ -233,16 +238,31 @@ class _Files:
 def _read(run_dir: RunDir) -> _Files:
     findings, unreadable = read_findings(run_dir)
     return _Files(
-        run=run_dir.read_run(), reading=timeline.read(run_dir.timeline), findings=findings, unreadable=unreadable
+        run=run_dir.read_run(),
+        reading=timeline.read(run_dir.timeline),
+        findings=findings,
+        unreadable=unreadable,
+        manifest=manifest.digest(run_dir),
     )
 
 
-def judge_run(run_dir: RunDir, *, analysis_failure: str | None = None) -> RunFacts:
-    """Judge a run from its files, write verdict.json, and return what was read and judged.
+def unbound(run_dir: RunDir) -> tuple[str, ...]:
+    """What a run's files have otherwise than its manifest, which is to read them all.
+
+    Raises UsageError if this is no run directory.
+    """
+    return tuple(manifest.verify(run_dir, run_dir.read_run()))
+
+
+def judge_run(
+    run_dir: RunDir, *, analysis_failure: str | None = None, differs: tuple[str, ...] | None = None
+) -> RunFacts:
+    """Judge a run from its files, write verdict.json, and return what was read and judged. `differs` is what `unbound`
+    said of them, if it was asked already.
 
     Raises UsageError if this is no run directory or its run.json cannot be read.
     """
-    files = _read(run_dir)
+    files = replace(_read(run_dir), unbound=unbound(run_dir) if differs is None else differs)
     verdict = files.judged(analysis_failure)
     write_json(run_dir.verdict, verdict.as_json())
     return files.facts(run_dir, verdict)
@@ -257,7 +277,7 @@ def load(run_dir: RunDir) -> RunFacts:
     try:
         verdict = read_verdict(run_dir)
     except UsageError:
-        verdict = files.judged()
+        verdict = replace(files, unbound=unbound(run_dir)).judged()
     return files.facts(run_dir, verdict)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
+from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
 from evidence.events import Fault, Firewall, Moment, Note, Software, Step
 from evidence.rundir import RunDir
 from evidence.timeline import read
@@ -20,6 +20,7 @@ from harness.plan import TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run
 from harness.runner import Recording
+from judgement.verdict import read_verdict
 from tests.unit.cluster.test_ownership import dead_identity
 from tests.unit.rehearsal import Stage, judged, rehearse
 
@@ -367,3 +368,33 @@ def test_the_words_for_disks_and_for_a_clean_stop(tmp_path: Path, monkeypatch: p
 
     verdict = judged(rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir)
     assert verdict.verdict == "as-documented", verdict.reasons
+
+
+def test_a_verdict_is_of_the_files_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir
+    assert judged(run_dir).verdict == "as-documented"
+    assert read_verdict(run_dir).manifest
+    stream = run_dir.stream("producer-1")
+    stream.write_bytes(stream.read_bytes() + b"x")
+    with pytest.raises(UsageError, match="given before the files changed"):
+        read_verdict(run_dir)
+    verdict = judged(run_dir)
+    assert verdict.verdict == "unknown"
+    assert any("producer-1.arrows: not what it was" in reason for reason in verdict.reasons)
+    assert read_verdict(run_dir) == verdict, "what was known to differ is no news"
+    other = rehearse(Stage(), tmp_path / "other", quiet, monkeypatch).run_dir
+    judged(other)
+    run_dir.verdict.write_bytes(other.verdict.read_bytes())
+    with pytest.raises(UsageError, match="given for other files"):
+        read_verdict(run_dir)
+
+
+def test_a_timeline_that_was_cut_is_known_by_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir
+    lines = run_dir.timeline.read_text().splitlines(keepends=True)
+    for part, word in ((lines[:-1], "no end"), (lines[2:], "it had"), (lines + lines[-1:], "2 ends")):
+        run_dir.timeline.write_text("".join(part))
+        assert any(word in reason for reason in judged(run_dir).reasons)
+    run_dir.timeline.write_text("".join(lines))
+    run_dir.write_run(run_dir.read_run() | {"run": "another"})
+    assert any("timeline is that of the run" in reason for reason in judged(run_dir).reasons)

