@@ -190,11 +190,6 @@ class Course:
         """The scripted records, each send matched with its answer, in the order of sending."""
         return sends_of(self.events)
 
-    @cached_property
-    def deaths(self) -> tuple[Container, ...]:
-        """Every end of a container's process, and every time that one ran out of memory."""
-        return tuple(event for event in of(self.events, Container) if event.action in ("die", "oom"))
-
     def state_at(self, topic: str, partition: int, at_ns: int) -> PartitionInterval | None:
         """What the cluster stated about a partition at a time."""
         states = self.partitions.get((topic, partition), ())

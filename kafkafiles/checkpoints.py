@@ -7,7 +7,6 @@
 | log-start-offset-checkpoint | log dir | 0.11 | `parse_offset_checkpoint` |
 | leader-epoch-checkpoint | partition dir | 0.11 | `parse_leader_epoch_checkpoint` |
 | meta.properties | log dir | 0.9 | `parse_meta_properties` |
-| partition.metadata | partition dir | 2.8 | `parse_partition_metadata` |
 | quorum-state | `__cluster_metadata-0` | 2.8 | `parse_quorum_state` |
 | .kafka_cleanshutdown (empty; from 3.7 on JSON) | log dir | 0.8 | `parse_clean_shutdown` |
 
@@ -61,18 +60,6 @@ class LeaderEpochCheckpoint:
     version: int
     entries: tuple[EpochStart, ...]
 
-    def epoch_of(self, offset: int) -> int | None:
-        """The epoch that `offset` belongs to; None below the first entry."""
-        within = [entry.epoch for entry in self.entries if entry.start_offset <= offset]
-        return within[-1] if within else None
-
-    def end_offset(self, epoch: int, log_end_offset: int) -> int | None:
-        """Where `epoch` ends: the start of the next larger one, or the log's end; None if the file knows neither."""
-        later = [entry.start_offset for entry in self.entries if entry.epoch > epoch]
-        if later:
-            return later[0]
-        return log_end_offset if any(entry.epoch == epoch for entry in self.entries) else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
@@ -85,14 +72,6 @@ class MetaProperties:
     cluster_id: str | None
     directory_id: str | None
     properties: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionMetadata:
-    """The topic a partition directory belongs to (base64 UUID, as Kafka prints it)."""
-
-    version: int
-    topic_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,16 +131,6 @@ def parse_meta_properties(data: bytes, source: str = META_PROPERTIES) -> MetaPro
         directory_id=properties.get("directory.id"),
         properties=properties,
     )
-
-
-def parse_partition_metadata(data: bytes, source: str = PARTITION_METADATA) -> PartitionMetadata:
-    """Lines `version: 0`, `topic_id: <base64 UUID>` (KIP-516)."""
-    properties = _properties(data, source, ":")
-    missing = [name for name in ("version", "topic_id") if name not in properties]
-    if missing:
-        raise ParseError(f"{source}: no {' and no '.join(missing)}; expected 'version: 0' and 'topic_id: <base64>'")
-    version = _int(properties["version"], source, None, "version")
-    return PartitionMetadata(version=version, topic_id=properties["topic_id"])
 
 
 def parse_quorum_state(data: bytes, source: str = QUORUM_STATE) -> QuorumState:

@@ -59,9 +59,6 @@ def test_a_wrong_offset_checkpoint_says_where(data, message):
 def test_leader_epochs():
     found = c.parse_leader_epoch_checkpoint(b"0\n3\n0 0\n2 10\n5 10\n")
     assert [(each.epoch, each.start_offset) for each in found.entries] == [(0, 0), (2, 10), (5, 10)]
-    assert [found.epoch_of(offset) for offset in (0, 9, 10)] == [0, 0, 5]
-    assert [found.end_offset(epoch, 30) for epoch in (0, 1, 2, 5, 6)] == [10, 10, 10, 30, None]
-    assert c.parse_leader_epoch_checkpoint(b"0\n0\n").epoch_of(3) is None
 
 
 def test_meta_properties_of_zookeeper_mode_and_of_kraft():
@@ -71,13 +68,6 @@ def test_meta_properties_of_zookeeper_mode_and_of_kraft():
     assert (new.version, new.node_id, new.cluster_id, new.directory_id) == (1, 3, "ab", "cd==")
     with pytest.raises(ParseError, match="expected 'name=value'"):
         c.parse_meta_properties(b"broker.id\n")
-
-
-def test_partition_metadata():
-    found = c.parse_partition_metadata(b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
-    assert (found.version, found.topic_id) == (0, "AAAAAAAAAAAAAAAAAAAAAQ")
-    with pytest.raises(ParseError, match="no topic_id"):
-        c.parse_partition_metadata(b"version: 0\n")
 
 
 def test_quorum_state_of_both_versions():
@@ -139,7 +129,6 @@ def test_any_bytes_at_all(data):
         c.parse_offset_checkpoint,
         c.parse_leader_epoch_checkpoint,
         c.parse_meta_properties,
-        c.parse_partition_metadata,
         c.parse_quorum_state,
         c.parse_clean_shutdown,
     ):

@@ -158,7 +158,6 @@ SMALL: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
     "hw": (b"0\n2\nt 0 17\nt 1 0\n", checkpoints.parse_offset_checkpoint),
     "epochs": (b"0\n2\n0 0\n3 17\n", checkpoints.parse_leader_epoch_checkpoint),
     "meta": (b"version=1\nnode.id=3\ncluster.id=x\n", checkpoints.parse_meta_properties),
-    "partition": (b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", checkpoints.parse_partition_metadata),
     "quorum": (b'{"leaderId":1,"leaderEpoch":2,"votedId":-1,"data_version":1}', checkpoints.parse_quorum_state),
     "clean": (b'{"version":0,"brokerEpoch":12}', checkpoints.parse_clean_shutdown),
     "index": (index((3, 100), (9, 300)) + bytes(16), lambda data: indexes.parse_index(data, 0)),
