@@ -69,6 +69,10 @@ ANSWERED: Final = ("process", "offset", "invoked_ns", "completed_ns")
 CHECKED: Final = [name for name in schema.COLUMNS if name not in NOT_CHECKED]
 LARGE_ROWS: Final = 4_000_000
 """From so many rows on threads read the row groups of a partition: the other partitions may not fill the cores."""
+READ_AGAIN: Final = ("kind", "outcome", "op", "invoked_ns", "completed_ns")
+"""Columns that more than one step reads: decoded columns are held as long as there is room for them."""
+HELD_BYTES: Final = 64 * 1024 * 1024
+"""Room for decoded columns of one topic-partition."""
 Part = TypeVar("Part")
 
 
@@ -113,8 +117,7 @@ class _File:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._readers = threading.local()
-        opened = pq.ParquetFile(path, read_dictionary=WORDS, page_checksum_verification=True)
-        self._readers.own = opened
+        opened = self._open()
         footer = self._footer = opened.metadata
         self.rows: int = footer.num_rows
         self.ahead = False
@@ -125,6 +128,16 @@ class _File:
         """For each row, the index of its offset if the row is plain, else NONE."""
         self._odd: dict[int, dict[str, Ints]] = {}
         self._kinds: dict[int, set[str | None]] = {}
+        self.room_bytes = 0
+        """Room for columns that are read again."""
+        self._held: dict[tuple[int, str], pa.ChunkedArray] = {}
+
+    def _open(self, footer: pq.FileMetaData | None = None) -> pq.ParquetFile:
+        """A reader of this thread's own."""
+        self._readers.own = pq.ParquetFile(
+            self._path, metadata=footer, read_dictionary=WORDS, page_checksum_verification=True
+        )
+        return self._readers.own
 
     @property
     def process(self) -> str:
@@ -159,14 +172,16 @@ class _File:
         """Columns of a row group: arrays, numbers with NONE for null, or the one value where it is one."""
         found = {name: self.constant(group, name) for name in names}
         result: dict[str, Any] = {name: value for name, (alike, value) in found.items() if alike}
+        result |= {name: self._held[group, name] for name in names if (group, name) in self._held}
         wanted = [name for name in names if name not in result]
         if wanted:
-            if not hasattr(self._readers, "own"):  # a reader of each thread's own
-                self._readers.own = pq.ParquetFile(
-                    self._path, metadata=self._footer, read_dictionary=WORDS, page_checksum_verification=True
-                )
-            table = self._readers.own.read_row_group(group, columns=wanted, use_threads=False)
+            reader = getattr(self._readers, "own", None) or self._open(self._footer)
+            table = reader.read_row_group(group, columns=wanted, use_threads=False)
             result |= {name: table[name] for name in wanted}
+            for name in (name for name in wanted if name in READ_AGAIN):
+                if result[name].nbytes <= self.room_bytes:
+                    self.room_bytes -= result[name].nbytes
+                    self._held[group, name] = result[name]
         return result
 
     def kinds(self, group: int) -> set[str | None]:
@@ -347,8 +362,10 @@ def scan(paths: Sequence[Path], times: Sequence[int] = ()) -> Screening | None:
     what they should be.
     """
     files = [_File(path) for path in paths]
+    rows = sum(file.rows for file in files)
     for file in files:
-        file.ahead = sum(one.rows for one in files) >= LARGE_ROWS
+        file.ahead = rows >= LARGE_ROWS
+        file.room_bytes = HELD_BYTES * file.rows // max(rows, 1)
     kinds = [set[str | None]().union(*(found for _, _, found in file.each(file.kinds_of))) for file in files]
     senders = [file for file, of_file in zip(files, kinds, strict=True) if schema.SEND in of_file]
     readers = [file for file, of_file in zip(files, kinds, strict=True) if schema.POLL in of_file]
