@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from analysis import metadata, stated
+from analysis.in_parts import read_in_parts
 from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, Ints, PartitionView, Rows, sender, value_of
 from evidence.anomalies import registered
 from evidence.course import UP, Course, in_isr_throughout, isr_at
@@ -159,8 +160,11 @@ def load_copies(
     found: list[Copy] = []
     found_to_differ: dict[str, Sequence[Difference[int]]] = {}
     problems: list[Problem] = []
-    for moment in sorted({*run_dir.moments(), *(name for name, event in moments.items() if event.nodes)}):
-        directories = sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}"))
+    names = sorted({*run_dir.moments(), *(name for name, event in moments.items() if event.nodes)})
+    of_moment = {moment: sorted(run_dir.moment(moment).glob(f"*/{topic}-{partition}")) for moment in names}
+    stated_ones = {moment: paths for moment, paths in of_moment.items() if moment in moments}
+    in_parts = read_in_parts(stated_ones, compacted=compacted, witnesses=witnesses)
+    for moment, directories in of_moment.items():
         if moment not in moments:
             if directories:
                 detail = f"{moment}: the timeline does not say when these copies were taken"
@@ -172,7 +176,9 @@ def load_copies(
             detail = f"{moment}: {', '.join(gone)} had {topic}-{partition}, and there is no copy of it"
             problems.append({"what": "missing copies", "process": "", "detail": detail})
         told = None if witnesses is None else witnesses(moment)
-        examined, unreadable = _examine(directories, compacted, told)
+        unreadable: dict[Path, str] = {}
+        if (examined := in_parts.get(moment)) is None:
+            examined, unreadable = _examine(directories, compacted, told)
         problems += [_problem(moment, path.parent.name, path, reason) for path, reason in unreadable.items()]
         found_to_differ[moment] = examined.differences
         for replica in examined.replicas.values():

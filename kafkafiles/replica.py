@@ -177,12 +177,14 @@ def examine(
     compacted: bool = False,
     limit: int | None = None,
     passed: Passed[Broker] | None = None,
+    within: range | None = None,
 ) -> Examination[Broker]:
     """Read the replicas of one partition and compare them: all differences, or the first `limit` by offset.
 
-    `passed` is given the bytes of all entries as they are read. Raises ParseError as `read_replica` does.
+    `passed` is given the bytes of all entries as they are read. Only segments whose base offsets are `within` are read
+    (kafkafiles.parts). Raises ParseError as `read_replica` does.
     """
-    walkers = {broker: _walker(directory) for broker, directory in directories.items()}
+    walkers = {broker: _walker(directory, within) for broker, directory in directories.items()}
     comparison = _Comparison(walkers, compacted, passed)
     try:
         found = list(islice(comparison.differences(), None if limit is None else limit + 1))
@@ -197,11 +199,12 @@ def examine(
     )
 
 
-def _walker(directory: Path) -> Walker:
+def _walker(directory: Path, within: range | None = None) -> Walker:
     if not directory.is_dir():
         raise ParseError(f"{directory}: not a directory; expected a partition's, as in 'orders-0'")
     topic_partition_of(directory)
-    return Walker({int(path.name[:20]): path for path in segment_paths(directory)})
+    paths = {int(path.name[:20]): path for path in segment_paths(directory)}
+    return Walker({base: path for base, path in paths.items() if within is None or base in within})
 
 
 def _walk_to_end(broker: Broker, walker: Walker, passed: Passed[Broker] | None) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import check, screen
+from analysis import check, in_parts, screen
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import SCREENED, check_piece, pieces
 from analysis.screen import Screened, scan
@@ -190,8 +190,8 @@ HALF_S = 500_000_000
 
 
 @st.composite
-def _runs(draw: st.DrawFn) -> tuple[dict[str, list[Row]], list[Event], dict[str, bytes]]:
-    """Histories with times, what was stated meanwhile, and the segments of copies by their directory."""
+def _runs(draw: st.DrawFn) -> tuple[dict[str, list[Row]], list[Event], dict[str, dict[int, bytes]]]:
+    """Histories with times, what was stated meanwhile, and the segments of copies by directory and base offset."""
     histories = draw(_histories())
     moment_s = st.integers(0, 60)
     for name, rows in histories.items():
@@ -228,13 +228,14 @@ def _runs(draw: st.DrawFn) -> tuple[dict[str, list[Row]], list[Event], dict[str,
     log = sorted(
         {row["offset"]: row for row in histories["producer-1"] + histories["producer-2"] if row.get("offset")}.items()
     )
-    segments: dict[str, bytes] = {}
+    segments: dict[str, dict[int, bytes]] = {}
+    rolled = draw(st.integers(1, 12))
     for name in draw(st.sampled_from([[], ["01-one"], ["01-one", "02-two"]])):
         nodes: dict[str, dict[str, Ends]] = {}
         for number in (1, 2, 3):
             nodes[f"broker-{number}"] = {"t-0": Ends(leo=0, hw=draw(st.integers(0, 20)))}
             entries = [(offset, row["producer"], row["sequence"]) for offset, row in log][: draw(st.integers(0, 30))]
-            segments[f"{name}/broker-{number}"] = draw(_segment(entries))
+            segments[f"{name}/broker-{number}"] = draw(_segments(entries, rolled))
         at_s = draw(moment_s)
         begun_ns = (at_s - 1) * HALF_S if draw(st.booleans()) else None
         events.append(at(at_s * HALF_S, Moment(name=name, nodes=nodes, begun_ns=begun_ns)))
@@ -242,29 +243,34 @@ def _runs(draw: st.DrawFn) -> tuple[dict[str, list[Row]], list[Event], dict[str,
 
 
 @st.composite
-def _segment(draw: st.DrawFn, entries: list[tuple[int, int, int]]) -> bytes:
-    """A log of these records (offset, producer, sequence), with anything wrong in it."""
-    content = b""
+def _segments(draw: st.DrawFn, entries: list[tuple[int, int, int]], rolled: int) -> dict[int, bytes]:
+    """A log of these records (offset, producer, sequence), with anything wrong in it; from `rolled` on a new segment
+    begins, mostly.
+    """
+    segments = {0: b""}
+    cut = rolled if draw(st.integers(0, 5)) else 100
     for offset, producer, sequence in entries:
         odd = draw(st.integers(0, 39))
         if odd == 1:
             continue
+        base = cut if offset >= cut else 0
+        segments.setdefault(base, b"")
         value = record.encode(1, producer, draw(st.integers(0, 24)) if odd == 2 else sequence)
         one = R(value=b"someone else's" if odd == 3 else value[:-1] + b"?" if odd == 4 else value)
         if odd == 5:
-            content += message(offset, one, magic=1)
+            segments[base] += message(offset, one, magic=1)
         elif odd == 6:
-            content += batch(offset, [one], codec=1)
+            segments[base] += batch(offset, [one], codec=1)
         elif odd == 7:
-            content += batch(offset, [one], crc=1)
+            segments[base] += batch(offset, [one], crc=1)
         elif odd == 8:
-            content += batch(offset, [R(value=value, headers=((b"a", b"b"),))])
+            segments[base] += batch(offset, [R(value=value, headers=((b"a", b"b"),))])
         else:
-            content += batch(offset, [one])
-    return content
+            segments[base] += batch(offset, [one])
+    return segments
 
 
-def _of(folder: Path, run: tuple[dict[str, list[Row]], list[Event], dict[str, bytes]]) -> RunDir:
+def _of(folder: Path, run: tuple[dict[str, list[Row]], list[Event], dict[str, dict[int, bytes]]]) -> RunDir:
     """A run directory of what was drawn."""
     histories, events, segments = run
     run_dir = _sealed(folder / "run", histories)
@@ -272,10 +278,11 @@ def _of(folder: Path, run: tuple[dict[str, list[Row]], list[Event], dict[str, by
     with Timeline(run_dir.timeline) as written:
         for event in events:
             written.append(event)
-    for directory, content in segments.items():
+    for directory, of_it in segments.items():
         path = run_dir.replicas / directory / "t-0"
         path.mkdir(parents=True)
-        (path / f"{0:020}.log").write_bytes(content)
+        for base, content in of_it.items():
+            (path / f"{base:020}.log").write_bytes(content)
     return run_dir
 
 
@@ -287,9 +294,12 @@ def test_checks_find_in_what_is_kept_what_they_find_in_the_whole(
 ) -> None:
     monkeypatch.setattr(seal, "GROUP_ROWS", group_rows)
     monkeypatch.setattr(screen, "LARGE_ROWS", 0 if ahead else 2**60)
+    monkeypatch.setattr(in_parts, "LARGE_BYTES", 0 if ahead else 2**60)
     with tempfile.TemporaryDirectory() as folder:
         run_dir = _of(Path(folder), run)
-        assert _result(run_dir, monkeypatch, large=True) == _result(run_dir, monkeypatch, large=False)
+        found = _result(run_dir, monkeypatch, large=True)
+        monkeypatch.setattr(in_parts, "LARGE_BYTES", 2**60)
+        assert found == _result(run_dir, monkeypatch, large=False)
 
 
 def test_a_run_with_states_and_copies_is_screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +307,7 @@ def test_a_run_with_states_and_copies_is_screened(tmp_path: Path, monkeypatch: p
     stated = Partition(source="zookeeper", topic="t", partition=0, isr=(1, 2), leader=1, leader_epoch=0)
     copied = Moment(name="01-one", nodes={"broker-1": {}, "broker-2": {}})
     events: list[Event] = [at(-HALF_S, stated), at(60 * HALF_S, copied)]
-    disks = {"01-one/broker-1": content, "01-one/broker-2": content}
+    disks = {"01-one/broker-1": {0: content}, "01-one/broker-2": {0: content}}
     run_dir = _of(tmp_path, ({"producer-1": _load(), "reader-1": _reads(list(range(12)))}, events, disks))
     seen: list[int] = []
     real = view_of
@@ -329,7 +339,8 @@ def test_what_is_due_to_be_held_against_brokers_is_kept(
     events: list[Event] = [at(-HALF_S, stated), at(60 * HALF_S, copied)]
     events += [at(40 * HALF_S, cut)] if name == "log-truncated-below-high-watermark" else []
     histories = {"producer-1": load, "reader-1": [*_reads(list(range(12))), *told]}
-    disks = {"01-one/broker-1": whole, "01-one/broker-2": short if name == "unreplicated-acknowledgement" else whole}
+    other = short if name == "unreplicated-acknowledgement" else whole
+    disks = {"01-one/broker-1": {0: whole}, "01-one/broker-2": {0: other}}
     run_dir = _of(tmp_path, (histories, events, disks))
     found = _result(run_dir, monkeypatch, large=True)
     assert name in {finding["anomaly"] for finding in found["findings"]}
