@@ -382,7 +382,7 @@ def _ends(event: Fault, begin: Fault) -> bool:
         return False
     if begin.fault in ("kill", "stop"):
         return event.fault == "start" and event.phase == "verified" and event.target.node == begin.target.node
-    return event.id == begin.id and event.phase == ("verified" if begin.fault == "start" else "healed")
+    return event.id == begin.id and event.phase == ("verified" if begin.fault in ("start", "remove") else "healed")
 
 
 def blind_intervals(events: Iterable[Event]) -> tuple[tuple[int, int, str], ...]:

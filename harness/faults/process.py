@@ -30,6 +30,7 @@ TERMINATED: Final = (0, 143)
 EVENT_LIMIT_S: Final = 15.0
 STOP_LIMIT_S: Final = 60
 STILL_S: Final = 0.1
+FREEZE_ATTEMPTS: Final = 10
 
 
 @dataclass(slots=True)
@@ -156,13 +157,18 @@ class Freeze(OfOneNode):
 
     def inject(self) -> None:
         self._begin()
-        try:
-            self.node.container.pause()
-        except APIError:
-            # On a busy machine the kernel's freezer may give up on a process in the middle of its work (seen once:
-            # "unable to freeze"); a second attempt is the same fault.
-            if not self.node.state()["Paused"]:
+        for attempt in range(1, FREEZE_ATTEMPTS + 1):
+            try:
                 self.node.container.pause()
+            except APIError:
+                # On a busy machine the kernel's freezer gives up on a process in the middle of its work ("unable to
+                # freeze", seen twice running); a further attempt is the same fault.
+                if self.node.state()["Paused"]:
+                    return
+                if attempt == FREEZE_ATTEMPTS:
+                    raise
+            else:
+                return
 
     def verify(self) -> Proof:
         self._event("pause")

@@ -15,7 +15,8 @@ from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
 from harness.faults.cut import WHOLE, Cut, foreign_rules, parse_counters, rules_between
-from harness.faults.process import Freeze, Kill, Start, Stop
+from harness.faults.files import Remove
+from harness.faults.process import FREEZE_ATTEMPTS, Freeze, Kill, Start, Stop
 
 
 @dataclass
@@ -161,15 +162,53 @@ def test_a_freeze_whose_process_goes_on_is_unproved(monkeypatch: pytest.MonkeyPa
         fault.verify()
 
 
-def test_a_freezer_that_gave_up_is_asked_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_freezer_that_gave_up_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.faults.process.cpu_ticks", lambda pid: 7)
-    node, events = made(FakeEngine(refusals=1))
+    node, events = made(FakeEngine(refusals=2))
     fault = Freeze(node, events)
     fault.inject()
     assert fault.verify()["status"] == "paused"
-    node, events = made(FakeEngine(refusals=2))
+    node, events = made(FakeEngine(refusals=FREEZE_ATTEMPTS))
     with pytest.raises(APIError, match="unable to freeze"):
         Freeze(node, events).inject()
+
+
+def test_a_removed_file_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "replication-offset-checkpoint"
+    file.write_text("0\n0\n")
+    node, _ = made(FakeEngine(running=False))
+    fault = Remove(node, file)
+    fault.inject()
+    assert fault.verify() == {"file": file.name, "bytes": 4, "there": False}
+    fault.heal()
+    file.write_text("0\n0\n")
+    with pytest.raises(FaultUnproved, match="is still there"):
+        fault.verify()
+
+
+@pytest.mark.parametrize(
+    ("running", "there", "seen"), [(True, True, "its process runs"), (False, False, "there was no")]
+)
+def test_a_file_that_was_not_removed_for_good_is_noticed(tmp_path: Path, running: bool, there: bool, seen: str) -> None:
+    file = tmp_path / "replication-offset-checkpoint"
+    if there:
+        file.touch()
+    node, _ = made(FakeEngine(running=running))
+    fault = Remove(node, file)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=seen):
+        fault.verify()
+
+
+def test_a_sabotaged_removal_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "replication-offset-checkpoint"
+    file.touch()
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)
+    node, _ = made(FakeEngine(running=False))
+    fault = Remove(node, file)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="is still there"):
+        fault.verify()
 
 
 def test_every_phase_is_recorded_with_its_proof(tmp_path: Path) -> None:
