@@ -107,7 +107,7 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
 
     source: Literal["runner"] = "runner"
     fault: str
-    """kill, stop, start, freeze or cut."""
+    """kill, stop, start, freeze, cut or remove."""
     id: str
     phase: FaultPhase
     target: Target
@@ -142,6 +142,20 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
         """
         number, _, rest = self.name.partition("-")
         return rest if number.isdigit() and rest else self.name
+
+
+class Checkpoint(Event, frozen=True, kw_only=True, tag="checkpoint"):
+    """A broker's file of offsets ("replication-offset-checkpoint") was looked at, or seen to be written anew."""
+
+    source: Literal["runner"] = "runner"
+    node: str
+    file: str
+    offsets: dict[str, int] | None
+    """By partition ("t-0"), of the run's topics; None if there is no such file."""
+    written_ns: int | None
+    """When it was last written, by its own time of modification (wall)."""
+    before_ns: int | None = None
+    """Of one that was seen to be written anew: when it had been written before."""
 
 
 # Clients
@@ -193,6 +207,18 @@ class Acked(Answer, frozen=True, kw_only=True, tag="acked"):
 
 class Failed(Answer, frozen=True, kw_only=True, tag="failed"):
     """It was not; with the outcome `info` nobody knows whether it is in the log."""
+
+
+class Position(Event, frozen=True, kw_only=True, tag="position"):
+    """A consumer has been given a partition's records up to `offset`, which is the next that it will read."""
+
+    source: Literal["client"] = "client"
+    process: str
+    topic: str
+    partition: int
+    offset: int
+    read_ns: int
+    """When it had been, by its own clock (monotonic): it may be heard later."""
 
 
 class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
@@ -267,10 +293,15 @@ class Missed(Event, frozen=True, kw_only=True, tag="missed"):
 
 
 class IsrChange(Event, frozen=True, kw_only=True, tag="isr-change"):
-    """A leader announced in ZooKeeper that ISRs changed."""
+    """A notification in ZooKeeper that a leader changed ISRs (0.9 to protocol 2.6): made by the leader, what it holds,
+    and gone, which is the controller's doing.
+    """
 
     source: Literal["zookeeper"] = "zookeeper"
     path: str
+    state: Literal["made", "holds", "gone"] = "made"
+    partitions: tuple[str, ...] = ()
+    """Of `holds`: the partitions that it names ("t-0")."""
 
 
 class Blind(Event, frozen=True, kw_only=True, tag="blind"):
@@ -376,9 +407,11 @@ AnyEvent = (
     | Precondition
     | Fault
     | Moment
+    | Checkpoint
     | Send
     | Acked
     | Failed
+    | Position
     | Transaction
     | Controller
     | Broker

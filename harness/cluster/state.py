@@ -36,6 +36,8 @@ class ClusterState:
     controller_epoch: int = -1
     brokers: frozenset[int] = frozenset()
     partitions: Mapping[tuple[str, int], PartitionState] = field(default_factory=lambda: NO_PARTITIONS)
+    isr_changes_read: int = 0
+    """Notifications of ISR changes that were made in ZooKeeper and that the controller has deleted."""
 
     def __str__(self) -> str:
         partitions = "; ".join(

@@ -84,6 +84,13 @@ class Version:
         return self.release >= (2, 2)
 
     @property
+    def uses_alter_partition(self) -> bool:
+        """Whether ISR changes go through the controller (KIP-497, protocol 2.7 and KRaft) or, as before, each leader
+        writes them to ZooKeeper itself.
+        """
+        return self.mode == "kraft" or self.protocol >= (2, 7)
+
+    @property
     def client_settings(self) -> dict[str, str]:
         """What librdkafka must be told because brokers before 0.10 do not answer ApiVersions requests."""
         if self.release >= (0, 10):

@@ -6,7 +6,7 @@ All reads come over one connection, which ZooKeeper answers in the order of its 
 
 Watches are one-shot: between the firing of one and the setting of the next a znode may change more than once and only
 the last value is seen. What was skipped can be counted, and is, as `missed` events: by the version of a partition's
-state, by the controller epoch, by the creation of a broker's registration, by the number of an ISR notification.
+state, by the controller epoch, by the creation of a broker's registration, by how often ISR notifications were made.
 
 The controller and its epoch are two znodes. Up to 2.1 the new controller creates /controller and then raises
 /controller_epoch (KAFKA-6082 made that one transaction), so a read in between shows the new controller beside the old
@@ -41,12 +41,15 @@ class Watch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stat:
-    """ZooKeeper's account of a znode. `created` and `modified` are transaction ids (czxid, mzxid)."""
+    """ZooKeeper's account of a znode. `created` and `modified` are transaction ids (czxid, mzxid), `child_changes` is
+    how often a child was made or deleted (cversion).
+    """
 
     version: int
     created: int
     modified: int
     modified_ms: int
+    child_changes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,7 @@ ROOTS: Final = (CONTROLLER_EPOCH, CONTROLLER, BROKERS, TOPICS, ISR_CHANGES)
 _BROKER: Final = re.compile(r"/brokers/ids/(\d+)")
 _TOPIC: Final = re.compile(r"/brokers/topics/([^/]+)")
 _STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
+_ISR_CHANGE: Final = re.compile(r"/isr_change_notification/isr_change_\d+")
 
 
 def parse_partition_state(data: bytes, stat: Stat) -> PartitionState:
@@ -117,6 +121,14 @@ def parse_controller(data: bytes) -> int:
         raise ValueError(f"not a controller: {data[:200]!r}") from error
 
 
+def parse_isr_change(data: bytes) -> tuple[str, ...]:
+    """The partitions ("t-0") that a notification of ISR changes names; ValueError if it is not one."""
+    try:
+        return tuple(f"{one['topic']}-{int(one['partition'])}" for one in _object(data)["partitions"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a notification of ISR changes: {data[:200]!r}") from error
+
+
 def _object(data: bytes) -> dict[str, Any]:
     value = json.loads(data)  # JSONDecodeError and UnicodeDecodeError are ValueErrors
     if not isinstance(value, dict):
@@ -142,7 +154,9 @@ class Picture:
         self._assignments: dict[str, dict[int, tuple[int, ...]]] = {}
         self._versions: dict[tuple[str, int], tuple[int, int]] = {}
         """Of each partition's state: czxid and version."""
-        self._isr_change: int | None = None
+        self._isr_changes: frozenset[str] = frozenset()
+        """The notifications that were there at the last read."""
+        self._isr_changes_made = 0
 
     def take(self, read: ZnodeRead) -> Outcome:
         """Take in one read. Raises ValueError, with nothing changed, if the znode does not hold what it should."""
@@ -164,6 +178,8 @@ class Picture:
             self._take_state(found[1], int(found[2]), read, outcome)
         elif found := _TOPIC.fullmatch(path):
             self._take_topic(found[1], read, outcome)
+        elif _ISR_CHANGE.fullmatch(path) and read.stat is not None:
+            outcome.also.append(IsrChange(path=path, state="holds", partitions=parse_isr_change(read.data)))
         self.state = outcome.state
         return outcome
 
@@ -279,16 +295,20 @@ class Picture:
 
     def _take_isr_changes(self, read: ZnodeRead, outcome: Outcome) -> None:
         """Changes of ISRs that leaders announced (0.9 and later); the controller deletes each when it has read it."""
-        for number, child in sorted(_numbered(read.children)):
-            if self._isr_change is not None:
-                if number <= self._isr_change:
-                    continue
-                if number > self._isr_change + 1:
-                    outcome.also.append(
-                        _missed(read, number - self._isr_change - 1, "notifications were read and gone")
-                    )
-            self._isr_change = number
-            outcome.also.append(IsrChange(path=f"{read.watch.path}/{child}"))
+        there = {child for _, child in _numbered(read.children)}
+        gone, made = self._isr_changes - there, there - self._isr_changes
+        # Each was made once, and each that is not there was deleted.
+        count = (read.stat.child_changes + len(there)) // 2 if read.stat else 0
+        unseen = count - self._isr_changes_made - len(made)
+        if unseen > 0:
+            outcome.also.append(_missed(read, unseen, "notifications were made and deleted"))
+        self._isr_changes, self._isr_changes_made = frozenset(there), max(count, self._isr_changes_made + len(made))
+        outcome.also += [IsrChange(path=f"{read.watch.path}/{child}", state="gone") for child in sorted(gone)]
+        outcome.also += [IsrChange(path=f"{read.watch.path}/{child}") for child in sorted(made)]
+        outcome.watch += [Watch(f"{read.watch.path}/{child}", "data") for child in sorted(made)]
+        deleted = self._isr_changes_made - len(there)
+        if deleted != outcome.state.isr_changes_read:
+            outcome.state = replace(outcome.state, isr_changes_read=deleted)
 
 
 def _numbered(children: Collection[str]) -> list[tuple[int, str]]:

@@ -267,7 +267,13 @@ def _as_read(watch: Watch, value: tuple[Any, ZnodeStat] | None) -> ZnodeRead:
     if value is None:
         return ZnodeRead(watch=watch, stat=None)
     content, stat = value
-    known = Stat(version=stat.version, created=stat.czxid, modified=stat.mzxid, modified_ms=stat.mtime)
+    known = Stat(
+        version=stat.version,
+        created=stat.czxid,
+        modified=stat.mzxid,
+        modified_ms=stat.mtime,
+        child_changes=stat.cversion,
+    )
     if watch.kind == "data":
         return ZnodeRead(watch=watch, stat=known, data=content)
     return ZnodeRead(watch=watch, stat=known, children=tuple(content))

@@ -89,19 +89,21 @@ class Run:
         self.wait_end_of_epoch = waits.wait_end_of_epoch
         self.wait_leader, self.wait_no_leader, self.wait_isr = waits.wait_leader, waits.wait_no_leader, waits.wait_isr
         self.wait_controller, self.wait_controller_other_than = waits.wait_controller, waits.wait_controller_other_than
+        self.wait_isr_announced = waits.wait_isr_announced
         self.wait_registered, self.wait_unregistered = waits.wait_registered, waits.wait_unregistered
 
         disks = Disks(parts.cluster, parts.run_dir, parts.timeline, self.topics, parts.facts["moments"], account)
         self.log_end_and_high_watermark, self.epochs_of = disks.log_end_and_high_watermark, disks.epochs_of
         self.wait_files, self.wait_log_end, self.wait_quiet = disks.wait_files, disks.wait_log_end, disks.wait_quiet
         self.wait_high_watermark = disks.wait_high_watermark
-        self.wait_checkpoint_written = disks.wait_checkpoint_written
+        self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
         self.copy_replicas = disks.copy_replicas
 
         self.nemesis = nemesis = Nemesis(parts.events, parts.timeline, parts.cluster, parts.observer, waits, account)
         self.kill, self.stop, self.freeze, self.thaw = nemesis.kill, nemesis.stop, nemesis.freeze, nemesis.thaw
         self.cut, self.heal_network = nemesis.cut, nemesis.heal_network
+        self.remove_checkpoint = nemesis.remove_checkpoint
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.wait_share_of_session = nemesis.wait_share_of_session
         self.elected_after_death = nemesis.elected_after_death

@@ -272,6 +272,7 @@ class Clients:
             assign={t.topic: self._partitions_of(t.topic)} if group is None else None,
             subscribe=() if group is None else (t.topic,),
             group=group or f"{name}-alone",
+            timeline=self._timeline,
         )
         with self._account.step("consume", topic=t.topic, group=group, committed_only=committed_only), consumer:
             yield consumer

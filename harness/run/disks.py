@@ -6,10 +6,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from evidence.errors import WaitTimeout
-from evidence.events import Moment
-from harness.observers.replicas import copy_replicas, files_of, leo_and_hw
-from kafkafiles.checkpoints import read_leader_epoch_checkpoint
+from evidence.events import Checkpoint, Moment
+from harness.observers.replicas import LOG_DIR, copy_replicas, files_of, leo_and_hw
+from kafkafiles.checkpoints import (
+    HIGH_WATERMARKS,
+    RECOVERY_POINTS,
+    read_leader_epoch_checkpoint,
+    read_offset_checkpoint,
+)
 
 if TYPE_CHECKING:
     from evidence.events import Ends
@@ -67,14 +74,31 @@ class Disks:
 
         It does so at a fixed interval, so what follows has most of that interval before the next time.
         """
-        path = self._cluster.data / target.node.name / "kafka" / "replication-offset-checkpoint"
-        written = path.stat().st_mtime_ns
+        before = self._checkpoint(target, HIGH_WATERMARKS)
         self.wait_files(
             f"{target.node.name} has just checkpointed its high watermarks",
-            lambda: path.stat().st_mtime_ns != written,
-            lambda: f"last written at {written}",
+            lambda: self._checkpoint(target, HIGH_WATERMARKS).written_ns != before.written_ns,
+            lambda: f"last written at {before.written_ns}",
             FILE_LIMIT_S,
         )
+        written = self._checkpoint(target, HIGH_WATERMARKS)
+        self._timeline.append(msgspec.structs.replace(written, before_ns=before.written_ns))
+
+    def read_checkpoints(self, target: Target) -> None:
+        """Record which high watermarks and recovery points a broker's files have at this moment."""
+        for file in (HIGH_WATERMARKS, RECOVERY_POINTS):
+            self._timeline.append(self._checkpoint(target, file))
+
+    def _checkpoint(self, target: Target, file: str) -> Checkpoint:
+        """A file of offsets as it is now; the broker replaces it as a whole."""
+        path = self._cluster.data / target.node.name / LOG_DIR / file
+        topics = {topic.name for topic in self._topics}
+        try:
+            written_ns, read = path.stat().st_mtime_ns, read_offset_checkpoint(path)
+        except FileNotFoundError:
+            return Checkpoint(node=target.node.name, file=file, offsets=None, written_ns=None)
+        offsets = {f"{topic}-{number}": offset for (topic, number), offset in read.offsets.items() if topic in topics}
+        return Checkpoint(node=target.node.name, file=file, offsets=offsets, written_ns=written_ns)
 
     def wait_log_end(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:
         """Wait until these replicas' logs end at this offset on disk."""

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from harness.faults.base import Faults
 from harness.faults.cut import Cut
+from harness.faults.files import Remove
 from harness.faults.process import Freeze, Kill, Start, Stop
+from harness.observers.replicas import LOG_DIR
+from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
@@ -57,6 +60,11 @@ class Nemesis:
         """Freeze every thread of the node, proved by its CPU clock standing still."""
         for target in targets:
             self._faults.carry_out(Freeze(target.node, self._events), role=target.role, lasting=True)
+
+    def remove_checkpoint(self, target: Target) -> None:
+        """Remove the file of checkpointed high watermarks of a broker that is down."""
+        path = self._cluster.data / target.node.name / LOG_DIR / HIGH_WATERMARKS
+        self._faults.carry_out(Remove(target.node, path), role=target.role)
 
     def thaw(self) -> None:
         """Thaw whatever is frozen."""

@@ -22,6 +22,8 @@ START_LIMIT_S: Final = 90.0
 ELECTION_LIMIT_S: Final = 60.0
 ISR_LIMIT_S: Final = 90.0
 LOG_LIMIT_S: Final = 30.0
+ANNOUNCED_LIMIT_S: Final = 90.0
+"""Leaders announce ISR changes every 60 s if these do not end."""
 
 
 class Waits:
@@ -97,6 +99,16 @@ class Waits:
         self.wait_state(
             f"the ISR of {t} is {sorted(wanted)}",
             lambda state: t in state.partitions and set(state.partitions[t].isr) == wanted,
+            limit_s,
+        )
+
+    def wait_isr_announced(self, count: int, limit_s: float = ANNOUNCED_LIMIT_S) -> None:
+        """Wait until the controller has read so many notifications of ISR changes since the run began (ZooKeeper, 0.9
+        to protocol 2.6).
+        """
+        self.wait_state(
+            f"the controller has read {count} notifications of ISR changes",
+            lambda state: state.isr_changes_read >= count,
             limit_s,
         )
 

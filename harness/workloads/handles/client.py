@@ -394,6 +394,8 @@ class Reading:
     records: int
     positions: Mapping[tuple[str, int], int]
     errors: tuple[str, ...]
+    at_ns: int = 0
+    """When that was so, by the process's clock (monotonic)."""
 
 
 class BackgroundConsumer(Background[Reading]):
@@ -409,8 +411,10 @@ class BackgroundConsumer(Background[Reading]):
         assign: Mapping[str, Sequence[int]] | None = None,
         subscribe: Sequence[str] = (),
         group: str = "kafka-chaos",
+        timeline: Timeline | None = None,
     ) -> None:
-        """Either `assign` partitions of topics, read from their beginning, or `subscribe` topics in `group`.
+        """Either `assign` partitions of topics, read from their beginning, or `subscribe` topics in `group`. What is
+        heard of its positions goes into the `timeline`, if one is given.
 
         Raises ValueError if both are given, or neither.
         """
@@ -422,11 +426,33 @@ class BackgroundConsumer(Background[Reading]):
             "group": group,
         }
         super().__init__("consumer", name, arguments, Reading(0, {}, ()))
+        self._timeline = timeline
 
     def _progress(self, heard: Mapping[str, Any]) -> Reading:
         positions = {(topic, number): offset for topic, number, offset in heard["positions"]}
-        return Reading(heard["read"], positions, tuple(heard["errors"]))
+        return Reading(heard["read"], positions, tuple(heard["errors"]), heard["at_ns"])
+
+    def _hear(self, timeout_s: float, what: str) -> None:
+        before = self._latest.positions
+        super()._hear(timeout_s, what)
+        for (topic, number), offset in self._latest.positions.items():
+            if self._timeline is not None and before.get((topic, number)) != offset:
+                self._timeline.append(
+                    events.Position(
+                        process=self.name, topic=topic, partition=number, offset=offset, read_ns=self._latest.at_ns
+                    )
+                )
 
     def wait_read(self, count: int, *, timeout_s: float) -> Reading:
         """Wait until so many records have been read in all. WaitTimeout, or HarnessError if the process has ended."""
         return self._wait(lambda reading: reading.records >= count, f"{count} records read", timeout_s)
+
+    def wait_position(self, topic: str, partition: int, offset: int, *, timeout_s: float) -> Reading:
+        """Wait until a partition has been read up to an offset. WaitTimeout, or HarnessError if the process has
+        ended.
+        """
+        return self._wait(
+            lambda reading: reading.positions.get((topic, partition), 0) >= offset,
+            f"{topic}-{partition} read up to {offset}",
+            timeout_s,
+        )

@@ -139,7 +139,8 @@ def main() -> None:
 
         def report(**more: Any) -> None:
             positions = [[topic, number, offset] for (topic, number), offset in reader.positions.items()]
-            child.say(read=reader.read, positions=positions, errors=reader.errors[-5:], **more)
+            at_ns = time.monotonic_ns()
+            child.say(read=reader.read, positions=positions, at_ns=at_ns, errors=reader.errors[-5:], **more)
 
         reported = time.monotonic()
         told = -1

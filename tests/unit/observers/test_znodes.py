@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -35,8 +36,8 @@ def data(watch: Watch, text: str, seen: Stat) -> ZnodeRead:
     return ZnodeRead(watch=watch, stat=seen, data=text.encode())
 
 
-def children(watch: Watch, *names: str) -> ZnodeRead:
-    return ZnodeRead(watch=watch, stat=stat(1), children=names)
+def children(watch: Watch, *names: str, changes: int = 0) -> ZnodeRead:
+    return ZnodeRead(watch=watch, stat=replace(stat(1), child_changes=changes), children=names)
 
 
 def gone(watch: Watch) -> ZnodeRead:
@@ -212,15 +213,35 @@ class TestPartitions:
 
 
 class TestIsrChanges:
+    FOUR, FIVE = (f"/isr_change_notification/isr_change_000000000{number}" for number in (4, 5))
+
     def test_each_is_told_once(self, picture: Picture) -> None:
         first = picture.take(children(ISR_CHANGES, "isr_change_0000000004"))
-        assert also(first) == [("isr-change", "/isr_change_notification/isr_change_0000000004")]
+        assert also(first) == [("isr-change", self.FOUR)]
         second = picture.take(children(ISR_CHANGES, "isr_change_0000000005", "isr_change_0000000004"))
-        assert also(second) == [("isr-change", "/isr_change_notification/isr_change_0000000005")]
+        assert also(second) == [("isr-change", self.FIVE)]
+
+    def test_what_one_holds_is_told_while_it_is_there(self, picture: Picture) -> None:
+        watch = Watch(self.FOUR, "data")
+        assert picture.take(children(ISR_CHANGES, "isr_change_0000000004")).watch == [watch]
+        text = '{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"u","partition":2}]}'
+        (told,) = picture.take(data(watch, text, stat(2))).also
+        assert told == IsrChange(path=self.FOUR, state="holds", partitions=("t-0", "u-2"))
+        assert picture.take(gone(watch)).also == []
+        with pytest.raises(ValueError, match="not a notification"):
+            picture.take(data(watch, '{"partitions":[3]}', stat(2)))
+
+    def test_one_that_is_gone_was_read(self, picture: Picture) -> None:
+        assert picture.take(children(ISR_CHANGES, "isr_change_0000000004")).state.isr_changes_read == 0
+        outcome = picture.take(children(ISR_CHANGES))
+        assert outcome.also == [IsrChange(path=self.FOUR, state="gone")]
+        assert outcome.state.isr_changes_read == 1
 
     def test_those_that_came_and_went_are_counted(self, picture: Picture) -> None:
-        picture.take(children(ISR_CHANGES, "isr_change_0000000004"))
-        picture.take(children(ISR_CHANGES))
-        outcome = picture.take(children(ISR_CHANGES, "isr_change_0000000008"))
+        picture.take(children(ISR_CHANGES, "isr_change_0000000004", changes=1))
+        picture.take(children(ISR_CHANGES, changes=2))
+        outcome = picture.take(children(ISR_CHANGES, "isr_change_0000000008", changes=9))
         assert [event.kind for event in outcome.also] == ["missed", "isr-change"]
         assert also(outcome)[0] == ("missed", 3)
+        assert outcome.state.isr_changes_read == 4
+        assert picture.take(children(ISR_CHANGES, changes=10)).state.isr_changes_read == 5

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
-from evidence.events import Acked, Failed
+from evidence.events import Acked, Failed, Position
 from evidence.history import schema
 from evidence.history.read import open_run, stream_batches
 from evidence.rundir import RunDir
@@ -53,7 +53,7 @@ def test_one_run_with_every_kind_of_process(
         scripted = ScriptedProducer(run_dir, "scripted", 1, bootstrap, {"acks": "all"}, timeline)
         load = a_load(run_dir, bootstrap, topic, records=500, rate=5000.0)
         final = FinalReader(run_dir, "final", bootstrap, {topic: [0, 1]}, {}, timeout_s=LIMIT_S)
-        with BackgroundConsumer(run_dir, "back", bootstrap, {}, assign={topic: [0, 1]}) as back:
+        with BackgroundConsumer(run_dir, "back", bootstrap, {}, assign={topic: [0, 1]}, timeline=timeline) as back:
             sent = scripted.send(topic, 0, count=2, timeout_s=LIMIT_S)
             pending = scripted.send_async(topic, 1, key="k")
             assert pending.wait(LIMIT_S).outcome == "ok"
@@ -62,6 +62,7 @@ def test_one_run_with_every_kind_of_process(
             with load:
                 assert load.wait_acked(500, timeout_s=LIMIT_S).acked == 500
             assert back.wait_read(503, timeout_s=LIMIT_S).records == 503
+            ends = back.wait_position(topic, 1, 1, timeout_s=LIMIT_S).positions
         scripted.close()
         seen = final.read()
     assert [(one.sequence, one.offset, one.outcome) for one in sent] == [(0, 0, "ok"), (1, 1, "ok")]
@@ -81,6 +82,10 @@ def test_one_run_with_every_kind_of_process(
     events = read(run_dir.timeline).of(Acked)
     assert [(event.sequence, event.offset) for event in events][:2] == [(0, 0), (1, 1)]
     assert len(events) == 3
+    positions = read(run_dir.timeline).of(Position)
+    assert {(event.topic, event.partition): event.offset for event in positions} == ends
+    assert sum(ends.values()) == 503
+    assert {event.process for event in positions} == {"back"}
 
 
 def test_what_nobody_answers_is_told_as_unknown(run_dir: RunDir) -> None:
