@@ -18,7 +18,16 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from evidence.claims import elections, sessions, truncation, unavailability
+from evidence.claims import (
+    acks,
+    checkpoints,
+    elections,
+    isr,
+    sessions,
+    truncation,
+    unavailability,
+    watermarks,
+)
 from evidence.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Claim, Judged, Witness
 from evidence.errors import unknown_name
 
@@ -35,7 +44,16 @@ __all__ = [
     "judge",
 ]
 
-EVERY: Final[tuple[Claim, ...]] = (*elections.CLAIMS, *sessions.CLAIMS, *truncation.CLAIMS, *unavailability.CLAIMS)
+EVERY: Final[tuple[Claim, ...]] = (
+    *elections.CLAIMS,
+    *sessions.CLAIMS,
+    *truncation.CLAIMS,
+    *unavailability.CLAIMS,
+    *isr.CLAIMS,
+    *acks.CLAIMS,
+    *watermarks.CLAIMS,
+    *checkpoints.CLAIMS,
+)
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
 
 

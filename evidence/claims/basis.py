@@ -110,6 +110,20 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}" + ("s" if number != 1 else "")
 
 
+def release_of(run: Mapping[str, Any]) -> tuple[int, ...]:
+    """The Kafka release that was run, as numbers.
+
+    >>> release_of({"kafka": "0.10.2.2"})
+    (0, 10, 2, 2)
+    """
+    return tuple(int(part) for part in str(run["kafka"]).split("."))
+
+
+def setting_ms(run: Mapping[str, Any], name: str, default: int) -> int:
+    """A broker setting of the run, or the default that its version has."""
+    return int((run.get("settings") or {}).get(name, default))
+
+
 def session_ms(run: Mapping[str, Any], node: str) -> int | None:
     """The session that run.json states for a broker: its own, or that of all."""
     settings, broker = run.get("settings") or {}, node.rpartition("-")[2]

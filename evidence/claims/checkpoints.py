@@ -1,0 +1,161 @@
+"""Claims about the files in which brokers keep offsets: high watermarks and recovery points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from evidence.claims.basis import Claim, Judged, Witness, count, judged, setting_ms, timed
+from evidence.course import DOWN, DYING, Course, FaultFact
+from evidence.events import Checkpoint, Ends, Log, Moment, of
+
+FILE_TOLERANCE_MS: Final = 4000
+"""For a broker whose thread gets no processor at once, and whose disk is busy (2.7 s were seen)."""
+INTERVAL_MS: Final = 5000
+"""The default of replica.high.watermark.checkpoint.interval.ms, in every version."""
+
+
+def _interval_ms(witness: Witness) -> int:
+    return setting_ms(witness.run, "replica.high.watermark.checkpoint.interval.ms", INTERVAL_MS)
+
+
+def _faults(course: Course, kind: str) -> Iterator[FaultFact]:
+    return (fault for fault in course.faults if fault.kind == kind)
+
+
+def _start_after(course: Course, node: str, at_ns: int) -> int:
+    """When a node was started next; the end of the run and more if it was not."""
+    starts = [fault.inject_ns for fault in _faults(course, "start") if fault.node == node]
+    return next((start_ns for start_ns in starts if start_ns > at_ns), course.end_ns + 1)
+
+
+def _copied(course: Course, node: str, begin_ns: int, end_ns: int) -> dict[str, Ends]:
+    """How far a node's replicas went when they were first copied between two times."""
+    copies = (moment for moment in of(course.events, Moment) if begin_ns < moment.at_ns < end_ns)
+    return next((moment.nodes.get(node, {}) for moment in copies), {})
+
+
+def high_watermarks_checkpointed_in_time(witness: Witness) -> Judged:
+    """From one writing of a broker's high watermarks to the next it takes no longer than the interval."""
+    bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
+    rows = [
+        {"node": one.node, "at_ns": one.at_ns, "took_ms": round((one.written_ns - one.before_ns) / 1e6, 1)}
+        | {"bound_ms": bound_ms}
+        for one in of(witness.course.events, Checkpoint)
+        if one.before_ns is not None and one.written_ns is not None
+    ]
+    return timed(
+        rows,
+        lambda row: f"{row['node']} wrote its high watermarks {row['took_ms'] / 1000:.1f} s after the time before",
+        "no file of high watermarks was seen to be written twice",
+    )
+
+
+def clean_stop_writes_checkpoints(witness: Witness) -> Judged:
+    """When a broker has stopped cleanly its high watermarks and recovery points are its logs' ends."""
+    course = witness.course
+    rows = []
+    for stop in _faults(course, "stop"):
+        started_ns = _start_after(course, stop.node, stop.inject_ns)
+        ends = _copied(course, stop.node, stop.inject_ns, started_ns)
+        for one in of(course.events, Checkpoint):
+            if one.node == stop.node and stop.inject_ns < one.at_ns < started_ns:
+                rows += [
+                    {"node": one.node, "at_ns": one.at_ns, "file": one.file, "replica": replica}
+                    | {"offset": (one.offsets or {}).get(replica), "log_end": end.leo}
+                    for replica, end in ends.items()
+                ]
+    wrong = [row for row in rows if row["offset"] != row["log_end"]]
+    seen = count(len(rows), "checkpoint") + " of cleanly stopped brokers at the log's end"
+    return judged(rows, wrong, seen, "no files of a cleanly stopped broker were looked at")
+
+
+def killed_high_watermark_is_recent(witness: Witness) -> Judged:
+    """After kill -9 of a leader the file lacks only what was acknowledged under acks=all within the last interval."""
+    course, rows = witness.course, list[dict[str, Any]]()
+    bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
+    for kill in _faults(course, "kill"):
+        gone = (one for one in course.processes.get(kill.node, ()) if one.value in (DYING, DOWN))
+        died_ns = next((one.begin_ns for one in gone if one.end_ns > kill.inject_ns), kill.inject_ns)
+        ends = _copied(course, kill.node, kill.inject_ns, _start_after(course, kill.node, kill.inject_ns))
+        for (topic, number), states in course.partitions.items():
+            led = [state for state in states if state.begin_ns <= died_ns][-1:]
+            end = ends.get(f"{topic}-{number}")
+            if not led or f"broker-{led[0].leader}" != kill.node or end is None or end.hw is None:
+                continue
+            lacking = [
+                one
+                for one in course.sends
+                if (one.topic, one.partition, one.acks, one.outcome) == (topic, number, "all", "acked")
+                and one.done_ns is not None
+                and led[0].begin_ns <= one.done_ns < died_ns
+                and one.offset is not None
+                and one.offset >= end.hw
+            ]
+            if lacking:
+                took_ms = round((died_ns - min(one.done_ns or 0 for one in lacking)) / 1e6, 1)
+                about = {"node": kill.node, "replica": f"{topic}-{number}", "at_ns": died_ns, "lacking": len(lacking)}
+                rows.append(
+                    about | {"high_watermark": end.hw, "log_end": end.leo, "took_ms": took_ms, "bound_ms": bound_ms}
+                )
+    return timed(
+        rows,
+        lambda row: (
+            f"the file of {row['node']} had {row['high_watermark']}, its log {row['log_end']}: "
+            f"{row['took_ms'] / 1000:.1f} s behind"
+        ),
+        "no file of a killed leader was behind what it had acknowledged",
+    )
+
+
+def missing_high_watermark_truncates_all(witness: Witness) -> Judged:
+    """A replica whose broker starts without the file of high watermarks truncates its log to 0."""
+    course, rows = witness.course, list[dict[str, Any]]()
+    for removed in _faults(course, "remove"):
+        started_ns = _start_after(course, removed.node, removed.inject_ns)
+        for replica, end in _copied(course, removed.node, removed.inject_ns, started_ns).items():
+            cuts = [
+                log.offset
+                for log in of(course.events, Log)
+                if (log.node, log.event, f"{log.topic}-{log.partition}") == (removed.node, "truncate", replica)
+                and log.at_ns > started_ns
+            ]
+            if end.leo and end.hw is None and started_ns <= course.end_ns:
+                rows.append(
+                    {"node": removed.node, "replica": replica, "at_ns": started_ns, "log_end": end.leo, "cuts": cuts}
+                )
+    wrong = [row for row in rows if row["cuts"][:1] != [0]]
+    seen = count(len(rows), "replica") + " without a high watermark truncated to 0"
+    return judged(rows, wrong, seen, "no broker started without its file of high watermarks")
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="high-watermarks-checkpointed-in-time",
+        says="A broker writes its high watermarks to replication-offset-checkpoint at an interval.",
+        source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms",
+        judge=high_watermarks_checkpointed_in_time,
+        bound="replica.high.watermark.checkpoint.interval.ms, and a tolerance of "
+        f"{FILE_TOLERANCE_MS} ms for the machine",
+    ),
+    Claim(
+        name="clean-stop-writes-checkpoints",
+        says="A broker that stops cleanly writes its high watermarks and recovery points, at the ends of its logs.",
+        source="ReplicaManager.shutdown, LogManager.shutdown",
+        judge=clean_stop_writes_checkpoints,
+    ),
+    Claim(
+        name="killed-high-watermark-is-recent",
+        says="After kill -9 the checkpointed high watermark is behind by no more than the interval of its writing.",
+        source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
+        judge=killed_high_watermark_is_recent,
+        bound="from the oldest acknowledgement that it lacks to the death: "
+        f"replica.high.watermark.checkpoint.interval.ms, and a tolerance of {FILE_TOLERANCE_MS} ms for the machine",
+    ),
+    Claim(
+        name="missing-high-watermark-truncates-all",
+        says="A follower that starts without a checkpointed high watermark takes it for 0 and truncates its whole log.",
+        source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (before 0.11); KIP-101",
+        judge=missing_high_watermark_truncates_all,
+    ),
+)
