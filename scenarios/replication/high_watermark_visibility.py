@@ -1,0 +1,55 @@
+"""Consumers see what all in-sync replicas have, and no more (Kafka documentation, Design: replication).
+
+The follower is frozen and still in the ISR. A record with acks=1 is acknowledged and in the leader's log, but the high
+watermark stays before it. The consumer is alive: it is given a record of another partition from the same leader, by a
+fetch that asked for both. The record shows once the follower goes on and fetches
+it, or has left the ISR (from 2.7 to 3.0 only with the next record: KAFKA-13091).
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from scenarios.replication import SHRINK_HOLDS_BACK, wait_shrunk
+
+READ_LIMIT_S = 30.0
+HIDDEN = [Documented(on=EVERY_VERSION, claims=["record-hidden-until-isr-has-it"])]
+
+
+@scenario(
+    name="high-watermark-visibility",
+    claim="""A record that the leader has acknowledged by itself is given to no consumer until every replica in the ISR
+        has it, or has left.""",
+    source="Kafka documentation, Design: replication; KIP-101",
+    cluster=ClusterPlan(session_timeout_ms=20000),
+    topic=TopicPlan(replicas=((1, 2), (1, 3))),
+    cases={
+        "catches-up": Case(settings={"replica.lag.time.max.ms": "30000"}, documented=HIDDEN),
+        "leaves-isr": Case(settings={"replica.lag.time.max.ms": "3000"}, documented=HIDDEN),
+    },
+)
+def high_watermark_visibility(run: Run) -> None:
+    t, beside = run.partition(0), run.partition(1)
+    leader, (frozen,) = run.leader_of(t), run.followers_of(t)
+    with run.consume(t) as consumer:
+        run.send(t, 2)
+        run.send(t, acks="1")
+        run.send(beside)
+        consumer.wait_read(4, timeout_s=READ_LIMIT_S)
+
+        run.freeze(frozen)
+        run.send(t, acks="1")
+        run.wait_log_end(t, 4, [leader])
+        run.send(beside)
+        consumer.wait_position(*beside, 2, timeout_s=READ_LIMIT_S)
+
+        if run.case.name == "catches-up":
+            run.thaw()
+        else:
+            wait_shrunk(run, t, [leader])
+            if SHRINK_HOLDS_BACK.holds(run.version):
+                run.send(t)
+        consumer.wait_position(*t, 4, timeout_s=READ_LIMIT_S)
+    run.thaw()
+    run.wait_isr(t, run.replicas_of(t))

@@ -1,0 +1,45 @@
+"""With too few replicas in sync acks=all is refused, and acks=1 goes on (Kafka documentation: min.insync.replicas).
+
+Two replicas, min.insync.replicas=2. The follower stops cleanly and is out of the ISR. The leader refuses a record
+with acks=all before it writes it; a record with acks=1 does not ask for more than the leader. When the follower is back
+the next record with acks=all is acknowledged, at the offset after the last one with acks=1: what was refused is not in
+the log.
+"""
+
+from __future__ import annotations
+
+from harness.plan import TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Documented, scenario
+
+ANSWER_LIMIT_S = 20.0
+
+
+@scenario(
+    name="min-insync-refusal",
+    claim="""With fewer replicas in sync than min.insync.replicas a record with acks=all is refused and is not in the
+        log, and records with acks=1 are acknowledged.""",
+    source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
+    topic=TopicPlan(replicas=((1, 2),), settings={"min.insync.replicas": "2"}),
+    documented=[
+        Documented(
+            on=EVERY_VERSION,
+            claims=["acks-all-refused-below-min-isr", "acks-1-goes-on-below-min-isr", "refused-record-not-in-log"],
+        )
+    ],
+    suite=True,
+)
+def min_insync_refusal(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.stop(follower)
+    run.wait_isr(t, [leader])
+    for _ in range(3):
+        run.send_async(t).wait(ANSWER_LIMIT_S)
+        run.send(t, acks="1")
+
+    run.start(follower)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
