@@ -355,9 +355,9 @@ def _see(
 
 def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, course: Course) -> Screening | None:
     """A large partition's histories, scanned once; None if it is not large, or the checks need every row."""
-    files = sealed_files(run_dir, facts, where)
+    files = sealed_files(run_dir, facts, where, least=LARGE_ROWS)
     try:
-        if files is None or sum(files.values()) < LARGE_ROWS:
+        if files is None:
             return None
         from analysis.screen import scan  # imports the compiler, which takes a second
 

@@ -40,6 +40,9 @@ NO_PARTITION: Final = ("", -1)
 MANIFEST: Final = b"kafka-chaos-sealed"
 """Metadata of a sealed process's operations file: JSON, [topic, partition, rows] of every file that belongs to it."""
 
+THREADED_ROWS: Final = 20_000
+"""From so many rows on columns are decoded by threads: for fewer, waking these takes longer than the work."""
+
 UNREADABLE: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, KeyError, ValueError, TypeError)
 """What Arrow raises on files that are not what they should be."""
 
@@ -148,7 +151,8 @@ def _operations(path: str, changed_ns: int, size: int) -> tuple[pa.Table, Mappin
 
 def _table(path: Path) -> pa.Table:
     """A sealed file. OSError if a page does not have its checksum."""
-    return pq.read_table(path, partitioning=None, page_checksum_verification=True)
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        return file.read(use_threads=file.metadata.num_rows >= THREADED_ROWS)
 
 
 def _run(metadata: Mapping[bytes, bytes] | None) -> str:
@@ -296,9 +300,11 @@ def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
     return problems
 
 
-def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int]) -> dict[Path, int] | None:
+def sealed_files(
+    run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int], *, least: int = 0
+) -> dict[Path, int] | None:
     """The files that hold the rows of one topic-partition, in the order in which `open_run` puts them together, and how
-    many rows each has; None if they do not hold all of them.
+    many rows each has; None if they do not hold all of them, or fewer than `least`.
     """
     files = {}
     try:
@@ -311,10 +317,8 @@ def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int
             stamp = path.stat()
             _, manifest, _ = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
             if only in manifest:
-                path = run_dir.sealed_partition(*only, name)
-                if pq.read_metadata(path).num_rows != manifest[only]:
-                    return None
-                files[path] = manifest[only]
+                files[run_dir.sealed_partition(*only, name)] = manifest[only]
+        whole = sum(files.values()) >= least and all(pq.read_metadata(path).num_rows == files[path] for path in files)
     except (*UNREADABLE, pa.ArrowException):
         return None
-    return files
+    return files if whole else None
