@@ -1,0 +1,69 @@
+"""What brokers remember of offsets: two files, written at intervals and when they stop (Kafka documentation).
+
+A broker writes its high watermarks to replication-offset-checkpoint every five seconds and its recovery points to
+recovery-point-offset-checkpoint every minute, and both when it stops cleanly: then they are the ends of its logs. After
+kill -9 the high watermark is that of the last writing. A broker that finds no file takes every high watermark for 0; a
+follower that truncates to its high watermark then throws away its whole log and fetches it again, one with leader
+epochs asks its leader and keeps it (KIP-101).
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Partition, Run
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Case, Documented, scenario
+
+PERIODIC = "high-watermarks-checkpointed-in-time"
+
+
+@scenario(
+    name="offset-checkpoints",
+    claim="""A broker checkpoints its high watermarks every five seconds and when it stops cleanly; after kill -9 the
+        file is behind, and without it a high watermark is 0.""",
+    source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
+    cluster=ClusterPlan(settings={"replica.high.watermark.checkpoint.interval.ms": "5000"}),
+    cases={
+        "clean-stop": Case(
+            documented=[Documented(on=EVERY_VERSION, claims=[PERIODIC, "clean-stop-writes-checkpoints"])]
+        ),
+        "kill": Case(documented=[Documented(on=EVERY_VERSION, claims=[PERIODIC, "killed-high-watermark-is-recent"])]),
+        "missing-file": Case(
+            documented=[
+                Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
+                Documented(on=EVERY_VERSION, claims=["restarted-replica-keeps-its-log"]),
+            ]
+        ),
+    },
+)
+def offset_checkpoints(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    if run.case.name == "missing-file":
+        restart_without_file(run, t)
+    else:
+        end_between_two_writings(run, t)
+    run.wait_isr(t, run.replicas_of(t))
+    run.copy_replicas("back")
+    run.send(t)
+
+
+def end_between_two_writings(run: Run, t: Partition) -> None:
+    """The leader acknowledges three records when it has just written its file, and ends."""
+    leader = run.leader_of(t)
+    run.wait_checkpoint_written(leader)
+    run.wait_checkpoint_written(leader)
+    run.send(t, 3)
+    (run.kill if run.case.name == "kill" else run.stop)(leader)
+    run.copy_replicas("ended")
+    run.read_checkpoints(leader)
+    run.start(leader)
+
+
+def restart_without_file(run: Run, t: Partition) -> None:
+    """A follower is killed and finds no file of high watermarks when it starts again."""
+    follower, _ = run.followers_of(t)
+    run.wait_high_watermark(t, 3, [follower])
+    run.kill(follower)
+    run.remove_checkpoint(follower)
+    run.copy_replicas("without-the-file")
+    run.start(follower)

@@ -1,0 +1,100 @@
+"""What the ISR allows the leader to acknowledge alone dies with it (Kafka documentation: unclean leader election).
+
+The leader is cut from its followers, not from ZooKeeper or the controller: it takes them out of the ISR. With
+min.insync.replicas=1 acks=all then means the leader alone. If it dies, an unclean election makes a follower the
+leader that has none of these records; without unclean elections the partition waits for its leader. With
+min.insync.replicas=2 the leader acknowledged nothing to begin with.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Case, Documented, Line, scenario
+from scenarios.replication import wait_shrunk
+
+LAST_KNOWN_LEADER = Line(
+    "eligible leader replicas (KIP-966, on in new clusters from 4.1 on)",
+    lambda version: version.mode == "kraft" and version.release >= (4, 1),
+)
+UNCLEAN = {"unclean.leader.election.enable": "true"}
+ANSWER_LIMIT_S = 20.0
+CUT_BACK = frozenset({"replica-divergence", "log-truncated-below-high-watermark"})
+"""The old leader returns with its own high watermark at the end of its log. It truncates where the new leader's log
+ends, below that, and keeps the records before, beside the new leader's (KIP-101).
+"""
+
+
+@scenario(
+    name="shrink-to-leader",
+    claim="""A leader that is cut from its followers goes on alone with acks=all, and what it acknowledged is lost when
+        it dies and an unclean election follows.""",
+    source="Kafka documentation, broker configuration: unclean.leader.election.enable, min.insync.replicas; KAFKA-1555",
+    cluster=ClusterPlan(
+        settings={
+            "replica.lag.time.max.ms": "3000",
+            "replica.socket.timeout.ms": "3000",
+            "unclean.leader.election.enable": "false",
+        }
+    ),
+    topic=TopicPlan(settings={"min.insync.replicas": "1"}),
+    cases={
+        "unclean": Case(
+            settings=UNCLEAN,
+            documented=[
+                Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=CUT_BACK),
+                Documented(on=EVERY_VERSION, required=LOST),
+            ],
+        ),
+        "clean": Case(
+            documented=[
+                Documented(
+                    on=LAST_KNOWN_LEADER,
+                    says="""The partition waits for its leader, the last one known, which is elected when it is back
+                        though it stopped uncleanly; what it had written is there.""",
+                ),
+                Documented(
+                    on=EVERY_VERSION,
+                    says="Without unclean elections the partition waits for its leader, and nothing is lost.",
+                    claims=["leader-elected-from-isr"],
+                ),
+            ],
+        ),
+        "two-in-sync": Case(
+            settings=UNCLEAN,
+            topic={"min.insync.replicas": "2"},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    says="With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost.",
+                    claims=["acks-all-refused-below-min-isr"],
+                )
+            ],
+        ),
+    },
+)
+def shrink_to_leader(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.cut([leader], followers)
+    run.producer().send_async(*t, doomed=True)  # for as long as it waits, its producer's next records wait too
+    wait_shrunk(run, t, [leader])
+    alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(3)]
+    run.require(
+        "the leader goes on alone where min.insync.replicas allows it",
+        all((one.outcome == "ok") == (run.case.name != "two-in-sync") for one in alone),
+        answers=[one.error_name or one.outcome for one in alone],
+    )
+    run.copy_replicas("alone")
+
+    run.kill(leader)
+    run.heal_network()
+    if run.case.name == "clean":
+        run.wait_no_leader(t, leader)
+    else:
+        run.wait_leader(t, *followers)
+        run.send(t, acks="1")
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
