@@ -16,6 +16,7 @@ from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
 from evidence.events import Fault, Firewall, Moment, Note, Software, Step
 from evidence.rundir import RunDir
 from evidence.timeline import read
+from harness import runner
 from harness.plan import TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run
@@ -398,3 +399,14 @@ def test_a_timeline_that_was_cut_is_known_by_its_end(tmp_path: Path, monkeypatch
     run_dir.timeline.write_text("".join(lines))
     run_dir.write_run(run_dir.read_run() | {"run": "another"})
     assert any("timeline is that of the run" in reason for reason in judged(run_dir).reasons)
+
+
+def test_what_the_engine_does_not_remove_keeps_no_run_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> int:
+        raise HarnessError("Docker would not remove: a network has active endpoints")
+
+    monkeypatch.setattr(runner, "find_ours", lambda *_, **__: None)
+    monkeypatch.setattr(runner, "remove", refuse)
+    assert runner.reap_abandoned(object(), tmp_path) == 0  # type: ignore[arg-type]
