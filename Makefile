@@ -81,6 +81,10 @@ test: setup-tests lint ## Everything: lint, types, unit, analysis (Spark) and in
 test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its own engine (DEBIAN=12 or 13 narrows it)
 	bash tests/bare/run $(DEBIAN)
 
+.PHONY: sabotage
+sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and their files, and writes docs/sabotage.md
+	$(BIN)/python -m tests.sabotage
+
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark
 	$(BIN)/pytest -m "not docker and not spark and not slow"

@@ -144,6 +144,18 @@ def _told(event: Container) -> str:
     }.get(event.action, event.action)
 
 
+def unheard(run: Facts, course: Course) -> list[str]:
+    """Brokers whose start Docker never told of: then it would have told of nothing else that befell them."""
+    if not leaves(run, END):
+        return []
+    assigned = {
+        b for topic in run.get("topics") or () for brokers in (topic.get("partitions") or {}).values() for b in brokers
+    }
+    started = {event.node for event in of(course.events, Container) if event.action == "start"}
+    missing = sorted({f"broker-{broker}" for broker in assigned} - started)
+    return [f"Docker told of no start of {', '.join(missing)}"] if missing else []
+
+
 def foreign_rules(run: Facts, course: Course) -> list[str]:
     """Rules that nodes' packet filters had at the end, when every cut of the run was healed."""
     told = of(course.events, Firewall)

@@ -276,6 +276,7 @@ def doubts(
         *failed_preconditions(course),
         *incomplete_state(run),
         *soundness.timeline_not_ended(run, course),
+        *soundness.unheard(run, course),
         *soundness.foreign_events(course),
         *soundness.foreign_rules(run, course),
         *soundness.other_software(run, course),

@@ -218,6 +218,11 @@ def processes_of(run_dir: RunDir, facts: Mapping[str, Any]) -> list[str]:
     return named + [path.stem for path in sorted(run_dir.history.glob("*.arrows")) if path.stem not in named]
 
 
+def _runs_of(facts: Mapping[str, Any]) -> set[str]:
+    """What a run's histories may say of the run in which they were recorded."""
+    return {str(facts.get("run"))} | (set() if leaves(facts, NAMED) else {""})
+
+
 def open_run(
     run_dir: RunDir,
     facts: Mapping[str, Any] | None = None,
@@ -245,6 +250,11 @@ def open_run(
                 problems.append(Problem("damaged history" if sealed else "missing history", name, detail))
                 continue
             history = _streamed(run_dir.stream(name), name, only)
+        foreign = sorted(history.runs - _runs_of(facts))
+        if foreign:  # nothing is concluded from it
+            told = ", ".join(run or "one that is not named" for run in foreign)
+            problems.append(Problem("foreign history", name, f"it was recorded in another run: {told}"))
+            continue
         for key, table in history.tables.items():
             gathered.setdefault(key, []).append(table)
         problems += history.problems
@@ -253,10 +263,6 @@ def open_run(
         others = sorted(set(pc.unique(history.operations["process"]).drop_null().to_pylist()) - {name})
         if others:
             problems.append(Problem("foreign history", name, f"it is what {', '.join(others)} recorded"))
-        foreign = sorted(history.runs - {str(facts.get("run")), *([] if leaves(facts, NAMED) else [""])})
-        if foreign:
-            told = ", ".join(run or "one that is not named" for run in foreign)
-            problems.append(Problem("foreign history", name, f"it was recorded in another run: {told}"))
         if not pc.any(pc.equal(history.operations["kind"], schema.CLOSE)).as_py():
             problems.append(Problem("recorder died", name, "its history has no closing row"))
     return History(
@@ -315,7 +321,9 @@ def sealed_files(
                 continue
             path = run_dir.sealed_operations(name)
             stamp = path.stat()
-            _, manifest, _ = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
+            _, manifest, run = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
+            if run not in _runs_of(facts):
+                return None
             if only in manifest:
                 files[run_dir.sealed_partition(*only, name)] = manifest[only]
         whole = sum(files.values()) >= least and all(pq.read_metadata(path).num_rows == files[path] for path in files)

@@ -21,7 +21,7 @@ from evidence.events import (
     Software,
     Target,
 )
-from evidence.rundir import FIREWALL, SEQUENCE, SOFTWARE
+from evidence.rundir import END, FIREWALL, SEQUENCE, SOFTWARE
 from judgement import soundness
 from tests.unit.timelines import at
 
@@ -126,6 +126,13 @@ def test_what_came_before_a_fault_is_not_explained_by_it() -> None:
 
 def test_another_nodes_end_is_not_explained() -> None:
     assert soundness.foreign_events(course(*KILL, KILLED, UP, docker(12, "die", "broker-2", 137))) != []
+
+
+def test_brokers_that_docker_is_silent_about() -> None:
+    run = {"evidence": [END], "topics": [{"name": "t", "partitions": {"0": [1, 2]}}]}
+    assert soundness.unheard(run, course(UP, docker(1, "start", "broker-2"))) == []
+    assert soundness.unheard(run, course(UP)) == ["Docker told of no start of broker-2"]
+    assert soundness.unheard(run | {"evidence": []}, course(UP)) == []
 
 
 # The packet filters

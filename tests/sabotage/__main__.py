@@ -1,0 +1,208 @@
+"""`python -m tests.sabotage`: every case on fresh runs, and the table of what came of it.
+
+Status 1 if a case passed that must not, or if a fresh run that nothing was done to did not pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from analysis.check import check_run
+from evidence import manifest
+from evidence.errors import HarnessError
+from evidence.rundir import RunDir, find_runs, scenario_of, write_atomically, write_json
+from judgement.report.facts import judge_run
+from tests.sabotage import files, live
+
+FRESH: Final = (
+    ("double-failover", "0.10.2.2"),
+    ("double-failover", "4.3.1"),
+    ("baseline", "4.3.1"),
+    ("replica-divergence", "2.8.2-pinned"),
+    ("follower-reboot", "0.10.2.2"),
+)
+AS_DOCUMENTED: Final = "as-documented"
+
+
+@dataclass(slots=True)
+class Row:
+    """What came of one case."""
+
+    name: str
+    before: str
+    now: Counter[str] = field(default_factory=Counter)
+    forged: Counter[str] = field(default_factory=Counter)
+    reason: str = ""
+    wrong: list[str] = field(default_factory=list)
+    """Where it came to what it must not."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def fresh(root: Path) -> dict[str, RunDir]:
+    """One run of each of FRESH under `root`, by "scenario version"; those that are there already are taken."""
+    for scenario, version in FRESH:
+        if f"{scenario} {version}" not in _known(root):
+            say(f"running {scenario} {version}")
+            command = [sys.executable, "-m", "harness", "run", scenario, "--version", version]
+            subprocess.run([*command, "--runs-dir", str(root), "--no-check", "--json"], check=False, stdout=-3)
+    known = _known(root)
+    return {f"{scenario} {version}": known[f"{scenario} {version}"] for scenario, version in FRESH}
+
+
+def _known(root: Path) -> dict[str, RunDir]:
+    if not any(root.glob("*/run.json")):
+        return {}
+    runs = {f"{scenario_of(run.read_run())} {run.read_run()['version']}": run for run in find_runs(root)}
+    return {name: run for name, run in runs.items() if run.read_run()["state"] == "complete"}
+
+
+def verdict_of(run_dir: RunDir) -> tuple[str, str]:
+    """The verdict on a run, and its first reason."""
+    write_json(run_dir.findings, check_run(run_dir))
+    judged = judge_run(run_dir).verdict
+    return judged.verdict, judged.reasons[0] if judged.reasons else ""
+
+
+def forge(run_dir: RunDir) -> None:
+    """Make the manifest anew, and a timeline that ends as its length wants."""
+    run = json.loads(run_dir.run_json.read_text())["run"]
+    lines = run_dir.timeline.read_text().splitlines(keepends=True)
+    ends = [line for line in lines if '"kind":"end"' in line.replace(" ", "")]
+    kept = [line for line in lines if line not in ends]
+    last = json.loads((ends or kept)[-1])
+    end = {key: last[key] for key in ("monotonic_ns", "wall_ns")}
+    end |= {"kind": "end", "source": "runner", "run": run, "lines": len(kept)}
+    run_dir.timeline.write_text("".join([*kept, json.dumps(end) + "\n"]))
+    manifest.write(run_dir, run)
+
+
+def of_files(runs: Mapping[str, RunDir], scratch: Path) -> list[Row]:
+    rows = []
+    for case in files.CASES:
+        row = Row(case.name, case.before)
+        for name, run in runs.items():
+            for forged in (False, True):
+                copy = RunDir(scratch / "copy")
+                shutil.rmtree(copy.path, ignore_errors=True)
+                shutil.copytree(run.path, copy.path)
+                if not case.damage(copy, runs):
+                    continue
+                if forged:
+                    forge(copy)
+                verdict, reason = verdict_of(copy)
+                (row.forged if forged else row.now)[verdict] += 1
+                if verdict not in (case.forged if forged else case.allowed):
+                    row.wrong.append(f"{name}{' (manifest made anew)' if forged else ''}: {verdict}: {reason}")
+                if reason and (not row.reason or (forged and not case.bound_only)):
+                    row.reason = reason
+        say(f"{case.name}: {told(row.now)} | {told(row.forged)}" + "".join(f"\n    !! {line}" for line in row.wrong))
+        rows.append(row)
+    return rows
+
+
+def of_runs(root: Path, jobs: int) -> list[Row]:
+    def one(case: live.Live) -> Row:
+        row = Row(case.name, case.before)
+        try:
+            verdict, row.reason = verdict_of(live.run(case, root, say))
+        except HarnessError as error:
+            verdict, row.reason = "not carried out", str(error)
+        row.now[verdict] += 1
+        if verdict in (AS_DOCUMENTED, "not carried out"):
+            row.wrong.append(f"{verdict}: {row.reason}")
+        say(f"{case.name}: {verdict}: {row.reason}")
+        return row
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(one, live.CASES))
+
+
+def told(verdicts: Counter[str]) -> str:
+    """How often each verdict was given.
+
+    >>> told(Counter({"unknown": 4, "unexpected": 1}))
+    'unknown × 4, unexpected'
+    """
+    counted = sorted(verdicts.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{verdict} × {count}" if count > 1 else verdict for verdict, count in counted) or "n/a"
+
+
+def page(control: Mapping[str, str], of_file: Iterable[Row], of_run: Iterable[Row]) -> str:
+    """docs/sabotage.md."""
+
+    def cell(text: str) -> str:
+        return " ".join(text.replace("|", "\\|").replace("`", "'").split())[:200]
+
+    out = [
+        "# Sabotage",
+        "",
+        "Made by `make sabotage`; do not edit. Fresh runs are sabotaged, each case by itself, and judged. *Before* is",
+        "what came of it at ff22bf4. A case that comes to `as-documented` and must not fails the command.",
+        "",
+        "Nothing was done to: " + ", ".join(f"{name} ({verdict})" for name, verdict in control.items()) + ".",
+        "",
+        "## While the run goes on",
+        "",
+        "| case | before | now | why |",
+        "|---|---|---|---|",
+        *(f"| {cell(r.name)} | {cell(r.before)} | {told(r.now)} | {cell(r.reason)} |" for r in of_run),
+        "",
+        "## On the files of a finished run",
+        "",
+        "*Manifest made anew* is the same damage by somebody who thought of manifest.json and of the timeline's last",
+        "line: what is noticed then, the evidence tells by itself. Where that is as-documented, only the manifest",
+        "tells (of a sealed file whose bits have flipped: the stream is whole, and is what was read).",
+        "",
+        "| case | before | now | manifest made anew | why |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {cell(r.name)} | {cell(r.before)} | {told(r.now)} | {told(r.forged)} | {cell(r.reason)} |"
+            for r in of_file
+        ),
+        "",
+    ]
+    return "\n".join(out)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.sabotage", description=__doc__)
+    parser.add_argument("--runs-dir", type=Path, default=Path("runs/sabotage"), help="where the runs go")
+    parser.add_argument("--out", type=Path, default=Path("docs/sabotage.md"), help="the table")
+    parser.add_argument("--jobs", type=int, default=2, help="how many runs at once")
+    parser.add_argument("--no-live", action="store_true", help="only the cases on files")
+    options = parser.parse_args()
+    begun = time.monotonic()
+    root = options.runs_dir.resolve()
+    root.mkdir(parents=True, exist_ok=True)
+    runs = fresh(root / "fresh")
+    control = {name: verdict_of(run)[0] for name, run in runs.items()}
+    say(f"nothing done: {control}")
+    shutil.rmtree(root / "live", ignore_errors=True)
+    of_run = [] if options.no_live else of_runs(root / "live", options.jobs)
+    of_file = of_files(runs, root)
+    shutil.rmtree(root / "copy", ignore_errors=True)
+    write_atomically(options.out, page(control, of_file, of_run))
+    wrong = [f"{row.name}: {line}" for row in (*of_run, *of_file) for line in row.wrong]
+    wrong += [f"nothing done to {name}: {verdict}" for name, verdict in control.items() if verdict != AS_DOCUMENTED]
+    say(f"{len(of_run)} cases on runs, {len(of_file)} on files in {time.monotonic() - begun:.0f} s: {options.out}")
+    for line in wrong:
+        say(f"wrong: {line}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

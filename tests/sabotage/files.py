@@ -1,0 +1,324 @@
+"""Sabotage of finished run directories: each case damages a copy in one way.
+
+Every case is judged twice: as it is, and with a manifest made anew for the damaged files (and a timeline that ends as
+its length wants), as if who did it had thought of that. What is told then is told by the evidence itself.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evidence.history import schema
+from evidence.history.read import MANIFEST
+from evidence.rundir import RunDir, write_json
+
+Runs = Mapping[str, RunDir]
+Damage = Callable[[RunDir, Runs], bool]
+"""Damages a copy, given the other runs; False if there is nothing of that kind in it."""
+BAD: Final = ("unknown", "unexpected", "not-reproduced", "error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One way of damaging a run directory."""
+
+    name: str
+    before: str
+    """What it came to before (RELIABILITY.md's table, at ff22bf4)."""
+    damage: Damage
+    allowed: tuple[str, ...] = BAD
+    """What it may come to."""
+    bound_only: bool = False
+    """Whether only the manifest can tell: the evidence says nothing else that the change contradicts."""
+    forged: tuple[str, ...] = BAD
+    """What it may come to with the manifest made anew."""
+
+
+def lines(run: RunDir) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run.timeline.read_text().splitlines()]
+
+
+def put(run: RunDir, events: list[dict[str, Any]]) -> bool:
+    run.timeline.write_text("".join(json.dumps(event) + "\n" for event in events))
+    return True
+
+
+def _edited(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Damage:
+    """A timeline of which each event is changed; None leaves it out."""
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        before = lines(run)
+        after = [event for event in map(change, [dict(event) for event in before]) if event is not None]
+        return after != before and put(run, after)
+
+    return damage
+
+
+def _fault(phase: str, **changes: Any) -> Damage:
+    def change(event: dict[str, Any]) -> dict[str, Any]:
+        of_it = event["kind"] == "fault" and event["phase"] == phase
+        return event | changes if of_it else event
+
+    return _edited(change)
+
+
+def _exit_code_0(event: dict[str, Any]) -> dict[str, Any]:
+    if event["kind"] == "fault" and "exit_code" in event["proof"]:
+        event["proof"] = event["proof"] | {"exit_code": 0}
+    return event
+
+
+def _verified_first(event: dict[str, Any]) -> dict[str, Any]:
+    if event["kind"] == "fault" and event["phase"] == "verified":
+        return event | {"monotonic_ns": event["monotonic_ns"] - 60 * 10**9, "wall_ns": event["wall_ns"] - 60 * 10**9}
+    return event
+
+
+def _held_null(event: dict[str, Any]) -> dict[str, Any]:
+    return event | {"held": None} if event["kind"] == "precondition" else event
+
+
+def _without(kind: str) -> Damage:
+    return _edited(lambda event: None if event["kind"] == kind else event)
+
+
+def _cut_timeline(first: int, last: int) -> Damage:
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        events = lines(run)
+        return put(run, events[first : len(events) - last])
+
+    return damage
+
+
+def _swap(name: str, other: str) -> Damage:
+    def damage(run: RunDir, runs: Runs) -> bool:
+        source = runs[other].path / name
+        if run.read_run()["run"] == runs[other].read_run()["run"]:
+            return False
+        shutil.copy(source, run.path / name)
+        return True
+
+    return damage
+
+
+def _foreign_producer(run: RunDir, runs: Runs) -> bool:
+    """The producer's history, as recorded and as sealed, of another run that sent the same."""
+    other = next((r for r in runs.values() if r.read_run()["run"] != run.read_run()["run"]), None)
+    assert other is not None
+    for path in [*other.history.rglob("producer-1.*")]:
+        target = run.path / path.relative_to(other.path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    return True
+
+
+def _copies(pattern: str, *, every: bool) -> Damage:
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        found = sorted(run.replicas.glob(pattern))
+        for path in found if every else found[:1]:
+            path.unlink()
+        return bool(found)
+
+    return damage
+
+
+def _clean_cut(run: RunDir, _runs: Runs) -> bool:
+    """The last batch of the first copy of the last moment, cut off at its beginning."""
+    from kafkafiles.batches import BatchHeader, scan_batches
+
+    for segment in sorted(run.replicas.glob("*-final/broker-*/t-0/*.log")):
+        data = segment.read_bytes()
+        batches = [found for found in scan_batches(data) if isinstance(found, BatchHeader)]
+        if len(batches) > 1:
+            segment.write_bytes(data[: batches[-1].position])
+            return True
+    return False
+
+
+def _flip_last_batch(run: RunDir, _runs: Runs) -> bool:
+    """A bit in the last batch of every copy of the first moment."""
+    for segment in sorted(run.moment(run.moments()[0]).glob("broker-*/t-0/*.log")):
+        data = bytearray(segment.read_bytes())
+        data[-1] ^= 1
+        segment.write_bytes(data)
+    return True
+
+
+def _of_broker_1(run: RunDir, _runs: Runs) -> bool:
+    for moment in run.moments():
+        nodes = sorted(run.moment(moment).iterdir())
+        for node in nodes[1:]:
+            shutil.rmtree(node)
+            shutil.copytree(nodes[0], node)
+    return True
+
+
+def _drop_rows(chosen: Callable[[pa.Table, int], list[bool]], kind: str, process: str) -> Damage:
+    """Rows of a process left out of its sealed files, and the numbers of rows made to fit."""
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        names = [p["name"] for p in run.read_run()["processes"] if p["kind"] == kind or p["name"] == process]
+        changed = False
+        for name in names:
+            counts = {}
+            for path in run.sealed.glob(f"topic=*/partition=*/{name}.parquet"):
+                table = pq.read_table(path, partitioning=None)
+                kept = table.filter(pa.array(chosen(table, len(table))))
+                changed = changed or len(kept) < len(table)
+                pq.write_table(kept, path, write_page_checksum=True)
+                where = (path.parent.parent.name.partition("=")[2], int(path.parent.name.partition("=")[2]))
+                counts[where] = len(kept)
+            operations = run.sealed_operations(name)
+            table = pq.read_table(operations, partitioning=None)
+            manifest = [[topic, partition, rows] for (topic, partition), rows in counts.items()]
+            metadata = dict(table.schema.metadata) | {MANIFEST: json.dumps(manifest).encode()}
+            pq.write_table(table.replace_schema_metadata(metadata), operations, write_page_checksum=True)
+        return changed
+
+    return damage
+
+
+def _not_sequence(number: int) -> Callable[[pa.Table, int], list[bool]]:
+    """Everything but the send of one record."""
+
+    def chosen(table: pa.Table, _rows: int) -> list[bool]:
+        of_it = pc.and_(pc.equal(table["kind"], schema.SEND), pc.equal(table["sequence"], number))
+        return [not one for one in pc.fill_null(of_it, False).to_pylist()]
+
+    return chosen
+
+
+def _no_polls(table: pa.Table, _rows: int) -> list[bool]:
+    return [kind != schema.POLL for kind in table["kind"].to_pylist()]
+
+
+def _stream_without_a_row(run: RunDir, _runs: Runs) -> bool:
+    """A row of the recorded stream left out, and nothing sealed."""
+    shutil.rmtree(run.sealed)
+    path = run.stream("producer-1")
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_stream(file).read_all()
+    place = table["kind"].to_pylist().index(schema.SEND)
+    table = pa.concat_tables([table.slice(0, place), table.slice(place + 1)])
+    with pa.ipc.new_stream(str(path), table.schema) as writer:
+        writer.write_table(table)
+    return True
+
+
+def _torn_stream(share: float, process: str) -> Damage:
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        shutil.rmtree(run.sealed)
+        path = run.stream(process)
+        data = path.read_bytes()
+        path.write_bytes(data[: int(len(data) * share)])
+        return True
+
+    return damage
+
+
+def _flip(pattern: str, seed: int) -> Damage:
+    """One byte of a file, anywhere in it."""
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        chance = random.Random(seed)
+        paths = sorted(run.path.glob(pattern))
+        if not paths:
+            return False
+        path = chance.choice(paths)
+        data = bytearray(path.read_bytes())
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        return True
+
+    return damage
+
+
+def _flip_stream(seed: int) -> Damage:
+    def damage(run: RunDir, runs: Runs) -> bool:
+        shutil.rmtree(run.sealed)
+        return _flip("history/*.arrows", seed)(run, runs)
+
+    return damage
+
+
+def _facts(**changes: Any) -> Damage:
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        write_json(run.run_json, run.read_run() | changes)
+        return True
+
+    return damage
+
+
+def _allowed(run: RunDir, _runs: Runs) -> bool:
+    facts = run.read_run()
+    facts["documented"] = facts["documented"] | {"allowed": ["lost-write", "phantom", "duplicate"]}
+    write_json(run.run_json, facts)
+    return True
+
+
+def _added(run: RunDir, _runs: Runs) -> bool:
+    (run.history / "note.txt").write_text("x")
+    return True
+
+
+SOUND: Final = (*BAD, "as-documented")
+NO_ACCUSATION: Final = ("unknown", "error", "as-documented")
+
+CASES: Final = (
+    Case(name="every poll of the final reader dropped, counts adjusted", before="as-documented where a loss is",
+         damage=_drop_rows(_no_polls, "final-read", "")),
+    Case(name="acknowledgement of m0 dropped from the sealed file, counts adjusted", before="as-documented",
+         damage=_drop_rows(_not_sequence(0), "", "producer-1"), bound_only=True, forged=SOUND),
+    Case(name="a send dropped from the stream, nothing sealed", before="as-documented", damage=_stream_without_a_row),
+    Case(name="producer's history of another run", before="as-documented", damage=_foreign_producer),
+    Case(name="segment file of one copy removed", before="as-documented, 35 of 37",
+         damage=_copies("*/broker-*/t-0/*.log", every=False)),
+    Case(name="segment files of all copies removed", before="as-documented, 8 of 10",
+         damage=_copies("*/broker-*/t-0/*.log", every=True)),
+    Case(name="last batch of a copy cut off cleanly", before="as-documented, 16 of 37", damage=_clean_cut),
+    Case(name="bit of the last batch of the first moment's copies flipped", before="as-documented of dead brokers",
+         damage=_flip_last_batch),
+    Case(name="every broker's copy made from broker-1's files", before="as-documented", damage=_of_broker_1),
+    Case(name="leader-epoch files of copies removed", before="as-documented",
+         damage=_copies("*/broker-*/t-0/leader-epoch-checkpoint", every=True)),
+    Case(name="indexes of copies removed", before="as-documented",
+         damage=_copies("*/broker-*/t-0/*.index", every=True)),
+    Case(name="high watermark checkpoints of copies removed", before="as-documented",
+         damage=_copies("*/broker-*/replication-offset-checkpoint", every=True), bound_only=True, forged=SOUND),
+    Case(name="timeline: proofs are empty", before="as-documented", damage=_fault("verified", proof={})),
+    Case(name="timeline: exit code 0 in the proof of a kill", before="as-documented", damage=_edited(_exit_code_0)),
+    Case(name="timeline: verified before inject", before="as-documented", damage=_edited(_verified_first)),
+    Case(name="timeline: no Docker event at all", before="as-documented", damage=_without("container")),
+    Case(name="timeline: held=null", before="as-documented", damage=_edited(_held_null)),
+    Case(name="timeline: no precondition at all", before="as-documented", damage=_without("precondition")),
+    Case(name="timeline: last five lines cut", before="as-documented", damage=_cut_timeline(0, 5),
+         bound_only=True, forged=SOUND),
+    Case(name="timeline: first ten lines cut", before="as-documented", damage=_cut_timeline(10, 0),
+         bound_only=True, forged=SOUND),
+    Case(name="timeline of another run", before="as-documented",
+         damage=_swap("timeline.jsonl", "double-failover 0.10.2.2")),
+    Case(name="run.json: another release", before="as-documented", damage=_facts(kafka="3.0.0", version="3.0.0")),
+    Case(name="run.json: another run's name", before="as-documented", damage=_facts(run="another")),
+    Case(name="run.json: other settings", before="as-documented",
+         damage=_facts(settings={}), bound_only=True, forged=SOUND),
+    Case(name="run.json: more is allowed", before="as-documented", damage=_allowed, bound_only=True, forged=SOUND),
+    Case(name="a file added to the histories", before="not looked at", damage=_added, bound_only=True, forged=SOUND),
+    *(Case(name=f"producer's stream torn at {share:.0%}, nothing sealed", before="unexpected (phantom), 53 of 63",
+           damage=_torn_stream(share, "producer-1"), allowed=("unknown",), forged=("unknown",))
+      for share in (0.2, 0.4, 0.6, 0.8, 0.95)),
+    *(Case(name=f"a bit of a sealed file flipped (seed {seed})", before="other values, 199 of 250; 161 unexpected",
+           damage=_flip("history/sealed/**/*.parquet", seed), allowed=("unknown",), forged=NO_ACCUSATION)
+      for seed in range(8)),
+    *(Case(name=f"a bit of a stream flipped, nothing sealed (seed {seed})", before="as-documented, 14 of 1000",
+           damage=_flip_stream(seed), forged=SOUND, bound_only=True)
+      for seed in range(8)),
+)  # fmt: skip

@@ -1,0 +1,128 @@
+"""Sabotage of runs while they go on: from outside, or by a bug of the harness (patched).
+
+A run is a process of its own. What is done from outside is done as soon as the timeline tells of the first
+acknowledged record, to a broker of the partition.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evidence.errors import HarnessError
+from evidence.rundir import RunDir
+
+LIMIT_S: Final = 900.0
+POLL_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """One way of interfering with a run."""
+
+    name: str
+    before: str
+    scenario: str = "baseline"
+    version: str = "4.3.1"
+    bug: str = ""
+    """Of the harness, by its name in `patched`."""
+    do: Sequence[Sequence[str]] = ()
+    """Arguments of docker, one command after the other; NODE stands for the container, NET for its network."""
+    pause_s: float = 0.0
+    """Between the commands."""
+
+
+def docker(name: str, *commands: Sequence[str], **more: object) -> Live:
+    return Live(name=name, do=commands, **more)  # type: ignore[arg-type]
+
+
+AS_BEFORE: Final = "as-documented"
+NODE: Final = "NODE"
+CASES: Final = (
+    docker("docker stop, and start", ("stop", NODE), ("start", NODE), before=AS_BEFORE),
+    docker("SIGTERM, and start", ("kill", "-s", "TERM", NODE), ("wait", NODE), ("start", NODE), before=AS_BEFORE),
+    docker("SIGABRT (exit code 134), and start", ("kill", "-s", "ABRT", NODE), ("wait", NODE), ("start", NODE),
+           before=AS_BEFORE),
+    docker("kill -9, and start", ("kill", NODE), ("start", NODE), before="unknown"),
+    docker("docker restart", ("restart", NODE), before=AS_BEFORE, version="0.10.2.2"),
+    docker("docker pause for 2 s", ("pause", NODE), ("unpause", NODE), pause_s=2.0, before=AS_BEFORE),
+    docker("network disconnect for 3 s", ("network", "disconnect", "NET", NODE), ("network", "connect", "NET", NODE),
+           pause_s=3.0, before=AS_BEFORE),
+    docker("a rule of iptables in a broker, to the end",
+           ("exec", "-u", "0", NODE, "iptables", "-A", "INPUT", "-s", "203.0.113.1", "-j", "DROP"), before=AS_BEFORE),
+    docker("network disconnect to the end", ("network", "disconnect", "NET", NODE), before=AS_BEFORE),
+    docker("docker pause for 2 s, in a run with faults", ("pause", NODE), ("unpause", NODE), pause_s=2.0,
+           scenario="follower-reboot", version="0.10.2.2", before=AS_BEFORE),
+    Live(name="the image of 0.10.2.2 in a run of 2.8.2", version="2.8.2", bug="another_image", before=AS_BEFORE),
+    Live(name="kill does nothing", scenario="double-failover", bug="kill_does_nothing", before="unknown"),
+    Live(name="kill is a SIGTERM", scenario="double-failover", bug="kill_is_a_clean_stop", before="unknown"),
+    Live(name="kill does nothing and claims a proof", scenario="double-failover", bug="kill_is_claimed",
+         before="error"),
+    Live(name="Docker's die events are not heard", scenario="double-failover", bug="deaths_are_not_heard",
+         before="unknown"),
+    Live(name="copies leave out .log files", scenario="double-failover", bug="copies_without_segments",
+         before=AS_BEFORE),
+    Live(name="every copy is of broker-1's files", scenario="double-failover", bug="copies_of_one_broker",
+         before=AS_BEFORE),
+    Live(name="preconditions are not written down", scenario="double-failover", bug="preconditions_are_not_written",
+         before=AS_BEFORE),
+)  # fmt: skip
+
+
+def run(case: Live, root: Path, told: Callable[[str], None]) -> RunDir:
+    """Carry one case out; the run directory, not judged yet. HarnessError if the run leaves none."""
+    own = root / "".join(c if c.isalnum() else "-" for c in case.name)
+    program = ["tests.sabotage.patched", case.bug] if case.bug else ["harness"]
+    command = [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version]
+    command += ["--runs-dir", str(own), "--no-check", "--json"]
+    log = root / f"{own.name}.log"
+    root.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as said:
+        child = subprocess.Popen(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL)
+        try:
+            if case.do:
+                _interfere(case, _wait_until_sent(own, child), told)
+            child.wait(LIMIT_S)
+        finally:
+            if child.poll() is None:
+                child.terminate()
+                child.wait()
+    found = sorted(path for path in own.glob("*/run.json")) if own.is_dir() else []
+    if not found:
+        raise HarnessError(f"{case.name}: no run directory; see {log}")
+    return RunDir(found[-1].parent)
+
+
+def _wait_until_sent(root: Path, child: subprocess.Popen[bytes]) -> RunDir:
+    """The run's directory, when its first record has been acknowledged."""
+    deadline = time.monotonic() + LIMIT_S
+    while child.poll() is None and time.monotonic() < deadline:
+        for path in root.glob("*/timeline.jsonl"):
+            if b'"kind":"acked"' in path.read_bytes():
+                return RunDir(path.parent)
+        time.sleep(POLL_S)
+    raise HarnessError("the run ended before a record was acknowledged")
+
+
+def _interfere(case: Live, run_dir: RunDir, told: Callable[[str], None]) -> None:
+    name = run_dir.path.name
+    names = {"NODE": f"{name}-broker-2-1", "NET": f"{name}_cluster"}
+    for number, arguments in enumerate(case.do):
+        if number and case.pause_s:
+            time.sleep(case.pause_s)
+        command = ["docker", *(names.get(argument, argument) for argument in arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+        if done.returncode:
+            told(f"{case.name}: {' '.join(command)}: {done.stderr.strip()}")
+
+
+def facts_of(run_dir: RunDir) -> str:
+    """The run's state, for the log."""
+    return str(json.loads(run_dir.run_json.read_text()).get("state"))

@@ -1,0 +1,108 @@
+"""A harness with a bug, run as `kafka-chaos` is: `python -m tests.sabotage.patched BUG run SCENARIO …`.
+
+Each bug makes a witness or a fault worthless and says nothing of it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness import cli
+from harness.cluster import versions
+from harness.faults.process import Kill
+from harness.observers import docker_events, replicas
+from harness.run.account import Account
+
+
+def kill_does_nothing() -> None:
+    Kill.inject = lambda self: self._begin()  # type: ignore[method-assign]
+
+
+def kill_is_a_clean_stop() -> None:
+    def inject(self: Kill) -> None:
+        self._begin()
+        self.node.container.kill(signal="SIGTERM")
+
+    Kill.inject = inject  # type: ignore[method-assign]
+
+
+def kill_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    kill_does_nothing()
+    made_up = {"exit_code": 137, "event": "die", "time_nano": 1, "signal_nano": 1}
+    Kill.verify = lambda self: made_up  # type: ignore[method-assign]
+
+
+def deaths_are_not_heard() -> None:
+    heard = docker_events.DockerEvents.note
+
+    def note(self: Any, sent: Any) -> None:
+        if sent.get("Action") != "die":
+            heard(self, sent)
+
+    docker_events.DockerEvents.note = note  # type: ignore[method-assign]
+
+
+def copies_without_segments() -> None:
+    copy = replicas._copy
+
+    def leave_out(source: Path, target: Path) -> None:
+        if source.suffix != ".log":
+            copy(source, target)
+
+    replicas._copy = leave_out
+
+
+def copies_of_one_broker() -> None:
+    copy = replicas._copy_node
+    first: list[Path] = []
+
+    def of_the_first(source: Path, target: Path, topics: frozenset[str]) -> Any:
+        if target.name == "broker-1":
+            first[:] = [target]
+            return copy(source, target, topics)
+        ends = copy(source, target, topics)
+        shutil.rmtree(target)
+        shutil.copytree(first[0], target)
+        return ends
+
+    replicas._copy_node = of_the_first
+
+
+def preconditions_are_not_written() -> None:
+    def require(self: Account, _name: str, _held: bool, **_detail: Any) -> None:
+        self.preconditions += 1
+
+    Account.require = require  # type: ignore[method-assign,assignment]
+
+
+def another_image() -> None:
+    """Whatever is asked for, the image of 0.10.2.2 runs."""
+    tag = versions.get("0.10.2.2").image
+    versions.Version.image = property(lambda _self: tag)  # type: ignore[assignment,method-assign]
+    sys.modules["harness.runner"].ensure_image = lambda *_: None  # type: ignore[attr-defined]
+
+
+BUGS: dict[str, Callable[[], None]] = {
+    bug.__name__: bug
+    for bug in (
+        kill_does_nothing,
+        kill_is_a_clean_stop,
+        kill_is_claimed,
+        deaths_are_not_heard,
+        copies_without_segments,
+        copies_of_one_broker,
+        preconditions_are_not_written,
+        another_image,
+    )
+}
+
+if __name__ == "__main__":
+    import harness.runner  # noqa: F401  (patched by name)
+
+    BUGS[sys.argv[1]]()
+    sys.exit(cli.main(sys.argv[2:]))
