@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import cli
-from harness.cluster import versions
+from harness.cluster import cluster
 from harness.faults.process import Kill
 from harness.observers import docker_events, replicas
 from harness.run.account import Account
@@ -82,9 +82,12 @@ def preconditions_are_not_written() -> None:
 
 def another_image() -> None:
     """Whatever is asked for, the image of 0.10.2.2 runs."""
-    tag = versions.get("0.10.2.2").image
-    versions.Version.image = property(lambda _self: tag)  # type: ignore[assignment,method-assign]
-    sys.modules["harness.runner"].ensure_image = lambda *_: None  # type: ignore[attr-defined]
+    compose = cluster._compose
+
+    def of_another(arguments: Any, variables: Any, *more: Any, **options: Any) -> Any:
+        return compose(arguments, {**variables, "KAFKA_VERSION": "0.10.2.2"}, *more, **options)
+
+    cluster._compose = of_another
 
 
 BUGS: dict[str, Callable[[], None]] = {
@@ -102,7 +105,5 @@ BUGS: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
-    import harness.runner  # noqa: F401  (patched by name)
-
     BUGS[sys.argv[1]]()
     sys.exit(cli.main(sys.argv[2:]))
