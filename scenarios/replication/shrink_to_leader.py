@@ -65,10 +65,17 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
             topic={"min.insync.replicas": "2"},
             documented=[
                 Documented(
+                    on=HIGH_WATERMARK_TRUNCATION,
+                    says="""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost; the
+                        record that it refused only when it had written it may stay in its log, beside another.""",
+                    allowed=CUT_BACK,
+                    claims=["acks-all-refused-below-min-isr"],
+                ),
+                Documented(
                     on=EVERY_VERSION,
                     says="With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost.",
                     claims=["acks-all-refused-below-min-isr"],
-                )
+                ),
             ],
         ),
     },
