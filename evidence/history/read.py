@@ -97,6 +97,8 @@ def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch
 
 def run_of(path: Path) -> str:
     """The run in which a stream says that it was recorded; "" if it does not say it, or cannot be read."""
+    if not path.is_file():
+        return ""  # opening a FIFO waits for a writer, for ever
     try:
         with pa.memory_map(str(path), "r") as file:
             return _run(pa.ipc.open_stream(file).schema.metadata)
