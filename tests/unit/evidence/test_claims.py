@@ -396,7 +396,7 @@ def test_a_leader_moves_before_a_shutdown(after: list[Event], outcome: str) -> N
     ("kind", "claim", "acknowledged", "outcome", "took_ms"),
     [
         ("stop", "writes-pause-briefly", [(1, 2), (2, 3), (3, 5), (5, 6)], HELD, 2000),
-        ("stop", "writes-pause-briefly", [(1, 2), (2, 3), (3, 7)], CONTRADICTED, 4000),
+        ("stop", "writes-pause-briefly", [(1, 2), (2, 3), (3, 8)], CONTRADICTED, 5000),
         ("stop", "writes-pause-briefly", [(1, 2), (2, 3), (8, 9)], HELD, 1000),
         ("stop", "writes-pause-briefly", [(1, 2)], NOT_OBSERVED, None),
         ("kill", "writes-pause-for-the-session", [(1, 3), (3, 10)], HELD, 7000),

@@ -1,0 +1,53 @@
+"""A leader that is stopped, and a leader that is killed, side by side (Kafka documentation, Graceful shutdown).
+
+A producer sends all the time. Stopped by SIGTERM, the leader asks the controller to move its leaderships to other
+replicas in sync, and ends when that is done: the producer has to find the next leader, and no more. Killed, it leads on
+in the eyes of the cluster until its session has ended, and for that long nothing can be written.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+
+ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
+
+
+@scenario(
+    name="controlled-shutdown",
+    claim="""A broker that is stopped cleanly hands its leaderships over first, and writes pause only until producers
+        have found the next leader; when it is killed they pause until its session has ended. Neither loses
+        anything.""",
+    source="Kafka documentation, Graceful shutdown; broker configuration: controlled.shutdown.enable",
+    cluster=ClusterPlan(session_timeout_ms=8000, settings={"replica.socket.timeout.ms": "3000"}),
+    cases={
+        "clean": Case(
+            documented=[
+                Documented(on=EVERY_VERSION, claims=["leader-moved-before-shutdown", "writes-pause-briefly", *ELECTED])
+            ]
+        ),
+        "killed": Case(
+            documented=[
+                Documented(
+                    on=EVERY_VERSION, claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED]
+                )
+            ]
+        ),
+    },
+)
+def controlled_shutdown(run: Run) -> None:
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    with run.load(t, rate_per_s=50) as load:
+        load.wait_acked(50, timeout_s=30)
+        if run.case.name == "clean":
+            run.stop(leader)
+        else:
+            run.kill(leader)
+        run.wait_leader(t, *followers)
+        # So many are not acknowledged before the leader is gone.
+        load.wait_acked(800, timeout_s=60)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
