@@ -21,7 +21,8 @@ What each event means, and what it does not:
 - `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
-everything else that happened.
+everything else that happened. A busy engine reads a line late (30 ms were seen), which would put a truncation after
+what followed from it: where the broker's own stamp is earlier, that one counts.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ SAME_NS: Final = 1_000_000_000
 
 _VERSION: Final = re.compile(rb"Kafka version ?: ?([^\s(]+)")
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z (.*)", re.DOTALL)
+_OWN_STAMP: Final = re.compile(r"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\] ")
 _TP: Final = r"(?:\[(?P<topic>[\w.-]+),(?P<partition>\d+)\]|(?P<topic2>[\w.-]+)-(?P<partition2>\d+))"
 _LOG: Final = rf"\[(?:Unified)?Log(?:Loader)? partition={_TP}[,\]][^\]]*\] "
 _PARTITION: Final = rf"\[?Partition {_TP} (?:on broker \d+: |broker=\d+\] )"
@@ -160,7 +162,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEvent:
-    """One telling line. `wall_ns` is Docker's stamp; topic, partition, offset and leader epoch where it names them."""
+    """One telling line. `wall_ns` is when it was said; topic, partition, offset and leader epoch where named."""
 
     node: str
     wall_ns: int
@@ -183,6 +185,12 @@ def parse_stamp(line: str) -> tuple[int, str] | None:
     except ValueError:
         return None
     return seconds * 1_000_000_000 + int((found[2] or "0").ljust(9, "0")), found[3]
+
+
+def said_at_ns(stamped_ns: int, line: str) -> int:
+    """When a broker said a line: its own stamp, of milliseconds, or Docker's where it has none or the earlier one."""
+    own = _OWN_STAMP.match(line)
+    return min(stamped_ns, int(datetime.fromisoformat(own[1]).timestamp() * 1000) * 1_000_000) if own else stamped_ns
 
 
 def recognise(text: str) -> tuple[str, list[Mapping[str, Any]]] | None:
@@ -234,7 +242,7 @@ class Reader:
             return
         kind, partitions = found
         for named in partitions:
-            yield from self._take(_event(self._node, stamped[0], kind, named, stamped[1]))
+            yield from self._take(_event(self._node, said_at_ns(*stamped), kind, named, stamped[1]))
 
     def _take(self, event: LogEvent) -> Iterator[LogEvent]:
         if event.event == "no-effect":

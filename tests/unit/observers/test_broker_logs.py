@@ -300,3 +300,14 @@ def test_requests_of_an_old_controller_that_were_refused(line: str) -> None:
     found = recognise(line)
     assert found is not None
     assert found[0] == "stale-controller"
+
+
+@pytest.mark.parametrize(
+    ("own", "wall_ms"),
+    [("[2026-11-21T05:28:49.600Z] ", 600), ("[2026-11-21T05:28:49.700Z] ", 630), ("", 630)],
+    ids=["read late", "a clock ahead", "none"],
+)
+def test_a_line_that_the_engine_read_late_was_said_when_its_broker_says(own: str, wall_ms: int) -> None:
+    line = f"{STAMP}{own}INFO [Log partition=t-0, dir=/d] Truncating to offset 3 (kafka.log.Log)"
+    (event,) = parse_lines([line], "broker-1")
+    assert event.wall_ns // 1_000_000 % 1000 == wall_ms
