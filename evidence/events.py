@@ -68,7 +68,8 @@ class End(Event, frozen=True, kw_only=True, tag="end"):
 
     source: Literal["runner"] = "runner"
     run: str
-    lines: int
+    lines: int = 0
+    """Counted when it is written."""
 
 
 class Note(Event, frozen=True, kw_only=True, tag="note"):

@@ -20,7 +20,7 @@ from typing import Final, Self
 
 import msgspec
 
-from evidence.events import UNSTAMPED, AnyEvent, E, Event, of
+from evidence.events import UNSTAMPED, AnyEvent, E, End, Event, of
 
 JUMP_NS: Final = 1_000_000_000
 """How far wall and monotonic clock may come apart at once."""
@@ -38,6 +38,7 @@ class Timeline:
         self._listeners: list[Callable[[Event], None]] = []
         self.lines = 0
         """Written so far."""
+        self._ended = False
         self._lost: OSError | None = None
         """Why nothing more could be written."""
 
@@ -46,7 +47,8 @@ class Timeline:
         self._listeners.append(listener)
 
     def append(self, event: E) -> E:
-        """Write one event and return it, with the times it was given or, for those it lacks, now.
+        """Write one event and return it, with the times it was given or, for those it lacks, now. After an End nothing
+        is written any more.
 
         Raises OSError in the main thread if the disk took this event, or an earlier one, only in part or not at all.
         """
@@ -55,9 +57,12 @@ class Timeline:
             monotonic_ns=time.monotonic_ns() if event.monotonic_ns == UNSTAMPED else event.monotonic_ns,
             wall_ns=time.time_ns() if event.wall_ns == UNSTAMPED else event.wall_ns,
         )
-        line = msgspec.json.encode(event) + b"\n"
         with self._lock:
-            if not self._file.closed and self._lost is None:
+            if isinstance(event, End):  # a thread that was slow to end may still have written
+                event = msgspec.structs.replace(event, lines=self.lines)
+            line = msgspec.json.encode(event) + b"\n"
+            if not self._file.closed and not self._ended and self._lost is None:
+                self._ended = isinstance(event, End)
                 try:
                     # A disk that is nearly full takes a part, and refuses the rest.
                     self._file.write(line[self._file.write(line) :])

@@ -470,7 +470,7 @@ def tidying(recording: Recording) -> Iterator[ExitStack]:
 
 def _end(recording: Recording) -> None:
     """The last line of the timeline: a cut one is known by its absence."""
-    recording.timeline.append(End(run=recording.facts["run"], lines=recording.timeline.lines))
+    recording.timeline.append(End(run=recording.facts["run"]))
 
 
 def _tidy(recording: Recording, action: Callable[..., object], *arguments: Any) -> None:
