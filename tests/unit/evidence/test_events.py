@@ -41,7 +41,7 @@ from evidence.timeline import Timeline, read
 RECORD: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 3, "acks": "all"}
 EVERY: tuple[Event, ...] = (
     Step(name="send", phase="begin", detail={"count": 3}),
-    End(run="r1", lines=7),
+    End(run="r1"),
     Note(text="slow"),
     Precondition(name="it is dead", held=False, detail={"leo": 4}),
     Fault(
