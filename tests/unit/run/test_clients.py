@@ -107,6 +107,7 @@ def test_a_consumer_alone_is_assigned_the_whole_topic(stage: Stage) -> None:
     with stage.clients.consume(T):
         pass
     (told,) = Told.made
+    assert isinstance(told.options.pop("timeline"), Timeline)
     assert told.options == {"assign": {"t": [0, 1]}, "subscribe": (), "group": "consumer-1-alone"}
     assert told.done == ["entered", "left"]
     assert (stage.processes[0]["name"], stage.processes[0]["kind"]) == ("consumer-1", "consumer")
@@ -118,6 +119,7 @@ def test_a_consumer_of_a_group_is_subscribed(stage: Stage) -> None:
     with stage.clients.consume(T, group="g", committed_only=True, settings={"fetch.min.bytes": "9"}):
         pass
     (told,) = Told.made
+    assert isinstance(told.options.pop("timeline"), Timeline)
     assert told.options == {"assign": None, "subscribe": ("t",), "group": "g"}
     assert (stage.settings()["isolation.level"], stage.settings()["fetch.min.bytes"]) == ("read_committed", "9")
 
