@@ -25,10 +25,10 @@ kept send, in the order of sending: theirs are the only steps that are not upwar
 Of a run that has a timeline and copies of replicas, what is due to be held against these is kept as well
 (analysis.due), and of the copies what bears on what is kept (analysis.witnesses).
 
-Memory is 10 bytes an offset and 4 bytes a row, whatever the columns, and what is kept; where states are known two bytes
-an offset more, and one for each moment of copies. `scan` gives None, and the caller takes the whole, where the layout
-is not that of large histories: not ordered by operation, a process that both sends and reads, producers of several
-processes with one number, offsets with holes throughout.
+Memory is 10 bytes an offset and 4 bytes a row, HELD_BYTES of columns, and what is kept; where states are known two
+bytes an offset more, and one for each moment of copies. `scan` gives None, and the caller takes the whole, where the
+layout is not that of large histories: not ordered by operation, a process that both sends and reads, producers of
+several processes with one number, offsets with holes throughout.
 
 A column whose footer says that it holds one value in a row group is not read.
 """
