@@ -26,7 +26,7 @@ LIMIT_S = 60.0
 @pytest.fixture
 def run_dir(tmp_path: Path) -> RunDir:
     found = RunDir(tmp_path / "run")
-    found.write_run({"scenario": "s", "version": "v", "processes": []})
+    found.write_run({"run": found.path.name, "scenario": "s", "version": "v", "processes": []})
     return found
 
 
@@ -221,7 +221,7 @@ def test_a_consumer_is_assigned_or_subscribed(run_dir: RunDir) -> None:
 
 
 def test_closing_twice_does_no_harm(run_dir: RunDir) -> None:
-    child = Child("reader", "f", {"path": str(run_dir.stream("f")), "process": "f", "bootstrap": NOWHERE,
+    child = Child("reader", "f", {"path": str(run_dir.stream("f")), "process": "f", "run": "run", "bootstrap": NOWHERE,
                                   "settings": {}, "topics": {}, "timeout_s": 1})  # fmt: skip
     assert child.hear(LIMIT_S, "starting") == {"ready": True}
     child.close()
