@@ -15,8 +15,10 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -115,6 +117,30 @@ def environment(
 
 def _compose(arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str, str]:
     """Run `docker compose`: its exit status and what it printed, on stdout and on stderr."""
+    # An interrupt reaches the main thread alone: started by another, the process is known however early one comes.
+    started: Future[subprocess.Popen[str]] = Future()
+    starter = threading.Thread(target=_start_compose, args=(arguments, variables, started), daemon=True)
+    try:
+        starter.start()
+        process = started.result()
+        out, err = process.communicate(timeout=COMPOSE_TIMEOUT_S)
+    except FileNotFoundError:
+        raise UsageError("no `docker` command on the PATH; run `make setup` or install Docker") from None
+    except subprocess.TimeoutExpired:
+        said = end_session(started.result(), 0.0)
+        raise HarnessError(f"docker compose {arguments[0]} took longer than {COMPOSE_TIMEOUT_S} s: {said!r}") from None
+    except BaseException:
+        # What compose has asked the engine for is made whether compose lives or not: only when it has ended can
+        # everything be found and removed.
+        with suppress(OSError, TimeoutError):
+            end_session(started.result(COMPOSE_FINISH_S), COMPOSE_FINISH_S)
+        raise
+    return process.returncode, out, err
+
+
+def _start_compose(
+    arguments: Sequence[str], variables: Mapping[str, str], started: Future[subprocess.Popen[str]]
+) -> None:
     try:
         process = subprocess.Popen(
             ["docker", "compose", *arguments],
@@ -126,19 +152,10 @@ def _compose(arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[in
             # Ctrl-C is for the harness, which then removes what compose was making.
             start_new_session=True,
         )
-    except FileNotFoundError:
-        raise UsageError("no `docker` command on the PATH; run `make setup` or install Docker") from None
-    try:
-        out, err = process.communicate(timeout=COMPOSE_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        said = end_session(process, 0.0)
-        raise HarnessError(f"docker compose {arguments[0]} took longer than {COMPOSE_TIMEOUT_S} s: {said!r}") from None
-    except BaseException:
-        # What compose has asked the engine for is made whether compose lives or not: only when it has ended can
-        # everything be found and removed.
-        end_session(process, COMPOSE_FINISH_S)
-        raise
-    return process.returncode, out, err
+    except OSError as error:
+        started.set_exception(error)
+    else:
+        started.set_result(process)
 
 
 def end_session(process: subprocess.Popen[str], patience_s: float) -> str:

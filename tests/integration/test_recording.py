@@ -104,7 +104,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 @pytest.fixture
 def run_dir(tmp_path: Path) -> RunDir:
     found = RunDir(tmp_path / "run")
-    found.write_run({"scenario": "s", "version": "v", "processes": []})
+    found.write_run({"run": found.path.name, "scenario": "s", "version": "v", "processes": []})
     return found
 
 

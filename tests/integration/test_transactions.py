@@ -49,12 +49,12 @@ def found_in(run_dir: RunDir) -> list[str]:
 def rewritten(run_dir: RunDir, process: str, kind: str, new_kind: str) -> None:
     """Falsify a process's stream: rows of one kind become rows of another."""
     with pa.memory_map(str(run_dir.stream(process))) as file, pa.ipc.open_stream(file) as reader:
-        rows = reader.read_all().to_pylist()
+        written, rows = reader.schema, reader.read_all().to_pylist()
     run_dir.stream(process).unlink()
     options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
     changed = [row | {"kind": new_kind if row["kind"] == kind else row["kind"]} for row in rows]
-    with pa.ipc.new_stream(str(run_dir.stream(process)), schema.SCHEMA, options=options) as stream:
-        stream.write_table(pa.Table.from_pylist(changed, schema=schema.SCHEMA))
+    with pa.ipc.new_stream(str(run_dir.stream(process)), written, options=options) as stream:
+        stream.write_table(pa.Table.from_pylist(changed, schema=written))
 
 
 def test_transactions_and_a_pipeline_that_processes_exactly_once(broker: Broker, tmp_path: Path) -> None:
@@ -64,6 +64,7 @@ def test_transactions_and_a_pipeline_that_processes_exactly_once(broker: Broker,
     isolation = {"isolation.level": "read_committed"}
     run_dir.write_run(
         {
+            "run": run_dir.path.name,
             "scenario": "s",
             "version": "v",
             "topics": [
@@ -135,6 +136,7 @@ def test_a_pipeline_without_transactions_and_one_that_commits_what_it_never_proc
     names = {"producer": "producer", "pipeline": "processor", "final": "final-read"}
     run_dir.write_run(
         {
+            "run": run_dir.path.name,
             "scenario": "s",
             "version": "v",
             "topics": [{"name": topic, "partitions": {"0": [1]}} for topic in ("in2", "out2")],
