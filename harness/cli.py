@@ -376,7 +376,8 @@ def _list(options: argparse.Namespace) -> int:
             }
             for case in made.cases.values()
         }
-        about = {"scenario": made.name, "claim": made.claim, "source": made.source, "suite": made.suite}
+        about: dict[str, Any] = {"scenario": made.name, "claim": made.claim, "source": made.source}
+        about |= {"operator": made.operator, "suite": made.suite}
         plain = {"documented": cases[DEFAULT_CASE]["documented"]} if DEFAULT_CASE in cases else {}
         rows.append(about | plain | {"cases": cases})
     if options.json:

@@ -71,6 +71,8 @@ class Scenario:
     name: str
     claim: str
     source: str
+    operator: str
+    """What somebody who runs Kafka should take from it, in one or two sentences."""
     cluster: ClusterPlan
     topic: TopicPlan
     cases: Mapping[str, Case]
@@ -134,6 +136,7 @@ def scenario(
     name: str,
     claim: str,
     source: str,
+    operator: str,
     documented: Iterable[Documented] = (),
     cases: Mapping[str, Case] | None = None,
     cluster: ClusterPlan | None = None,
@@ -159,6 +162,7 @@ def scenario(
             name=name,
             claim=" ".join(claim.split()),
             source=source,
+            operator=" ".join(operator.split()),
             cluster=cluster or ClusterPlan(),
             topic=topic or TopicPlan(),
             cases={key: replace(case, name=key, documented=tuple(case.documented)) for key, case in declared.items()},

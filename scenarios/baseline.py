@@ -11,6 +11,7 @@ from harness.scenario import EVERY_VERSION, Documented, scenario
     name="baseline",
     claim="With no fault, every acknowledged record is read, once, and the replicas' logs are identical.",
     source="Kafka documentation, Replication: the guarantee that a committed message is not lost",
+    operator="Nothing to do: this is how a healthy cluster looks. Compare every other page with it.",
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     documented=[Documented(on=EVERY_VERSION, claims=["one-controller-at-a-time"])],
     suite=True,

@@ -29,6 +29,9 @@ ONE_AFTER_THE_OTHER = (
     claim="""When the controller dies another broker becomes it, in a higher epoch, elects leaders for the partitions
         that the dead broker led, and nothing acknowledged with acks=all is lost.""",
     source="Kafka documentation, Design: replication; KIP-500, KIP-595",
+    operator="""The death of the controller needs no action. Partitions that it led itself are without a leader until
+        its session has ended and a new controller is in office, so expect one longer pause of writes, and no loss
+        with acks=all.""",
     cluster=ClusterPlan(controller=1, combined=True, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={

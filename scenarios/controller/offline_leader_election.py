@@ -20,6 +20,8 @@ from harness.scenario import EVERY_VERSION, Documented, scenario
         leader epoch, with an ISR of live replicas; nothing acknowledged with acks=all is lost.""",
     source="Kafka documentation, Design: replication; Kafka sources, OfflinePartitionLeaderSelector, "
     "PartitionLeaderElectionAlgorithms, PartitionChangeBuilder",
+    operator="""After a broker's death the leader is the next live in-sync replica in the order of the assignment, so
+        the order of replicas decides where load goes. Spread first and second replicas over different brokers.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
         Documented(

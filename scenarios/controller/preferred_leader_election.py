@@ -18,6 +18,8 @@ from harness.scenario import EVERY_VERSION, Documented, scenario
     claim="""By request leadership returns to the first replica of the assignment if it is in sync, in the next leader
         epoch and with the same ISR; nothing is lost by it.""",
     source="Kafka documentation, Balancing leadership; KIP-183, KIP-460",
+    operator="""After a failover, leadership does not come back by itself unless auto.leader.rebalance.enable is on. Ask
+        for a preferred election when the broker is in sync again: it moves leadership without loss.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
         Documented(

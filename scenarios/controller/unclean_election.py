@@ -68,6 +68,9 @@ WAITS = (
     claim="""When every in-sync replica is dead, a replica outside the ISR leads only if unclean leader elections are
         enabled, and then acknowledged records are lost; otherwise the partition waits.""",
     source="Kafka documentation, Design: unclean leader election; KIP-106, KIP-966, KAFKA-12670",
+    operator="""Keep unclean.leader.election.enable=false where records matter, and set it explicitly on releases before
+        0.11, where true is the default. The price is that a partition waits for its last in-sync replica; bring
+        that broker back before you think of anything else.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={

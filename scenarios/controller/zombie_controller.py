@@ -22,6 +22,9 @@ NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
     claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch;
         what it asks for afterwards is refused, and no partition's state goes back.""",
     source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500, KIP-595",
+    operator="""A controller that wakes up after a long pause does no harm by itself: brokers refuse what it asks for.
+        Watch for long garbage collections and network trouble of the controller, because each of them costs an
+        election.""",
     cluster=ClusterPlan(controller=1, combined=True, settings={"replica.socket.timeout.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={

@@ -17,6 +17,8 @@ CLEAN = ["leader-elected-from-isr"]
     name="leader-crash",
     claim="A record that the leader acknowledged before its followers had it is lost when the leader dies.",
     source="Kafka documentation, producer configuration: acks",
+    operator="""With acks=1 an acknowledgement means that one machine has the record. Use acks=all wherever a lost
+        record matters.""",
     cluster=ClusterPlan(settings={"unclean.leader.election.enable": "false", "replica.socket.timeout.ms": "3000"}),
     cases={
         "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLEAN)]),

@@ -22,6 +22,8 @@ HIDDEN = [Documented(on=EVERY_VERSION, claims=["record-hidden-until-isr-has-it"]
     claim="""A record that the leader has acknowledged by itself is given to no consumer until every replica in the ISR
         has it, or has left.""",
     source="Kafka documentation, Design: replication; KIP-101",
+    operator="""A consumer that does not see a new record is not necessarily behind: the record may be waiting for a
+        slow replica. Look at the ISR and the followers before you look at the consumer.""",
     cluster=ClusterPlan(session_timeout_ms=20000),
     topic=TopicPlan(replicas=((1, 2), (1, 3))),
     cases={

@@ -32,6 +32,8 @@ CLAIMS = ["isr-shrinks-in-lag-time", "isr-expands-when-caught-up", "acks-all-wai
     claim="""A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms,
         acks=all goes on without it, and it comes back when it has caught up.""",
     source="Kafka documentation, Design: replication; KIP-16, KIP-497, KAFKA-13091",
+    operator="""replica.lag.time.max.ms is how long acks=all waits for a follower that stands still. Alert on
+        under-replicated partitions that last longer than that; a follower that comes back needs no help.""",
     cluster=ClusterPlan(
         session_timeout_ms=20000,
         settings={"replica.lag.time.max.ms": "3000", "min.insync.replicas": "1"},

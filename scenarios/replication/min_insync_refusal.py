@@ -20,6 +20,8 @@ ANSWER_LIMIT_S = 20.0
     claim="""With fewer replicas in sync than min.insync.replicas a record with acks=all is refused and is not in the
         log, and records with acks=1 are acknowledged.""",
     source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
+    operator="""min.insync.replicas protects only producers with acks=all, which then see NOT_ENOUGH_REPLICAS and have
+        to retry. Leave room for one replica to be down: replication factor 3 with min.insync.replicas=2.""",
     topic=TopicPlan(replicas=((1, 2),), settings={"min.insync.replicas": "2"}),
     documented=[
         Documented(

@@ -21,6 +21,9 @@ PERIODIC = "high-watermarks-checkpointed-in-time"
     claim="""A broker checkpoints its high watermarks every five seconds and when it stops cleanly; after kill -9 the
         file is behind, and without it a high watermark is 0.""",
     source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
+    operator="""Never delete replication-offset-checkpoint or recovery-point-offset-checkpoint by hand, least of all
+        before 0.11, where a follower without the file fetches its whole log again. Stop brokers cleanly, so that
+        the files are up to date.""",
     cluster=ClusterPlan(settings={"replica.high.watermark.checkpoint.interval.ms": "5000"}),
     cases={
         "clean-stop": Case(

@@ -53,6 +53,10 @@ def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Targ
     claim="""A follower that holds an acknowledged record but not the high watermark that covers it restarts, truncates
         to its own high watermark, and is elected when the leader dies: the record is gone.""",
     source="KIP-101, KAFKA-1211, KAFKA-3143",
+    operator="""Up to 2.2 with a protocol before 0.11, a follower that restarts may throw away acknowledged records, and
+        they are gone if it is elected before it has fetched them again. Finish the upgrade of
+        inter.broker.protocol.version; until then restart one broker at a time and wait until every partition has
+        its full ISR.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=2,

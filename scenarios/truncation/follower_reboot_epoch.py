@@ -18,6 +18,8 @@ from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_a
     claim="""With leader epochs a restarted follower asks the leader where its epoch ended, is told the leader's log end
         offset, and truncates nothing: the record survives the leader's death.""",
     source="KIP-101",
+    operator="""From protocol 0.11 on a follower may restart at any time: it asks the leader before it truncates.
+        Nothing has to be set for this but a current inter.broker.protocol.version.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=3,

@@ -19,6 +19,8 @@ from harness.scenario import LEADER_EPOCHS, Documented, scenario
     claim="""Replicas that come back after missed epochs ask for the end of the last epoch they know, truncate to it,
         and end identical: nothing acknowledged is lost.""",
     source="KIP-101",
+    operator="""Brokers that come back in any order sort out their logs by themselves. Do not delete
+        leader-epoch-checkpoint files: they are how replicas find the point where their logs part.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=4,

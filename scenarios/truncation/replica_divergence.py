@@ -18,6 +18,9 @@ from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Doc
     claim="""After an unclean election the old leader returns with its log ending at its high watermark and truncates
         nothing: two in-sync replicas hold different records at the same offset for ever.""",
     source="KIP-101, KAFKA-1211",
+    operator="""Unclean elections lose records on every release; before 0.11 they may also leave replicas that differ
+        for ever, without any error. Keep unclean elections off, and compare replicas with `kafka-chaos replicas`
+        after an incident on an old protocol.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=3,

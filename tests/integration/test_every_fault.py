@@ -52,6 +52,7 @@ EVERY_FAULT = Scenario(
     name="every-fault",
     claim="Every fault takes effect and heals.",
     source="this test",
+    operator="",
     cluster=ClusterPlan(settings={"replica.fetch.wait.max.ms": "500", "replica.lag.time.max.ms": "10000"}),
     topic=TopicPlan(),
     cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},

@@ -368,6 +368,7 @@ def rehearsed(steps: Callable[[Run], None]) -> Scenario:
         name="rehearsal",
         claim="a claim",
         source="a source",
+        operator="",
         cluster=ClusterPlan(),
         topic=TopicPlan(),
         cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},

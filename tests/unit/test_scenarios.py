@@ -102,6 +102,10 @@ def test_every_scenario_documents_every_version_it_applies_to() -> None:
                     made.documented_for(version, case.name)
 
 
+def test_every_scenario_says_what_an_operator_takes_from_it() -> None:
+    assert [made.name for made in all_scenarios().values() if not made.operator.endswith(".")] == []
+
+
 def test_a_misspelt_name_gets_near_ones() -> None:
     with pytest.raises(UsageError, match="did you mean double-failover"):
         get_scenario("double-failovr")
@@ -125,7 +129,7 @@ def with_cases() -> Iterator[Scenario]:
         Case(documented=[Documented(on=KRAFT_LINE)], topic={"retention.ms": "-1"}, applies=KRAFT_LINE),
     )
 
-    @scenario(name="of-cases", claim="", source="this test", cases={"acks-1": one, "only-kraft": kraft})
+    @scenario(name="of-cases", claim="", source="this test", operator="", cases={"acks-1": one, "only-kraft": kraft})
     def made(run: Run) -> None: ...
 
     yield made
@@ -164,7 +168,7 @@ def test_a_case_has_a_documented_outcome_and_settings_of_its_own(with_cases: Sce
 @pytest.mark.parametrize("cases", [None, {"Acks 1": Case(documented=[])}], ids=["nothing is stated", "a bad name"])
 def test_a_scenario_states_what_follows(cases: dict[str, Case] | None) -> None:
     with pytest.raises(UsageError, match="scenario x: "):
-        scenario(name="x", claim="", source="", cases=cases)
+        scenario(name="x", claim="", source="", operator="", cases=cases)
 
 
 def test_the_seed_decides_which_broker_plays_which_role(with_cases: Scenario) -> None:
