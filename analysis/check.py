@@ -84,7 +84,8 @@ OF_PIPELINES: Final = frozenset({"committed-too-far", "skipped-processing", "rep
 METADATA: Final = "metadata"
 PROCESSOR: Final = "processor"
 WRITERS: Final = ("producer", PROCESSOR)
-LOST: Final = ("lost-write", "unseen")
+NOT_READ: Final = ("lost-write", "unseen")
+"""Anomalies whose evidence names records that nobody read."""
 UNCOMMITTED: Final = "read_uncommitted"
 Evidence = Mapping[str, Any]
 Where = tuple[str, int]
@@ -416,7 +417,7 @@ def _add_holdings(copies: Copies, result: Result) -> None:
     rows = {
         pack(row["producer"], row["sequence"]): row
         for finding in result.findings
-        if finding["anomaly"] in LOST
+        if finding["anomaly"] in NOT_READ
         for row in finding["evidence"]
     }
     try:

@@ -38,7 +38,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.growth import Point, draw
-from benchmarks.synthetic import EXPECTED, LOST, PARTITIONS, SKIPS, SMALLEST, UNREPLICATED, write_run
+from benchmarks.load import LOST, PARTITIONS, SMALLEST
+from benchmarks.synthetic import EXPECTED, SKIPS, UNREPLICATED, write_run
 from evidence.rundir import RunDir
 
 SIZES: Final = [1.0, 3.0, 10.0, 20.0, 30.0, 100.0]

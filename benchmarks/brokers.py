@@ -6,7 +6,7 @@ follower is killed after a third of the load and leaves the ISR, which the first
 changes, and the follower returns, truncates, and is in sync again. The high watermark moves all the time: every
 acknowledgement, and every answer that a reader is given, bounds it.
 
-What was lost (synthetic.LOST) is in no copy: besides a lost write, each is an unreplicated acknowledgement of every
+What was lost (load.LOST) is in no copy: besides a lost write, each is an unreplicated acknowledgement of every
 moment that comes after it.
 """
 
@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numba import njit
 
-from benchmarks.synthetic import BLOCK, PACE_NS, Partition, sent_at, steps
+from benchmarks.load import BLOCK, PACE_NS, Partition, sent_at, steps
 from evidence import events
 from evidence.history import record
 from evidence.rundir import RunDir
