@@ -1,8 +1,9 @@
 """A leader that is stopped, and a leader that is killed, side by side (Kafka documentation, Graceful shutdown).
 
-A producer sends all the time. Stopped by SIGTERM, the leader asks the controller to move its leaderships to other
-replicas in sync, and ends when that is done: the producer has to find the next leader, and no more. Killed, it leads on
-in the eyes of the cluster until its session has ended, and for that long nothing can be written.
+A producer sends and a consumer reads all the time. Stopped by SIGTERM, the leader asks the controller to move its
+leaderships to other replicas in sync, and ends when that is done: the producer has to find the next leader, and no
+more. Killed, it leads on in the eyes of the cluster until its session has ended, and for that long nothing can be
+written.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
 def controlled_shutdown(run: Run) -> None:
     t = run.partition()
     leader, followers = run.leader_of(t), run.followers_of(t)
-    with run.load(t, rate_per_s=50) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
         load.wait_acked(50, timeout_s=30)
         if run.case.name == "clean":
             run.stop(leader)
@@ -50,7 +51,7 @@ def controlled_shutdown(run: Run) -> None:
             run.kill(leader)
         run.wait_leader(t, *followers)
         # So many are not acknowledged before the leader is gone.
-        load.wait_acked(800, timeout_s=60)
+        consumer.wait_read(load.wait_acked(800, timeout_s=60).acked, timeout_s=30)
     run.start(leader)
     run.wait_isr(t, run.replicas_of(t))
     run.send(t)

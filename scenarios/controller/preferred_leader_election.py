@@ -2,8 +2,8 @@
 
 The preferred leader A, the first of the assignment, dies; B leads. A comes back and is in sync again, and B goes on
 leading: nothing moves by itself here (auto.leader.rebalance.enable=false). Then a preferred election is asked for,
-while a producer sends: by the znode /admin/preferred_replica_election up to 2.1, by the request of KIP-183 and KIP-460
-from 2.2 on. A leads in the next epoch, the ISR stays as it was, and nothing is lost.
+while a producer sends and a consumer reads: by the znode /admin/preferred_replica_election up to 2.1, by the request of
+KIP-183 and KIP-460 from 2.2 on. A leads in the next epoch, the ISR stays as it was, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def preferred_leader_election(run: Run) -> None:
     run.wait_isr(t, run.replicas_of(t))
     run.require("leadership has not returned by itself", run.leader_of(t).id == heir.id)
 
-    with run.load(t, rate_per_s=100) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100) as load:
         before = load.wait_acked(50, timeout_s=30)
         run.elect_preferred_leader(t)
         run.wait_leader(t, preferred)
-        load.wait_acked(before.acked + 200, timeout_s=30)
+        consumer.wait_read(load.wait_acked(before.acked + 200, timeout_s=30).acked, timeout_s=30)
     run.wait_isr(t, run.replicas_of(t))
     run.send(t)
