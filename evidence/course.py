@@ -273,7 +273,7 @@ def states_of(events: Iterable[Event]) -> dict[TopicPartition, tuple[Partition, 
 
 
 def _same(one: Partition, other: Partition) -> bool:
-    names = ("version", "leader", "leader_epoch", "isr", "elr", "replicas", "controller_epoch")
+    names = ("version", "leader", "leader_epoch", "isr", "elr", "replicas", "adding", "removing", "controller_epoch")
     return all(getattr(one, name) == getattr(other, name) for name in names)
 
 

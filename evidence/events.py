@@ -159,6 +159,17 @@ class Checkpoint(Event, frozen=True, kw_only=True, tag="checkpoint"):
     """Of one that was seen to be written anew: when it had been written before."""
 
 
+class Reassign(Event, frozen=True, kw_only=True, tag="reassign"):
+    """A partition's replicas are asked to be these, the preferred leader first."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    by: str
+    """By which mechanism: the znode's path, or the request's name."""
+
+
 # Clients
 
 
@@ -278,6 +289,10 @@ class Partition(Event, frozen=True, kw_only=True, tag="partition"):
     version: int | None = None
     """The znode's version, or the offset in the metadata log."""
     elr: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
+    """The replicas that a reassignment is adding; None where the cluster does not state that (ZooKeeper before 2.4)."""
+    removing: tuple[int, ...] | None = None
+    """Likewise, those that it will remove."""
     source_ns: int | None = None
     """The wall time at which the cluster itself says that it became so."""
 
@@ -303,6 +318,15 @@ class IsrChange(Event, frozen=True, kw_only=True, tag="isr-change"):
     state: Literal["made", "holds", "gone"] = "made"
     partitions: tuple[str, ...] = ()
     """Of `holds`: the partitions that it names ("t-0")."""
+
+
+class Znode(Event, frozen=True, kw_only=True, tag="znode"):
+    """What a znode holds that a controller is asked by, or that states a topic's assignment."""
+
+    source: Literal["zookeeper"] = "zookeeper"
+    path: str
+    content: dict[str, Any] | None
+    """None: it was there, and is gone."""
 
 
 class Blind(Event, frozen=True, kw_only=True, tag="blind"):
@@ -409,6 +433,7 @@ AnyEvent = (
     | Fault
     | Moment
     | Checkpoint
+    | Reassign
     | Send
     | Acked
     | Failed
@@ -419,6 +444,7 @@ AnyEvent = (
     | Partition
     | Missed
     | IsrChange
+    | Znode
     | Blind
     | Container
     | Software

@@ -29,6 +29,8 @@ class PartitionImage:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
     recovering: bool = False
@@ -121,6 +123,8 @@ def _partition(image: MetadataImage, event: MetadataEvent) -> MetadataImage:
         leader=fields["leader"],
         leader_epoch=fields["leader_epoch"],
         partition_epoch=fields["partition_epoch"],
+        adding=fields["adding_replicas"] or (),
+        removing=fields["removing_replicas"] or (),
         elr=fields["eligible_leader_replicas"] or (),
         last_known_elr=fields["last_known_elr"] or (),
         recovering=fields["leader_recovery_state"] == 1,
@@ -151,6 +155,8 @@ def _partition_change(image: MetadataImage, event: MetadataEvent) -> MetadataIma
         leader=fields["leader"] if led else before.leader,
         leader_epoch=before.leader_epoch + led,
         partition_epoch=before.partition_epoch + 1,
+        adding=new("adding_replicas", before.adding),
+        removing=new("removing_replicas", before.removing),
         elr=new("eligible_leader_replicas", before.elr),
         last_known_elr=new("last_known_elr", before.last_known_elr),
         recovering=before.recovering if recovery < 0 else recovery == 1,

@@ -24,6 +24,9 @@ class PartitionState:
     """The znode's version, or the offset in the metadata log."""
     elr: tuple[int, ...] | None = None
     """Eligible leader replicas (KIP-966); None where there is no such thing."""
+    adding: tuple[int, ...] | None = None
+    """What a reassignment is adding to the replicas; None where the cluster does not state it."""
+    removing: tuple[int, ...] | None = None
     source_ns: int | None = field(default=None, compare=False)
     """The wall time at which the cluster itself says that it became so."""
 

@@ -278,6 +278,8 @@ def partition_state(image: PartitionImage) -> PartitionState:
         controller_epoch=image.controller_epoch,
         version=image.offset,
         elr=image.elr,
+        adding=image.adding,
+        removing=image.removing,
         source_ns=image.timestamp_ms * MS if image.timestamp_ms >= 0 else None,
     )
 

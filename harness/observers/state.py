@@ -63,6 +63,8 @@ def partition_event(source: events.State, topic: str, number: int, partition: Pa
         replicas=partition.replicas,
         version=partition.version,
         elr=partition.elr,
+        adding=partition.adding,
+        removing=partition.removing,
         source_ns=partition.source_ns,
     )
 

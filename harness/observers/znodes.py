@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from evidence.events import Broker, Event, IsrChange, Missed
+from evidence.events import Broker, Event, IsrChange, Missed, Znode
 from harness.cluster.state import ClusterState, PartitionState
 
 MS: Final = 1_000_000
@@ -76,8 +76,10 @@ CONTROLLER_EPOCH: Final = Watch("/controller_epoch", "data")
 BROKERS: Final = Watch("/brokers/ids", "children")
 TOPICS: Final = Watch("/brokers/topics", "children")
 ISR_CHANGES: Final = Watch("/isr_change_notification", "children")
+REASSIGNMENT: Final = Watch("/admin/reassign_partitions", "data")
+PREFERRED_ELECTION: Final = Watch("/admin/preferred_replica_election", "data")
 
-ROOTS: Final = (CONTROLLER_EPOCH, CONTROLLER, BROKERS, TOPICS, ISR_CHANGES)
+ROOTS: Final = (CONTROLLER_EPOCH, CONTROLLER, BROKERS, TOPICS, ISR_CHANGES, REASSIGNMENT, PREFERRED_ELECTION)
 """What to watch first; the epoch before the controller, so that the first read of the controller is complete."""
 
 _BROKER: Final = re.compile(r"/brokers/ids/(\d+)")
@@ -102,12 +104,29 @@ def parse_partition_state(data: bytes, stat: Stat) -> PartitionState:
         raise ValueError(f"not a partition state: {data[:200]!r}") from error
 
 
-def parse_assignment(data: bytes) -> dict[int, tuple[int, ...]]:
-    """Partition to replicas, the preferred leader first, from a topic's znode; ValueError if it is not one."""
+class Assignment(NamedTuple):
+    """A partition's replicas, the preferred leader first, and which of them a reassignment adds and will remove (None
+    before 2.4, whose znodes do not say).
+    """
+
+    replicas: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
+
+
+def parse_assignment(data: bytes) -> dict[int, Assignment]:
+    """The assignment of each partition from a topic's znode; ValueError if it is not one."""
+
+    def brokers(field: str, number: str) -> tuple[int, ...] | None:
+        return tuple(int(broker) for broker in value[field].get(number, ())) if field in value else None
+
+    value = _object(data)
     try:
         return {
-            int(number): tuple(int(broker) for broker in brokers)
-            for number, brokers in _object(data)["partitions"].items()
+            int(number): Assignment(
+                brokers("partitions", number), brokers("adding_replicas", number), brokers("removing_replicas", number)
+            )
+            for number in value["partitions"]
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not an assignment: {data[:200]!r}") from error
@@ -151,7 +170,9 @@ class Picture:
         """Of the last controller: the czxid of its znode and the mzxid of its epoch."""
         self._registered: dict[int, int | None] = {}
         """Brokers and the czxid of their registration, None until it was read."""
-        self._assignments: dict[str, dict[int, tuple[int, ...]]] = {}
+        self._assignments: dict[str, dict[int, Assignment]] = {}
+        self._contents: dict[str, dict[str, Any]] = {}
+        """What znodes hold of which every content is told, by path."""
         self._versions: dict[tuple[str, int], tuple[int, int]] = {}
         """Of each partition's state: czxid and version."""
         self._isr_changes: frozenset[str] = frozenset()
@@ -172,6 +193,8 @@ class Picture:
             self._take_topics(read, outcome)
         elif read.watch == ISR_CHANGES:
             self._take_isr_changes(read, outcome)
+        elif read.watch in (REASSIGNMENT, PREFERRED_ELECTION):
+            self._tell_content(read, outcome)
         elif found := _BROKER.fullmatch(path):
             self._take_broker(int(found[1]), read, outcome)
         elif found := _STATE.fullmatch(path):
@@ -253,15 +276,18 @@ class Picture:
         if read.stat is None:
             self._assignments.pop(topic, None)
             self._drop(outcome, lambda key: key[0] == topic)
+            self._tell_content(read, outcome)
             return
         assignment = self._assignments[topic] = parse_assignment(read.data)
+        self._tell_content(read, outcome)
         outcome.watch += [
             Watch(f"{TOPICS.path}/{topic}/partitions/{number}/state", "data") for number in sorted(assignment)
         ]
         moved = {
-            key: replace(state, replicas=assignment.get(key[1]))
+            key: replace(state, **placed._asdict())
             for key, state in outcome.state.partitions.items()
-            if key[0] == topic and state.replicas != assignment.get(key[1])
+            if key[0] == topic
+            and (placed := assignment.get(key[1], Assignment())) != (state.replicas, state.adding, state.removing)
         }
         if moved:
             outcome.state = replace(outcome.state, partitions=MappingProxyType({**outcome.state.partitions, **moved}))
@@ -271,9 +297,8 @@ class Picture:
         if read.stat is None:
             self._drop(outcome, lambda other: other == key)
             return
-        state = replace(
-            parse_partition_state(read.data, read.stat), replicas=self._assignments.get(topic, {}).get(number)
-        )
+        placed = self._assignments.get(topic, {}).get(number, Assignment())
+        state = replace(parse_partition_state(read.data, read.stat), **placed._asdict())
         created, version = self._versions.get(key, (-1, -1))
         if created == read.stat.created and read.stat.version > version + 1:
             count, reason = read.stat.version - version - 1, "its state changed more than once"
@@ -290,6 +315,20 @@ class Picture:
             outcome.state = replace(outcome.state, partitions=MappingProxyType(left))
         for key in [key for key in self._versions if gone(key)]:
             del self._versions[key]
+
+    # Contents
+
+    def _tell_content(self, read: ZnodeRead, outcome: Outcome) -> None:
+        """Tell of a content that is new, and of a znode that is gone."""
+        path, before = read.watch.path, self._contents.get(read.watch.path)
+        content = None if read.stat is None else _object(read.data)
+        if content == before:
+            return
+        outcome.also.append(Znode(path=path, content=content))
+        if content is None:
+            del self._contents[path]
+        else:
+            self._contents[path] = content
 
     # Notifications
 

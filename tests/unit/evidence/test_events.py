@@ -30,11 +30,13 @@ from evidence.events import (
     Partition,
     Position,
     Precondition,
+    Reassign,
     Send,
     Software,
     Step,
     Target,
     Transaction,
+    Znode,
 )
 from evidence.timeline import Timeline, read
 
@@ -73,10 +75,14 @@ EVERY: tuple[Event, ...] = (
         replicas=(1, 2, 3),
         version=40,
         elr=(3,),
+        adding=(3,),
+        removing=(),
         source_ns=9,
     ),
     Missed(source="zookeeper", path="/controller_epoch", count=2, reason="two looks"),
     IsrChange(path="/isr_change_notification/isr_change_0000000004", state="holds", partitions=("t-0",)),
+    Znode(path="/admin/reassign_partitions", content={"version": 1, "partitions": []}),
+    Reassign(topic="t", partition=0, replicas=(3, 1), by="request AlterPartitionReassignments"),
     Blind(source="docker", phase="end", reason="open again"),
     Container(node="broker-1", action="die", exit_code=137, time_nano=7, signal=9),
     Software(source="docker", node="broker-1", version="4.3.1"),

@@ -123,6 +123,19 @@ def test_the_leader_epoch_grows_with_every_leader_that_is_set():
     assert state.controller_epoch == 4
 
 
+def test_a_reassignment_states_what_it_adds_and_removes_until_it_is_over():
+    moving = change(t2=compact_ints([3, 1, 2]), t3=compact_ints([1, 2]), t4=compact_ints([3]))
+    over = change(t0=compact_ints([3]), t2=compact_ints([3]), t3=compact_ints([]), t4=compact_ints([]))
+    seen = [
+        image(topic(), partition([1, 2], 1), *changes).partitions["t", 0] for changes in ((), (moving,), (moving, over))
+    ]
+    assert [(state.replicas, state.adding, state.removing) for state in seen] == [
+        ((1, 2, 3), (), ()),
+        ((3, 1, 2), (3,), (1, 2)),
+        ((3,), (), ()),
+    ]
+
+
 def test_version_1_changes_have_no_elr():
     event = decode_from(log(change(version=1, t0=compact_ints([1]))))[0][1]
     assert (event.version, event.fields["isr"], event.fields["eligible_leader_replicas"]) == (1, (1,), None)

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from evidence.events import Broker, Event, IsrChange, Missed, of
+from evidence.events import Broker, Event, IsrChange, Missed, Znode, of
 from harness.observers.state import node_name
 from harness.observers.znodes import (
     BROKERS,
     CONTROLLER,
     CONTROLLER_EPOCH,
     ISR_CHANGES,
+    PREFERRED_ELECTION,
+    REASSIGNMENT,
     ROOTS,
     TOPICS,
     Outcome,
@@ -197,6 +199,17 @@ class TestPartitions:
         picture.take(state(1, 0, [1, 2], stat(5)))
         moved = picture.take(data(TOPIC, '{"version":1,"partitions":{"0":[2,1,3]}}', stat(1))).state
         assert moved.partitions["t", 0].replicas == (2, 1, 3)
+        assert (moved.partitions["t", 0].adding, moved.partitions["t", 0].removing) == (None, None)
+
+    def test_from_2_4_on_the_topic_says_what_is_added_and_removed(self, picture: Picture) -> None:
+        with_topic(picture)
+        picture.take(state(1, 0, [1, 2], stat(5)))
+        moving = '{"version":3,"partitions":{"0":[3,1,2]},"adding_replicas":{"0":[3]},"removing_replicas":{"0":[1,2]}}'
+        moved = picture.take(data(TOPIC, moving, stat(6, version=1, created=1))).state.partitions["t", 0]
+        assert (moved.replicas, moved.adding, moved.removing) == ((3, 1, 2), (3,), (1, 2))
+        over = '{"version":3,"partitions":{"0":[3]},"adding_replicas":{},"removing_replicas":{}}'
+        moved = picture.take(data(TOPIC, over, stat(7, version=2, created=1))).state.partitions["t", 0]
+        assert (moved.replicas, moved.adding, moved.removing) == ((3,), (), ())
 
     def test_3_2_adds_a_recovery_state_and_no_leader_is_minus_one(self) -> None:
         text = b'{"controller_epoch":1,"leader":-1,"version":1,"leader_epoch":2,"isr":[1],"leader_recovery_state":0}'
@@ -210,6 +223,29 @@ class TestPartitions:
             picture.take(ZnodeRead(watch=STATE, stat=stat(6, version=1, created=5), data=text.encode("latin-1")))
         assert picture.state is before
         assert picture.take(state(1, 0, [1], stat(7, version=1, created=5))).also == []
+
+
+class TestContents:
+    ASKED = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[3,4]}]}'
+
+    @pytest.mark.parametrize("watch", [REASSIGNMENT, PREFERRED_ELECTION])
+    def test_a_request_is_told_with_its_content_and_when_it_is_gone(self, picture: Picture, watch: Watch) -> None:
+        assert picture.take(gone(watch)).also == []
+        asked = Znode(path=watch.path, content=json.loads(self.ASKED))
+        assert picture.take(data(watch, self.ASKED, stat(2))).also == [asked]
+        assert picture.take(data(watch, self.ASKED, stat(2))).also == []
+        assert picture.take(gone(watch)).also == [Znode(path=watch.path, content=None)]
+        assert picture.take(gone(watch)).also == []
+
+    def test_an_assignment_is_told_with_all_that_its_znode_holds(self, picture: Picture) -> None:
+        picture.take(children(TOPICS, "t"))
+        (told,) = picture.take(data(TOPIC, '{"version":3,"partitions":{"0":[1,2]},"topic_id":"x"}', stat(1))).also
+        assert told == Znode(path=TOPIC.path, content={"version": 3, "partitions": {"0": [1, 2]}, "topic_id": "x"})
+
+    def test_a_request_that_is_none_changes_nothing(self, picture: Picture) -> None:
+        with pytest.raises(ValueError, match="not a JSON object"):
+            picture.take(data(REASSIGNMENT, "[]", stat(2)))
+        assert picture.take(gone(REASSIGNMENT)).also == []
 
 
 class TestIsrChanges:
