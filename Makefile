@@ -15,6 +15,8 @@ SEED ?=
 REPEAT ?=
 # What `make test` is narrowed to: files, directories or tests, as pytest takes them.
 TESTS ?=
+# Run directories, or folders of them, that `make docs` counts.
+RUNS ?=
 # Which machines `make test-bare` makes: releases of Debian.
 DEBIAN ?= 12 13
 # What `make bench-analysis` measures, in millions of records.
@@ -88,6 +90,12 @@ sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and thei
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark
 	$(BIN)/pytest -m "not docker and not spark and not slow"
+
+.PHONY: docs
+docs: venv ## The generated pages of docs/ anew (RUNS= counts these run directories, or folders of them, anew)
+	$(CHAOS) guide $(RUNS)
+	$(CHAOS) list --anomalies --markdown > docs/anomalies.md
+	$(CHAOS) list --claims --markdown > docs/claims.md
 
 .PHONY: lint
 lint: venv ## Style and types

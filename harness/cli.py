@@ -1,5 +1,5 @@
-"""The command line: `kafka-chaos run | matrix | suite | check | report | explain | replicas | list | setup | doctor |
-clean`.
+"""The command line: `kafka-chaos run | matrix | suite | check | report | guide | explain | replicas | list | setup |
+doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -301,8 +301,8 @@ def _readable(paths: Sequence[Path]) -> tuple[list[RunDir], list[UsageError]]:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from evidence.rundir import find_runs, write_atomically
-    from judgement.report import console, html, junit, table
+    from evidence.rundir import find_runs
+    from judgement.report import console, html, junit
     from judgement.report.facts import load_all
     from judgement.verdict import worst
 
@@ -324,13 +324,28 @@ def _report(options: argparse.Namespace) -> int:
         if len(loaded.facts) != 1:
             raise UsageError(f"--picture draws one run, and these are {len(loaded.facts)}: name one run directory")
         print(f"picture: {html.write_picture(loaded.facts[0], options.picture)}")
-    if options.table:
-        write_atomically(options.table, table.markdown(loaded))
-        print(f"table: {options.table}")
     print(console.table(loaded))
     if loaded.unreadable:
         raise UsageError(loaded.unreadable[0])
     return worst(run.verdict for run in loaded.facts).exit_status
+
+
+def _guide(options: argparse.Namespace) -> int:
+    from harness.guide import described
+    from judgement.report import guide, reproduced
+
+    told = described()
+    if options.run_dirs:
+        gathered = reproduced.gather(reproduced.find(options.run_dirs))
+        for line in gathered.left_out:
+            _say(f"left out: {line}")
+        if not gathered.runs:
+            raise UsageError("none of these runs can be counted; `kafka-chaos check` judges runs without a verdict")
+        guide.write_data(options.docs, told, gathered.runs)
+        print(f"{len(gathered.runs)} runs counted, {len(gathered.left_out)} left out")
+    for page in guide.write_pages(options.docs, told):
+        print(options.docs / page)
+    return 0
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -537,7 +552,16 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
     report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
     report.add_argument("--picture", type=Path, metavar="FILE", help="the picture of one run, as an SVG file")
-    report.add_argument("--table", type=Path, metavar="FILE", help="the table of what was reproduced, in Markdown")
+
+    guide = command("guide", _guide, "write the generated pages of docs/: scenarios, what was reproduced, durations")
+    guide.add_argument(
+        "run_dirs",
+        nargs="*",
+        type=Path,
+        metavar="RUN_DIR",
+        help="judged runs, or folders of them, to count anew for the scenarios that they are of",
+    )
+    guide.add_argument("--docs", type=Path, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)")
 
     explain = command("explain", _explain, "the life of a record, as every witness tells it, in the order of time")
     explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")

@@ -1,1 +1,11 @@
-"""Controllers and elections: who decides, who leads, and for how long nobody does."""
+"""Controllers and elections: who decides, who leads, and for how long nobody does.
+
+One broker is the controller (with KRaft, one node of a quorum). It notices that a broker is gone when that broker's
+session ends, elects new leaders from the ISR, and tells everybody. What clients see of it is a pause: of the length of
+a session if a leader dies, of a moment if it is stopped cleanly.
+
+`offline-leader-election` is the common case, and `controlled-shutdown` compares it with a clean stop.
+`unclean-election` is the case in which nobody in sync is left. `controller-failover` and `zombie-controller` are about
+the controller itself. `preferred-leader-election`, `auto-leader-rebalance`, `reassignment` and `rolling-restart` move
+leaders and replicas on purpose.
+"""

@@ -1,4 +1,14 @@
-"""Section B of the catalogue: the in-sync replicas (ISR) and the high watermark."""
+"""ISR and high watermark: when a record counts as committed, and who may be missing then.
+
+The leader keeps a set of replicas that are in sync with it, the ISR. A record is committed when all of them have it:
+only then is it acknowledged to a producer with acks=all, and given to consumers. The high watermark is the offset up to
+which that is so. The set shrinks when a replica stands still and grows when it has caught up, so what acks=all promises
+depends on how many are left, which is what min.insync.replicas bounds.
+
+`high-watermark-steps` shows how the high watermark moves, record by record, and `high-watermark-visibility` what
+consumers see of it. `isr-shrink-expand` and `isr-lag-max-messages` are about who is in the ISR, `min-insync-refusal`
+and `shrink-to-leader` about too few in it, and `offset-checkpoints` about what brokers remember of all this on disk.
+"""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ import pytest
 from evidence.events import Controller
 from evidence.rundir import RunDir
 from judgement import verdict
-from judgement.report import cells, console, facts, html, junit, story, summary, table, timeline_svg
+from judgement.report import cells, console, facts, html, junit, story, summary, timeline_svg
 from judgement.report.timeline_svg import drawing
 from tests.unit.judgement.report import synthetic
+from tests.unit.judgement.report.test_guide import guide_of
 
 Make = Callable[[Path], RunDir]
 MAKERS: list[Make] = [
@@ -122,7 +123,7 @@ def test_a_report_is_made_of_a_run_json_that_lacks_a_key(tmp_path: Path, key: st
     checked(html.write_run(facts.load(run_dir)).read_text())
     ET.fromstring(junit.write_run(facts.load(run_dir)).read_text())
     assert summary.markdown(facts.load_all([run_dir]))
-    assert table.markdown(facts.load_all([run_dir]))
+    assert guide_of([run_dir])["reproduced.md"]
 
 
 def test_evidence_is_shown_as_people_read_it(tmp_path: Path) -> None:
@@ -373,10 +374,10 @@ def test_what_others_wrote_is_shown_as_text_everywhere(tmp_path: Path, where: st
         console.table(facts.load_all([run_dir]), plain=True, colour=False),
     ]
     told += [console.table(facts.load_all([run_dir]), plain=False, colour=False)]
-    told += [summary.markdown(facts.load_all([run_dir])), table.markdown(facts.load_all([run_dir]))]
+    told += [summary.markdown(facts.load_all([run_dir]))]
     for text in told:
         assert not set(text) & {"\x1b", "\x07"}
-    for markdown in told[-2:]:
+    for markdown in told[-1:]:
         outside = re.sub(r"(?ms)^ *(`{3,})$.*?^ *\1$", "", markdown)
         assert "<script>" not in outside
         assert "\n# out" not in outside
@@ -474,16 +475,6 @@ def test_the_summary_keeps_its_budget(runs: list[RunDir], budget: int) -> None:
     assert len(text.encode()) <= budget
     assert ("did not fit" in text) == (budget < 10**6)
     assert text.count("<details>") == text.count("</details>")
-
-
-def test_the_table_of_reproductions(runs: list[RunDir], tmp_path: Path) -> None:
-    again = synthetic.double_failover_kept(tmp_path / "again", seed=2)
-    page = table.write(facts.load_all([*runs, again]), tmp_path / "reproduced.md").read_text()
-    kept = "| double-failover | 4.3.1 | all 5 acknowledged records kept | none | none | 2 of 2 | 21.6 s |"
-    assert f"{kept} 2025-10-09 | 01234567 |" in page
-    assert "4 of 7 runs ended as documented." in page
-    assert "isolated-broker on 2.8.2, seed 1: **unexpected**" in page
-    assert page == table.markdown(facts.load_all([again, *reversed(runs)]))
 
 
 # Damage
