@@ -37,6 +37,10 @@ LEADER_EPOCHS: Final = Line(
 )
 ZOOKEEPER: Final = Line("ZooKeeper", lambda version: version.mode == "zookeeper")
 KRAFT: Final = Line("KRaft", lambda version: version.mode == "kraft")
+LAST_KNOWN_LEADER: Final = Line(
+    "eligible leader replicas (KIP-966, on in new clusters from 4.1 on)",
+    lambda version: version.mode == "kraft" and version.release >= (4, 1),
+)
 
 LOST: Final = frozenset({"lost-write"})
 ACKS: Final = ("0", "1", "all")

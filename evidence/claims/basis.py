@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from evidence.course import Course
+from evidence.course import Course, FaultFact
+from evidence.events import Ends, Log, Moment, of
 
 Outcome = Literal["held", "contradicted", "not-observed"]
 HELD: Final = "held"
@@ -140,3 +141,31 @@ def session_bound_ms(limit_ms: int) -> float:
 def broker(number: int) -> str:
     """The node of a broker's id."""
     return f"broker-{number}"
+
+
+def faults(course: Course, kind: str) -> Iterator[FaultFact]:
+    """The faults of a kind, in order."""
+    return (fault for fault in course.faults if fault.kind == kind)
+
+
+def start_after(course: Course, node: str, at_ns: int) -> int:
+    """When a node was started next; the end of the run and more if it was not."""
+    starts = (fault.inject_ns for fault in faults(course, "start") if fault.node == node)
+    return next((start_ns for start_ns in starts if start_ns > at_ns), course.end_ns + 1)
+
+
+def copied(course: Course, node: str, begin_ns: int, end_ns: int) -> dict[str, Ends]:
+    """How far a node's replicas went when they were first copied between two times."""
+    copies = (moment for moment in of(course.events, Moment) if begin_ns < moment.at_ns < end_ns)
+    return next((moment.nodes.get(node, {}) for moment in copies), {})
+
+
+def truncations(course: Course, node: str, replica: str, begin_ns: int, end_ns: int | None = None) -> list[int | None]:
+    """The offsets to which a replica was truncated between two times, as its broker's log tells."""
+    return [
+        log.offset
+        for log in of(course.events, Log)
+        if (log.node, log.event, f"{log.topic}-{log.partition}") == (node, "truncate", replica)
+        and begin_ns < log.at_ns
+        and (end_ns is None or log.at_ns <= end_ns)
+    ]

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, count, judged, setting_ms, timed
-from evidence.course import DOWN, DYING, Course, FaultFact
-from evidence.events import Checkpoint, Ends, Log, Moment, of
+from evidence.claims.basis import (
+    Claim,
+    Judged,
+    Witness,
+    copied,
+    count,
+    faults,
+    judged,
+    setting_ms,
+    start_after,
+    timed,
+    truncations,
+)
+from evidence.course import DOWN, DYING
+from evidence.events import Checkpoint, of
 
 FILE_TOLERANCE_MS: Final = 4000
 """For a broker whose thread gets no processor at once, and whose disk is busy (2.7 s were seen)."""
@@ -17,22 +28,6 @@ INTERVAL_MS: Final = 5000
 
 def _interval_ms(witness: Witness) -> int:
     return setting_ms(witness.run, "replica.high.watermark.checkpoint.interval.ms", INTERVAL_MS)
-
-
-def _faults(course: Course, kind: str) -> Iterator[FaultFact]:
-    return (fault for fault in course.faults if fault.kind == kind)
-
-
-def _start_after(course: Course, node: str, at_ns: int) -> int:
-    """When a node was started next; the end of the run and more if it was not."""
-    starts = [fault.inject_ns for fault in _faults(course, "start") if fault.node == node]
-    return next((start_ns for start_ns in starts if start_ns > at_ns), course.end_ns + 1)
-
-
-def _copied(course: Course, node: str, begin_ns: int, end_ns: int) -> dict[str, Ends]:
-    """How far a node's replicas went when they were first copied between two times."""
-    copies = (moment for moment in of(course.events, Moment) if begin_ns < moment.at_ns < end_ns)
-    return next((moment.nodes.get(node, {}) for moment in copies), {})
 
 
 def high_watermarks_checkpointed_in_time(witness: Witness) -> Judged:
@@ -55,9 +50,9 @@ def clean_stop_writes_checkpoints(witness: Witness) -> Judged:
     """When a broker has stopped cleanly its high watermarks and recovery points are its logs' ends."""
     course = witness.course
     rows = []
-    for stop in _faults(course, "stop"):
-        started_ns = _start_after(course, stop.node, stop.inject_ns)
-        ends = _copied(course, stop.node, stop.inject_ns, started_ns)
+    for stop in faults(course, "stop"):
+        started_ns = start_after(course, stop.node, stop.inject_ns)
+        ends = copied(course, stop.node, stop.inject_ns, started_ns)
         for one in of(course.events, Checkpoint):
             if one.node == stop.node and stop.inject_ns < one.at_ns < started_ns:
                 rows += [
@@ -74,10 +69,10 @@ def killed_high_watermark_is_recent(witness: Witness) -> Judged:
     """After kill -9 of a leader the file lacks only what was acknowledged under acks=all within the last interval."""
     course, rows = witness.course, list[dict[str, Any]]()
     bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
-    for kill in _faults(course, "kill"):
+    for kill in faults(course, "kill"):
         gone = (one for one in course.processes.get(kill.node, ()) if one.value in (DYING, DOWN))
         died_ns = next((one.begin_ns for one in gone if one.end_ns > kill.inject_ns), kill.inject_ns)
-        ends = _copied(course, kill.node, kill.inject_ns, _start_after(course, kill.node, kill.inject_ns))
+        ends = copied(course, kill.node, kill.inject_ns, start_after(course, kill.node, kill.inject_ns))
         for (topic, number), states in course.partitions.items():
             led = [state for state in states if state.begin_ns <= died_ns][-1:]
             end = ends.get(f"{topic}-{number}")
@@ -111,15 +106,10 @@ def killed_high_watermark_is_recent(witness: Witness) -> Judged:
 def missing_high_watermark_truncates_all(witness: Witness) -> Judged:
     """A replica whose broker starts without the file of high watermarks truncates its log to 0."""
     course, rows = witness.course, list[dict[str, Any]]()
-    for removed in _faults(course, "remove"):
-        started_ns = _start_after(course, removed.node, removed.inject_ns)
-        for replica, end in _copied(course, removed.node, removed.inject_ns, started_ns).items():
-            cuts = [
-                log.offset
-                for log in of(course.events, Log)
-                if (log.node, log.event, f"{log.topic}-{log.partition}") == (removed.node, "truncate", replica)
-                and log.at_ns > started_ns
-            ]
+    for removed in faults(course, "remove"):
+        started_ns = start_after(course, removed.node, removed.inject_ns)
+        for replica, end in copied(course, removed.node, removed.inject_ns, started_ns).items():
+            cuts = truncations(course, removed.node, replica, started_ns)
             if end.leo and end.hw is None and started_ns <= course.end_ns:
                 rows.append(
                     {"node": removed.node, "replica": replica, "at_ns": started_ns, "log_end": end.leo, "cuts": cuts}

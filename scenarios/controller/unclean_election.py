@@ -18,6 +18,7 @@ from harness.run import Partition, Run
 from harness.scenario import (
     EVERY_VERSION,
     HIGH_WATERMARK_TRUNCATION,
+    LAST_KNOWN_LEADER,
     LEADER_EPOCHS,
     LOST,
     Case,
@@ -27,10 +28,6 @@ from harness.scenario import (
 )
 
 UNCLEAN_BY_DEFAULT = Line("before 0.11", lambda version: version.release < (0, 11))
-LAST_KNOWN_LEADER = Line(
-    "eligible leader replicas (KIP-966, 4.1 and later)",
-    lambda version: version.mode == "kraft" and version.release >= (4, 1),
-)
 
 LOSES = (
     Documented(

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Case, Documented, Line, scenario
+from harness.scenario import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    LAST_KNOWN_LEADER,
+    LOST,
+    Case,
+    Documented,
+    scenario,
+)
 from scenarios.replication import wait_shrunk
 
-LAST_KNOWN_LEADER = Line(
-    "eligible leader replicas (KIP-966, on in new clusters from 4.1 on)",
-    lambda version: version.mode == "kraft" and version.release >= (4, 1),
-)
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 ANSWER_LIMIT_S = 20.0
 CUT_BACK = frozenset({"replica-divergence", "log-truncated-below-high-watermark"})

@@ -14,7 +14,15 @@ from __future__ import annotations
 
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run, Target
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, Line, scenario
+from harness.scenario import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    LAST_KNOWN_LEADER,
+    LOST,
+    Documented,
+    Line,
+    scenario,
+)
 
 PARKED_FETCHES = {
     "replica.fetch.wait.max.ms": "2500",
@@ -29,6 +37,9 @@ TRAP = Line(
     f"{HIGH_WATERMARK_TRUNCATION.label}, {DEAD_CONTROLLER_STAYS.label}",
     lambda version: HIGH_WATERMARK_TRUNCATION.holds(version) and DEAD_CONTROLLER_STAYS.holds(version),
 )
+CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+LEAVES_ISR = """A follower that holds an acknowledged record but not the high watermark that covers it dies and leaves
+    the ISR: it cannot be elected when the leader dies, and the record returns with the leader."""
 
 
 def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Target, Target]:
@@ -64,17 +75,24 @@ def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Targ
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=TRAP, required=LOST, allowed=frozenset({"replica-divergence"})),
+        Documented(
+            on=TRAP,
+            required=LOST,
+            allowed=frozenset({"replica-divergence"}),
+            claims=[*CLEAN_ELECTIONS, "restarted-replica-truncates-to-high-watermark"],
+        ),
         Documented(
             on=DEAD_CONTROLLER_STAYS,
+            claims=[*CLEAN_ELECTIONS, "restarted-replica-keeps-its-log"],
             says="""A follower that holds an acknowledged record but not the high watermark that covers it restarts,
                 truncates nothing without asking for the end of its epoch, and is elected with the record.""",
         ),
         Documented(
-            on=EVERY_VERSION,
-            says="""A follower that holds an acknowledged record but not the high watermark that covers it dies and
-                leaves the ISR: it cannot be elected when the leader dies, and the record returns with the leader.""",
+            on=LAST_KNOWN_LEADER,
+            claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
+            says=LEAVES_ISR,
         ),
+        Documented(on=EVERY_VERSION, claims=["offline-partition-waits", *CLEAN_ELECTIONS], says=LEAVES_ISR),
     ],
     suite=True,
 )

@@ -12,6 +12,8 @@ from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Documented, scenario
 
+UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-one")
+
 
 @scenario(
     name="replica-divergence",
@@ -34,10 +36,15 @@ from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Doc
     ),
     topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST | {"replica-divergence"}),
+        Documented(
+            on=HIGH_WATERMARK_TRUNCATION,
+            required=LOST | {"replica-divergence"},
+            claims=[*UNCLEAN_ELECTION, "restarted-replica-keeps-its-log"],
+        ),
         Documented(
             on=LEADER_EPOCHS,
             required=LOST,
+            claims=[*UNCLEAN_ELECTION, "diverged-replica-truncates"],
             says="""After an unclean election the old leader returns, asks where its epoch ended, and truncates what the
                 new leader does not have: the replicas are identical, and lost is what an unclean election loses.""",
         ),

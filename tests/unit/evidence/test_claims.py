@@ -60,8 +60,8 @@ def fault(kind: str, phase: FaultPhase, node: str = "broker-1") -> Fault:
     return Fault(fault=kind, id=f"{kind}-{node}", phase=phase, target=target, description=f"{kind} of {node}")
 
 
-def ends(name: str, leo: int) -> Moment:
-    return Moment(name=name, nodes={"broker-1": {"t-0": Ends(leo=leo, hw=1)}})
+def ends(name: str, leo: int, node: str = "broker-1") -> Moment:
+    return Moment(name=name, nodes={node: {"t-0": Ends(leo=leo, hw=1)}})
 
 
 def judged(
@@ -252,6 +252,40 @@ def truncated(offset: int) -> Log:
 def test_a_restarted_replica_keeps_its_log(after: list[Event], outcome: str) -> None:
     before = [fault("kill", "inject"), ends("00-down", 2), fault("start", "inject")]
     assert judged("restarted-replica-keeps-its-log", *before, *after)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        (2, [truncated(1), ends("01-after", 3)], HELD),
+        (2, [ends("01-after", 2)], CONTRADICTED),
+        (2, [truncated(0), ends("01-after", 2)], CONTRADICTED),
+        (1, [ends("01-after", 1)], NOT_OBSERVED),
+        (2, [truncated(1)], NOT_OBSERVED),
+    ],
+    ids=["cut to it", "not cut", "cut further", "nothing above it", "no copy"],
+)
+def test_a_restarted_replica_truncates_to_its_high_watermark(before: int, after: list[Event], outcome: str) -> None:
+    down = [fault("kill", "inject"), ends("00-down", before), fault("start", "inject")]
+    assert judged("restarted-replica-truncates-to-high-watermark", *down, *after)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        (3, [truncated(2), ends("02-after", 3)], HELD),
+        (3, [ends("02-after", 4)], CONTRADICTED),
+        (3, [truncated(1), ends("02-after", 4)], CONTRADICTED),
+        (2, [ends("02-after", 3)], NOT_OBSERVED),
+    ],
+    ids=["cut to where they part", "kept", "cut further", "nothing more than the leader"],
+)
+def test_a_diverged_replica_truncates(before: int, after: list[Event], outcome: str) -> None:
+    """broker-2 died with 2 records and leads when it is back; broker-1 died with more, and returns to it."""
+    heir = [fault("kill", "inject", "broker-2"), ends("00-down", 2, "broker-2"), fault("start", "inject", "broker-2")]
+    alone = ends("01-alone", before).nodes | ends("01-alone", 3, "broker-2").nodes
+    led = [fault("kill", "inject"), state(2, 2, (2,), 1), Moment(name="01-alone", nodes=alone)]
+    assert judged("diverged-replica-truncates", *heir, *led, fault("start", "inject"), *after)["outcome"] == outcome
 
 
 def lives(*brokers: int) -> list[Event]:
