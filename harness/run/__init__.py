@@ -111,8 +111,8 @@ class Run:
         self.clients = clients = Clients(
             parts.cluster, parts.version, parts.run_dir, parts.timeline, self.topics, parts.facts["processes"], account
         )
-        self.producer, self.send, self.try_send = clients.producer, clients.send, clients.try_send
-        self.send_async, self.load = clients.send_async, clients.load
+        self.producer, self.send, self.send_async = clients.producer, clients.send, clients.send_async
+        self.load = clients.load
         self.consume, self.transaction = clients.consume, clients.transaction
 
     @cached_property

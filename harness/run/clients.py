@@ -6,9 +6,9 @@ missing is then missed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,7 @@ from harness.cluster.cluster import KAFKA_PORT
 from harness.workloads import settings as defaults
 from harness.workloads.handles.client import (
     BackgroundConsumer,
+    Client,
     FinalReader,
     LoadGenerator,
     Pending,
@@ -39,6 +40,12 @@ FINAL_READ_LIMIT_S: Final = 300.0
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
+def _require_ok(account: Account, outcomes: Iterable[Sent | Ended], what: str) -> None:
+    for one in outcomes:
+        if one.outcome != "ok":
+            account.require(what, held=False, error=one.error_name)
+
+
 @dataclass(slots=True)
 class OpenTransaction:
     """A transaction while it lasts, and what came of it when it has ended."""
@@ -55,11 +62,7 @@ class OpenTransaction:
         """
         with self._account.step("send in a transaction", partition=str(t), count=count):
             sent = self._producer.send(t.topic, t.number, count=count, timeout_s=limit_s)
-        for one in sent:
-            if one.outcome != "ok":
-                self._account.require(
-                    f"a record sent to {t} in a transaction is delivered", held=False, error=one.error_name
-                )
+        _require_ok(self._account, sent, f"a record sent to {t} in a transaction is delivered")
         return sent
 
 
@@ -82,20 +85,23 @@ class Clients:
         self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
         self._transactional: dict[str, TransactionalProducer] = {}
 
-    def _register(self, kind: str, settings: Mapping[str, str], *, final: bool = False, doomed: bool = False) -> str:
-        """The name of a new process, which run.json has from now on."""
+    def _register(
+        self, kind: str, settings: Mapping[str, str], *, bootstrap: str = "", final: bool = False, doomed: bool = False
+    ) -> Client:
+        """A new client, which run.json has from now on."""
         name = f"{kind}-{1 + sum(process['kind'] == kind for process in self._processes)}"
+        bootstrap = bootstrap or self._cluster.bootstrap
         self._processes.append(
             {
                 "name": name,
                 "kind": kind,
                 "file": f"history/{name}.arrows",
                 "final": final,
-                "settings": {"bootstrap.servers": self._cluster.bootstrap} | dict(settings),
+                "settings": {"bootstrap.servers": bootstrap} | dict(settings),
             }
             | ({"doomed": True} if doomed else {})
         )
-        return name
+        return Client(self._run_dir, name, len(self._processes), bootstrap, settings)
 
     def _producer_settings(self, *more: Mapping[str, str]) -> dict[str, str]:
         settings = dict(defaults.PRODUCER) | self._version.client_settings
@@ -120,10 +126,8 @@ class Clients:
         bootstrap = f"{only.node.address}:{KAFKA_PORT}" if only else self._cluster.bootstrap
         key = tuple(sorted((options | {"bootstrap": bootstrap}).items()))
         if key not in self._producers:
-            name = self._register("producer", options | {"bootstrap.servers": bootstrap})
-            self._producers[key] = ScriptedProducer(
-                self._run_dir, name, len(self._processes), bootstrap, options, self._timeline
-            )
+            client = self._register("producer", options, bootstrap=bootstrap)
+            self._producers[key] = ScriptedProducer(client, self._timeline)
         return self._producers[key]
 
     def send(
@@ -135,34 +139,18 @@ class Clients:
         only: Target | None = None,
         limit_s: float = SEND_LIMIT_S,
         doomed: bool = False,
+        must: bool = True,
     ) -> list[Sent]:
-        """Send records one after the other, each acknowledged before the next. `doomed` names those whose loss the
-        scenario documents: no other record may be lost.
+        """Send records one after the other, each when it is known what came of the one before: acknowledged, refused or
+        unknown. `doomed` names those whose loss the scenario documents: no other record may be lost.
 
-        Raises PreconditionNotHeld if one is not acknowledged within `limit_s`.
+        Raises PreconditionNotHeld if one is not acknowledged within `limit_s`, unless it need not be (`must`).
         """
-        sent = self.try_send(t, count, acks=acks, only=only, limit_s=limit_s, doomed=doomed)
-        for one in sent:
-            if one.outcome != "ok":
-                self._account.require(
-                    f"a record sent to {t} with acks={acks} is acknowledged", held=False, error=one.error_name
-                )
-        return sent
-
-    def try_send(
-        self,
-        t: Partition,
-        count: int = 1,
-        *,
-        acks: str = "all",
-        only: Target | None = None,
-        limit_s: float = SEND_LIMIT_S,
-        doomed: bool = False,
-    ) -> list[Sent]:
-        """Send records and return what came of each: acknowledged, refused or unknown."""
         producer = self.producer(acks=acks, only=only)
         with self._account.step("send", partition=str(t), count=count, acks=acks):
-            return producer.send(t.topic, t.number, count=count, timeout_s=limit_s, doomed=doomed)
+            sent = producer.send(t.topic, t.number, count=count, timeout_s=limit_s, doomed=doomed)
+        _require_ok(self._account, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")
+        return sent
 
     def send_async(self, t: Partition, *, acks: str = "all", doomed: bool = False) -> Pending:
         """Send one record once, without retries, and do not wait: for records that are not to be
@@ -189,13 +177,8 @@ class Clients:
         says that the scenario documents the loss of any of its records.
         """
         options = self._producer_settings({"acks": acks, "linger.ms": "5"}, settings)
-        name = self._register("producer", options, doomed=doomed)
         generator = LoadGenerator(
-            self._run_dir,
-            name,
-            len(self._processes),
-            self._cluster.bootstrap,
-            options,
+            self._register("producer", options, doomed=doomed),
             topic=t.topic,
             partitions=self._partitions_of(t.topic),
             rate_per_s=rate_per_s,
@@ -225,9 +208,7 @@ class Clients:
         PreconditionNotHeld if the transaction cannot begin, UsageError before 0.11 (KIP-98).
         """
         producer = self._transactional_producer(transactional_id, settings)
-        began = producer.begin(timeout_s=limit_s)
-        if began.outcome != "ok":
-            self._account.require("a transaction begins", held=False, error=began.error_name)
+        _require_ok(self._account, [producer.begin(timeout_s=limit_s)], "a transaction begins")
         transaction = OpenTransaction(producer, self._account)
         yield transaction
         with self._account.step("commit" if commit else "abort", transactional_id=transactional_id):
@@ -236,10 +217,8 @@ class Clients:
     def _transactional_producer(self, transactional_id: str, settings: Mapping[str, str]) -> TransactionalProducer:
         if transactional_id not in self._transactional:
             options = self._transactional_settings(transactional_id, settings)
-            name = self._register("producer", options)
-            self._transactional[transactional_id] = TransactionalProducer(
-                self._run_dir, name, len(self._processes), self._cluster.bootstrap, options, self._timeline
-            )
+            client = self._register("producer", options)
+            self._transactional[transactional_id] = TransactionalProducer(client, self._timeline)
         return self._transactional[transactional_id]
 
     def _transactional_settings(self, transactional_id: str, settings: Mapping[str, str]) -> dict[str, str]:
@@ -263,15 +242,12 @@ class Clients:
         subscribed to it in `group`. `committed_only` reads as a consumer of transactions does (read_committed).
         """
         options = self._reader_settings(committed_only, settings)
-        name = self._register("consumer", options)
+        client = self._register("consumer", options)
         consumer = BackgroundConsumer(
-            self._run_dir,
-            name,
-            self._cluster.bootstrap,
-            options,
+            client,
             assign={t.topic: self._partitions_of(t.topic)} if group is None else None,
             subscribe=() if group is None else (t.topic,),
-            group=group or f"{name}-alone",
+            group=group or f"{client.name}-alone",
             timeline=self._timeline,
         )
         with self._account.step("consume", topic=t.topic, group=group, committed_only=committed_only), consumer:
@@ -295,18 +271,14 @@ class Clients:
             else self._transactional_settings(transactional_id, settings)
         )
         reading = self._reader_settings(transactional_id is not None, NO_SETTINGS)
-        name = self._register("processor", sending | reading)
+        client = self._register("processor", sending | reading)
         process = Pipeline(
-            self._run_dir,
-            name,
-            len(self._processes),
-            self._cluster.bootstrap,
-            sending,
+            replace(client, settings=sending),
             consumer_settings=reading,
             inputs={t.topic: self._partitions_of(t.topic)},
             output=output,
             output_partitions=len(self._partitions_of(output)),
-            group=name,
+            group=client.name,
         )
         detail = {"input": t.topic, "output": output, "transactional_id": transactional_id}
         with self._account.step("pipeline", **detail), process:
@@ -314,12 +286,9 @@ class Clients:
 
     def final_reader(self) -> FinalReader:
         """The final reader's process, started while the brokers still settle: it reads when it is told to."""
-        settings = self._version.client_settings
-        name = self._register("final-read", settings, final=True)
+        client = self._register("final-read", self._version.client_settings, final=True)
         partitions = {topic.name: self._partitions_of(topic.name) for topic in self._topics}
-        return FinalReader(
-            self._run_dir, name, self._cluster.bootstrap, partitions, settings, timeout_s=FINAL_READ_LIMIT_S
-        )
+        return FinalReader(client, partitions, timeout_s=FINAL_READ_LIMIT_S)
 
     def close(self) -> None:
         """Close every producer, so that each history ends properly."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
-from harness.workloads.handles.client import BackgroundConsumer, FinalReader, LoadGenerator, ScriptedProducer
+from harness.workloads.handles.client import BackgroundConsumer, Client, FinalReader, LoadGenerator, ScriptedProducer
 from tests.integration.engine import call, needs_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -30,6 +30,7 @@ COMPOSE = Path(__file__).resolve().parents[2] / "compose"
 UP_S = 90.0
 LIMIT_S = 60.0
 PARTITIONS = 3
+NO_SETTINGS: Mapping[str, str] = {}
 VERSIONS = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "4.3.1"]
 
 
@@ -66,6 +67,13 @@ class Broker:
             assert time.monotonic() < deadline, f"{topic}-0 ends at {high} after {LIMIT_S} s, wanted {end}"
             _, high = client.get_watermark_offsets(TopicPartition(topic, 0), timeout=5.0)
         client.close()
+
+
+def client(
+    run_dir: RunDir, name: str, broker: Broker, number: int = -1, settings: Mapping[str, str] = NO_SETTINGS
+) -> Client:
+    """A client of the broker, with settings beside those that its version needs."""
+    return Client(run_dir, name, number, broker.address, broker.settings | dict(settings))
 
 
 @contextmanager
@@ -111,26 +119,24 @@ def run_dir(tmp_path: Path) -> RunDir:
 def test_what_is_recorded_is_what_the_broker_has(broker: Broker, run_dir: RunDir) -> None:
     broker.make_topic("t")
     partitions = list(range(PARTITIONS))
-    load_settings = broker.settings | {
+    load_settings = {
         "acks": "all",
         "compression.type": "gzip",
         "linger.ms": "5",
         "max.in.flight.requests.per.connection": "2",
     }
-    final = FinalReader(run_dir, "final", broker.address, {"t": partitions}, broker.settings, timeout_s=LIMIT_S)
+    final = FinalReader(client(run_dir, "final", broker), {"t": partitions}, timeout_s=LIMIT_S)
     load = LoadGenerator(
-        run_dir, "load", 9, broker.address, load_settings,
+        client(run_dir, "load", broker, 9, load_settings),
         topic="t", partitions=partitions, rate_per_s=None, record_bytes=200, keys=5, records=5000,
     )  # fmt: skip
     with (
         Timeline(run_dir.timeline) as timeline,
-        BackgroundConsumer(run_dir, "back", broker.address, broker.settings, assign={"t": partitions}) as back,
+        BackgroundConsumer(client(run_dir, "back", broker), assign={"t": partitions}) as back,
     ):
         sent = {}
         for number, acks in enumerate(("all", "1", "0")):
-            producer = ScriptedProducer(
-                run_dir, f"acks-{acks}", number, broker.address, broker.settings | {"acks": acks}, timeline
-            )
+            producer = ScriptedProducer(client(run_dir, f"acks-{acks}", broker, number, {"acks": acks}), timeline)
             sent[acks] = producer.send("t", 1, count=3, timeout_s=LIMIT_S)
             producer.close()
         with load:
@@ -174,9 +180,9 @@ def test_what_is_recorded_is_what_the_broker_has(broker: Broker, run_dir: RunDir
 def test_purged_from_the_queue_is_no_proof_of_never_sent(broker: Broker, run_dir: RunDir) -> None:
     """A record whose first attempt went unanswered waits in the queue for its second, and is in the log nonetheless."""
     broker.make_topic("frozen")
-    settings = broker.settings | {"acks": "all", "socket.timeout.ms": "1000", "request.timeout.ms": "1000"}
+    settings = {"acks": "all", "socket.timeout.ms": "1000", "request.timeout.ms": "1000"}
     with Timeline(run_dir.timeline) as timeline:
-        producer = ScriptedProducer(run_dir, "p", 1, broker.address, settings, timeline)
+        producer = ScriptedProducer(client(run_dir, "p", broker, 1, settings), timeline)
         assert producer.send("frozen", 0, timeout_s=LIMIT_S)[0].outcome == "ok"
         broker.container.kill(signal="SIGSTOP")
         try:
@@ -187,7 +193,7 @@ def test_purged_from_the_queue_is_no_proof_of_never_sent(broker: Broker, run_dir
             broker.container.kill(signal="SIGCONT")
     answer = pending.wait(1.0)
     broker.wait_end("frozen", 2)
-    final = FinalReader(run_dir, "f", broker.address, {"frozen": [0]}, broker.settings, timeout_s=LIMIT_S)
+    final = FinalReader(client(run_dir, "f", broker), {"frozen": [0]}, timeout_s=LIMIT_S)
     seen = final.read()
     assert seen.complete
     assert (answer.outcome, answer.offset) == ("info", None)

@@ -17,7 +17,7 @@ from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from harness.workloads.handles.client import BackgroundConsumer, FinalReader
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer
-from tests.integration.test_recording import LIMIT_S, PARTITIONS, Broker, one_broker
+from tests.integration.test_recording import LIMIT_S, PARTITIONS, Broker, client, one_broker
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -78,23 +78,17 @@ def test_transactions_and_a_pipeline_that_processes_exactly_once(broker: Broker,
             ],
         }
     )  # fmt: skip
-    final = FinalReader(run_dir, "final", broker.address, TOPICS, broker.settings, timeout_s=LIMIT_S)
+    final = FinalReader(client(run_dir, "final", broker), TOPICS, timeout_s=LIMIT_S)
     pipeline = Pipeline(
-        run_dir,
-        "pipeline",
-        2,
-        broker.address,
-        broker.settings | {"transactional.id": "q"},
+        client(run_dir, "pipeline", broker, 2, {"transactional.id": "q"}),
         consumer_settings=broker.settings | isolation,
         inputs={"in": TOPICS["in"]},
         output="out",
         output_partitions=PARTITIONS,
     )
     with Timeline(run_dir.timeline) as timeline:
-        reader = BackgroundConsumer(run_dir, "reader", broker.address, broker.settings | isolation, assign=TOPICS)
-        producer = TransactionalProducer(
-            run_dir, "producer", 1, broker.address, broker.settings | {"transactional.id": "p"}, timeline
-        )
+        reader = BackgroundConsumer(client(run_dir, "reader", broker, settings=isolation), assign=TOPICS)
+        producer = TransactionalProducer(client(run_dir, "producer", broker, 1, {"transactional.id": "p"}), timeline)
         with reader, pipeline:
             for partition, end in enumerate((producer.commit, producer.abort, producer.commit)):
                 assert producer.begin(timeout_s=LIMIT_S).outcome == "ok"
@@ -144,14 +138,14 @@ def test_a_pipeline_without_transactions_and_one_that_commits_what_it_never_proc
         }
     )
     inputs = {"in2": [0], "out2": [0]}
-    final = FinalReader(run_dir, "final", broker.address, inputs, broker.settings, timeout_s=LIMIT_S)
+    final = FinalReader(client(run_dir, "final", broker), inputs, timeout_s=LIMIT_S)
     pipeline = Pipeline(
-        run_dir, "pipeline", 2, broker.address, broker.settings,
+        client(run_dir, "pipeline", broker, 2),
         consumer_settings=broker.settings, inputs={"in2": [0]}, output="out2", output_partitions=1,
     )  # fmt: skip
     with Timeline(run_dir.timeline) as timeline:
-        settings = broker.settings | {"transactional.id": f"p-{time.monotonic_ns()}"}
-        producer = TransactionalProducer(run_dir, "producer", 1, broker.address, settings, timeline)
+        own = {"transactional.id": f"p-{time.monotonic_ns()}"}
+        producer = TransactionalProducer(client(run_dir, "producer", broker, 1, own), timeline)
         with pipeline:
             producer.begin(timeout_s=LIMIT_S)
             producer.send("in2", 0, count=3, timeout_s=LIMIT_S)

@@ -38,6 +38,7 @@ from harness.removal import Removals
 from harness.run import Run
 from harness.runner import Finished, Request, execute
 from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from harness.workloads.handles import client as handles
 from harness.workloads.handles.client import FinalRead, Sent
 from judgement.report.facts import judge_run
 from judgement.verdict import Verdict
@@ -280,9 +281,9 @@ class Stage:
 class Client:
     """What the clients on the stage share: a history of their own."""
 
-    def __init__(self, stage: Stage, run_dir: RunDir, name: str) -> None:
-        self.name, self._stage, self._run = name, stage, record.run_hash(run_dir.path.name)
-        self._writer = HistoryWriter(run_dir.stream(name), name, run=run_dir.path.name)
+    def __init__(self, stage: Stage, client: handles.Client) -> None:
+        self.name, self._stage, self._run = client.name, stage, record.run_hash(client.run_dir.path.name)
+        self._writer = HistoryWriter(client.run_dir.stream(self.name), self.name, run=client.run_dir.path.name)
         self._dead = self._closed = False
 
     def close(self) -> None:
@@ -303,11 +304,9 @@ class Client:
 class Producer(Client):
     """In the place of ScriptedProducer."""
 
-    def __init__(
-        self, stage: Stage, run_dir: RunDir, name: str, number: int, _b: str, _s: object, timeline: Timeline
-    ) -> None:
-        super().__init__(stage, run_dir, name)
-        self._number, self._timeline, self._sequence = number, timeline, -1
+    def __init__(self, stage: Stage, client: handles.Client, timeline: Timeline) -> None:
+        super().__init__(stage, client)
+        self._number, self._timeline, self._sequence = client.producer_id, timeline, -1
 
     def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float, doomed: bool = False) -> list[Sent]:
         return [self._send(topic, partition, doomed) for _ in range(count)]
@@ -335,9 +334,9 @@ class FinalReader(Client):
     """In the place of the final reader."""
 
     def __init__(
-        self, stage: Stage, run_dir: RunDir, name: str, _b: str, topics: Mapping[str, Sequence[int]], *_: Any, **__: Any
+        self, stage: Stage, client: handles.Client, topics: Mapping[str, Sequence[int]], *, timeout_s: float
     ) -> None:
-        super().__init__(stage, run_dir, name)
+        super().__init__(stage, client)
         self._topics = topics
 
     def read(self) -> FinalRead:

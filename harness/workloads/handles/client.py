@@ -44,6 +44,8 @@ class Sent:
     acks: int
     invoked_ns: int
     completed_ns: int
+    transaction: int | None = None
+    """The number of the transaction that it is part of, if any."""
 
 
 class Child(Conversation):
@@ -55,18 +57,28 @@ class Child(Conversation):
         )
 
 
-def common_arguments(
-    run_dir: RunDir, name: str, producer_id: int, bootstrap: str, settings: Mapping[str, str]
-) -> dict[str, Any]:
-    """The arguments that every workload process is given."""
-    return {
-        "path": str(run_dir.stream(name).resolve()),
-        "process": name,
-        "producer": producer_id,
-        "run": run_dir.path.name,
-        "bootstrap": bootstrap,
-        "settings": dict(settings),
-    }
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client of a run, as run.json has it: what every workload process is given."""
+
+    run_dir: RunDir
+    name: str
+    producer_id: int
+    """What its records are told from those of others by; of no meaning for one that only reads."""
+    bootstrap: str
+    settings: Mapping[str, str]
+
+    def start(self, module: str, **arguments: Any) -> Child:
+        """Start its process, with arguments of its own kind beside those that all have."""
+        common = {
+            "path": str(self.run_dir.stream(self.name).resolve()),
+            "process": self.name,
+            "producer": self.producer_id,
+            "run": self.run_dir.path.name,
+            "bootstrap": self.bootstrap,
+            "settings": dict(self.settings),
+        }
+        return Child(module, self.name, common | arguments)
 
 
 class Pending:
@@ -100,19 +112,10 @@ class Commanded:
     MODULE: ClassVar[str]
     """The module of harness.workloads.processes that the process runs."""
 
-    def __init__(
-        self,
-        run_dir: RunDir,
-        name: str,
-        producer_id: int,
-        bootstrap: str,
-        settings: Mapping[str, str],
-        timeline: Timeline,
-    ) -> None:
-        self.name = name
-        self._producer_id, self._timeline = producer_id, timeline
-        self._child = Child(self.MODULE, name, common_arguments(run_dir, name, producer_id, bootstrap, settings))
-        self._acks = str(settings.get("acks", "all"))
+    def __init__(self, client: Client, timeline: Timeline) -> None:
+        self.name, self._producer_id, self._timeline = client.name, client.producer_id, timeline
+        self._child = client.start(self.MODULE)
+        self._acks = str(client.settings.get("acks", "all"))
         self._sequence = self._number = 0
         self._answers: dict[int, dict[str, Any]] = {}
         self._ready = False
@@ -161,20 +164,11 @@ class ScriptedProducer(Commanded):
 
     MODULE = "scripted"
 
-    def send(
-        self,
-        topic: str,
-        partition: int,
-        *,
-        key: str | None = None,
-        count: int = 1,
-        timeout_s: float,
-        doomed: bool = False,
-    ) -> list[Sent]:
+    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float, doomed: bool = False) -> list[Sent]:
         """Send records one after the other, each once the outcome of the one before is known."""
-        return [self.send_async(topic, partition, key=key, doomed=doomed).wait(timeout_s) for _ in range(count)]
+        return [self.send_async(topic, partition, doomed=doomed).wait(timeout_s) for _ in range(count)]
 
-    def send_async(self, topic: str, partition: int, *, key: str | None = None, doomed: bool = False) -> Pending:
+    def send_async(self, topic: str, partition: int, *, doomed: bool = False) -> Pending:
         """Send one record and return at once; `doomed` says in the timeline that the scenario documents its loss."""
         sequence = self._next_sequence()
         self._make_ready()
@@ -189,7 +183,7 @@ class ScriptedProducer(Commanded):
                 doomed=doomed,
             )
         )
-        return Pending(self, self._tell(topic=topic, partition=partition, key=key, sequence=sequence))
+        return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence))
 
     def answer(self, number: int, timeout_s: float) -> Sent | None:
         """Wait for the outcome of a record; None if it is not known in time."""
@@ -233,10 +227,8 @@ class Background(Generic[Progress]):
     and stopped on leaving.
     """
 
-    def __init__(self, module: str, name: str, arguments: Mapping[str, Any], nothing: Progress) -> None:
-        self.name = name
-        self._child = Child(module, name, arguments)
-        self._latest = nothing
+    def __init__(self, name: str, child: Child, nothing: Progress) -> None:
+        self.name, self._child, self._latest = name, child, nothing
         self._done = False
 
     def _progress(self, heard: Mapping[str, Any]) -> Progress:
@@ -309,11 +301,7 @@ class LoadGenerator(Background[Summary]):
 
     def __init__(
         self,
-        run_dir: RunDir,
-        name: str,
-        producer_id: int,
-        bootstrap: str,
-        settings: Mapping[str, str],
+        client: Client,
         *,
         topic: str,
         partitions: Sequence[int],
@@ -322,15 +310,16 @@ class LoadGenerator(Background[Summary]):
         keys: int,
         records: int | None,
     ) -> None:
-        arguments = common_arguments(run_dir, name, producer_id, bootstrap, settings) | {
-            "topic": topic,
-            "partitions": list(partitions),
-            "rate_per_s": rate_per_s,
-            "record_bytes": record_bytes,
-            "keys": keys,
-            "records": records,
-        }
-        super().__init__("load", name, arguments, Summary(0, 0, 0))
+        child = client.start(
+            "load",
+            topic=topic,
+            partitions=list(partitions),
+            rate_per_s=rate_per_s,
+            record_bytes=record_bytes,
+            keys=keys,
+            records=records,
+        )
+        super().__init__(client.name, child, Summary(0, 0, 0))
 
     def _progress(self, heard: Mapping[str, Any]) -> Summary:
         return Summary(heard["sent"], heard["acked"], heard["failed"])
@@ -356,22 +345,9 @@ class FinalRead:
 class FinalReader:
     """The final reader's process, started early and told to read when the cluster is at rest."""
 
-    def __init__(
-        self,
-        run_dir: RunDir,
-        name: str,
-        bootstrap: str,
-        topics: Mapping[str, Sequence[int]],
-        settings: Mapping[str, str],
-        *,
-        timeout_s: float,
-    ) -> None:
-        arguments = common_arguments(run_dir, name, -1, bootstrap, settings) | {
-            "topics": {topic: list(numbers) for topic, numbers in topics.items()},
-            "timeout_s": timeout_s,
-        }
+    def __init__(self, client: Client, topics: Mapping[str, Sequence[int]], *, timeout_s: float) -> None:
         self._timeout_s = timeout_s
-        self._child = Child("reader", name, arguments)
+        self._child = client.start("reader", topics=dict(topics), timeout_s=timeout_s)
 
     def read(self) -> FinalRead:
         """Read everything; the process has ended when this returns."""
@@ -403,10 +379,7 @@ class BackgroundConsumer(Background[Reading]):
 
     def __init__(
         self,
-        run_dir: RunDir,
-        name: str,
-        bootstrap: str,
-        settings: Mapping[str, str],
+        client: Client,
         *,
         assign: Mapping[str, Sequence[int]] | None = None,
         subscribe: Sequence[str] = (),
@@ -420,12 +393,8 @@ class BackgroundConsumer(Background[Reading]):
         """
         if bool(assign) == bool(subscribe):
             raise ValueError("a consumer is assigned partitions or subscribed to topics, one of the two")
-        arguments = common_arguments(run_dir, name, -1, bootstrap, settings) | {
-            "assign": {topic: list(numbers) for topic, numbers in (assign or {}).items()},
-            "subscribe": list(subscribe),
-            "group": group,
-        }
-        super().__init__("consumer", name, arguments, Reading(0, {}, ()))
+        child = client.start("consumer", assign=dict(assign or {}), subscribe=list(subscribe), group=group)
+        super().__init__(client.name, child, Reading(0, {}, ()))
         self._timeline = timeline
 
     def _progress(self, heard: Mapping[str, Any]) -> Reading:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from evidence import events
 from evidence.errors import WaitTimeout
 from evidence.events import Outcome, TransactionPhase
-from harness.workloads.handles.client import Background, Commanded, Sent, common_arguments
-
-if TYPE_CHECKING:
-    from evidence.rundir import RunDir
-
-SENT: Final = tuple(Sent.__dataclass_fields__)
+from harness.workloads.handles.client import Background, Client, Commanded, Sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +44,7 @@ class TransactionalProducer(Commanded):
 
     def _send(self, topic: str, partition: int, timeout_s: float) -> Sent:
         heard = self._ask(timeout_s, do="send", topic=topic, partition=partition, sequence=self._next_sequence())
-        return Sent(**{name: heard[name] for name in SENT})
+        return Sent(**heard)
 
     def _step(self, what: TransactionPhase, timeout_s: float) -> Ended:
         heard = self._ask(timeout_s, do=what)
@@ -85,11 +80,7 @@ class Pipeline(Background[Processed]):
 
     def __init__(
         self,
-        run_dir: RunDir,
-        name: str,
-        producer_id: int,
-        bootstrap: str,
-        settings: Mapping[str, str],
+        client: Client,
         *,
         consumer_settings: Mapping[str, str],
         inputs: Mapping[str, Sequence[int]],
@@ -97,14 +88,15 @@ class Pipeline(Background[Processed]):
         output_partitions: int,
         group: str = "kafka-chaos-pipeline",
     ) -> None:
-        arguments = common_arguments(run_dir, name, producer_id, bootstrap, settings) | {
-            "consumer_settings": dict(consumer_settings),
-            "inputs": {topic: list(numbers) for topic, numbers in inputs.items()},
-            "output": output,
-            "output_partitions": output_partitions,
-            "group": group,
-        }
-        super().__init__("processor", name, arguments, Processed(0, ()))
+        child = client.start(
+            "processor",
+            consumer_settings=dict(consumer_settings),
+            inputs=dict(inputs),
+            output=output,
+            output_partitions=output_partitions,
+            group=group,
+        )
+        super().__init__(client.name, child, Processed(0, ()))
 
     def _progress(self, heard: Mapping[str, Any]) -> Processed:
         return Processed(heard["processed"], tuple(heard["errors"]))

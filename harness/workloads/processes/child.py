@@ -16,9 +16,12 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
+from evidence.history.writer import HistoryWriter
 from harness.workloads.settings import CLIENT
 
 DEFAULTS: Final[Mapping[str, Any]] = {
@@ -42,12 +45,6 @@ def collect_garbage_rarely() -> None:
     """
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
-
-
-def read_arguments() -> dict[str, Any]:
-    """The JSON object given as the only argument."""
-    arguments: dict[str, Any] = json.loads(sys.argv[1])
-    return arguments
 
 
 def client_settings(
@@ -111,3 +108,17 @@ class Commands:
             if line is not None:
                 return line
         return None
+
+
+@contextmanager
+def recording() -> Iterator[tuple[dict[str, Any], Commands, HistoryWriter]]:
+    """The JSON object given as the process's only argument, its commands, and its history while the block lasts."""
+    arguments: dict[str, Any] = json.loads(sys.argv[1])
+    commands = Commands()
+    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
+        yield arguments, commands, writer
+
+
+def partitions_of(topics: Mapping[str, Iterable[int]]) -> list[tuple[str, int]]:
+    """Every (topic, partition) of an argument that has the partitions of each topic."""
+    return [(topic, number) for topic, numbers in topics.items() for number in numbers]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
@@ -17,18 +16,13 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
-from harness.workloads.processes.polls import READING, Key, Poll, PollRecorder
+from harness.workloads.processes.polls import ASSIGNED, READING, Key, Poll, PollRecorder, named
 from harness.workloads.processes.reader import LOST_POSITION
 
 BATCH: Final = 2_000
 POLL_S: Final = 0.05
 OFFSETS_S: Final = 2.0
 REPORT_S: Final = 0.05
-ASSIGNED: Final[Mapping[str, Any]] = {
-    "auto.offset.reset": "error",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-}
 
 
 class BackgroundReader:
@@ -46,10 +40,8 @@ class BackgroundReader:
     ) -> None:
         """Either `assign` partitions, read from their beginning without the group's offsets, or `subscribe` topics."""
         self._writer = writer
-        fixed: dict[str, Any] = {"group.id": group, **READING}
+        fixed = {"group.id": group, **(ASSIGNED if assign else READING)}
         wished = {"auto.offset.reset": "earliest"} | dict(settings)
-        if assign:
-            fixed |= ASSIGNED
         self._client = Consumer(child.client_settings(bootstrap, wished, fixed=fixed))
         topics = {topic for topic, _ in assign}
         only = topics.pop() if len(topics) == 1 else None
@@ -99,7 +91,7 @@ class BackgroundReader:
         self.read += seen.records
         self.positions |= seen.positions
         for key, error in seen.errors:
-            self.errors.append(f"{key[0]}-{key[1]}: {error.name()}" if key else error.name())
+            self.errors.append(named(key, error))
             if key in self._assigned and error.code() in LOST_POSITION:
                 self._lost.add(key)
         for key in list(self._lost):
@@ -107,7 +99,7 @@ class BackgroundReader:
                 self.positions[key], _ = self._polls.watermarks(*key, OFFSETS_S)
             except KafkaException as error:
                 # No leader at the moment: asked again at the next poll.
-                self.errors.append(f"{key[0]}-{key[1]}: {error.args[0].name()}")
+                self.errors.append(named(key, error.args[0]))
             else:
                 self._lost.discard(key)
                 # A position that was refused cannot be sought away from: the partition is not being fetched any more.
@@ -121,10 +113,8 @@ class BackgroundReader:
 
 def main() -> None:
     """Read until the harness says stop."""
-    arguments = child.read_arguments()
     child.collect_garbage_rarely()
-    commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
+    with child.recording() as (arguments, commands, writer):
         child.say(ready=True)
         if commands.wait() is None:
             return
@@ -133,7 +123,7 @@ def main() -> None:
             arguments["bootstrap"],
             arguments["settings"],
             group=arguments["group"],
-            assign=[(topic, number) for topic, numbers in arguments["assign"].items() for number in numbers],
+            assign=child.partitions_of(arguments["assign"]),
             subscribe=arguments["subscribe"],
         )
 

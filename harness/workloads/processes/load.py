@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -46,6 +45,7 @@ REPORT_S: Final = 0.05
 IDLE_POLL_S: Final = 0.005
 STOP_LIMIT_S: Final = 60.0
 ORPHAN_LIMIT_S: Final = 2.0
+SENDER_ARGUMENTS: Final = ("producer", "run", "settings", "bootstrap", "topic", "partitions", "record_bytes", "keys")
 
 
 class LoadSender:
@@ -256,23 +256,11 @@ def _known(offsets: list[int | None]) -> npt.NDArray[np.int64]:
 
 def main() -> None:
     """Send until enough is acknowledged or the harness says stop."""
-    arguments = child.read_arguments()
     child.collect_garbage_rarely()
-    commands = child.Commands()
-    wanted: int | None = arguments["records"]
-    rate: float | None = arguments["rate_per_s"]
-    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
-        sender = LoadSender(
-            writer,
-            producer=arguments["producer"],
-            run=arguments["run"],
-            settings=arguments["settings"],
-            bootstrap=arguments["bootstrap"],
-            topic=arguments["topic"],
-            partitions=arguments["partitions"],
-            record_bytes=arguments["record_bytes"],
-            keys=arguments["keys"],
-        )
+    with child.recording() as (arguments, commands, writer):
+        wanted: int | None = arguments["records"]
+        rate: float | None = arguments["rate_per_s"]
+        sender = LoadSender(writer, **{name: arguments[name] for name in SENDER_ARGUMENTS})
         child.say(ready=True)
         commands.wait()
         start = reported = time.monotonic()

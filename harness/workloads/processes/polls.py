@@ -34,6 +34,13 @@ READING: Final[Mapping[str, Any]] = {
     "fetch.queue.backoff.ms": 10,
 }
 """What every recording consumer's configuration has."""
+ASSIGNED: Final[Mapping[str, Any]] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    **READING,
+}
+"""What those have that are assigned their partitions: they begin nowhere but where they are told to."""
 
 # The type's own methods, called by map: as quick as it gets. They return None only for messages that stand for errors.
 _offset_of: Final[Callable[[Message], int]] = Message.offset  # type: ignore[assignment]
@@ -61,6 +68,11 @@ class Poll:
     records: int = 0
     messages: list[Message] = field(default_factory=list)
     """The messages themselves, for callers that process them."""
+
+
+def named(key: Key | None, error: KafkaError) -> str:
+    """An error with the partition that it is of, if any, as the harness is told of it."""
+    return f"{key[0]}-{key[1]}: {error.name()}" if key else error.name()
 
 
 class PollRecorder:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
@@ -21,17 +20,11 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
-from harness.workloads.processes.polls import READING, Key, Poll, PollRecorder
-from harness.workloads.processes.transactional import Transactions
+from harness.workloads.processes.polls import ASSIGNED, Key, Poll, PollRecorder
+from harness.workloads.processes.transactional import LIMIT_S, Transactions
 
 BATCH: Final = 500
 POLL_S: Final = 0.05
-FIXED: Final[Mapping[str, Any]] = {
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "auto.offset.reset": "error",
-    **READING,
-}
 
 
 class Processor:
@@ -50,7 +43,7 @@ class Processor:
         output_partitions: int,
     ) -> None:
         self._writer, self._transactions = writer, transactions
-        self._client = Consumer(child.client_settings(bootstrap, settings, fixed=dict(FIXED) | {"group.id": group}))
+        self._client = Consumer(child.client_settings(bootstrap, settings, fixed={**ASSIGNED, "group.id": group}))
         self._polls = PollRecorder(writer, self._client, size=BATCH)
         self._output, self._output_partitions = output, output_partitions
         self._committed: dict[Key, int] = dict.fromkeys(inputs, OFFSET_BEGINNING)
@@ -115,7 +108,7 @@ class Processor:
                 source=source,
                 tell=lambda answer: outcomes.append(answer["outcome"]),
             )
-        transactions.flush()
+        transactions.flush(LIMIT_S)
         if outcomes != [schema.OK] * count:
             return "send"
         if transactions.offsets(self._client, seen.positions) != schema.OK:
@@ -131,9 +124,7 @@ class Processor:
 
 def main() -> None:
     """Process until the harness says stop."""
-    arguments = child.read_arguments()
-    commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
+    with child.recording() as (arguments, commands, writer):
         child.say(ready=True)
         if commands.wait() is None:
             return
@@ -145,7 +136,7 @@ def main() -> None:
             bootstrap,
             arguments["consumer_settings"],
             group=arguments["group"],
-            inputs=[(topic, number) for topic, numbers in arguments["inputs"].items() for number in numbers],
+            inputs=child.partitions_of(arguments["inputs"]),
             output=arguments["output"],
             output_partitions=arguments["output_partitions"],
         )

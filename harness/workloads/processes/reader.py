@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -18,19 +17,16 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
-from harness.workloads.processes.polls import READING, Key, PollRecorder
+from harness.workloads.processes.polls import ASSIGNED, Key, PollRecorder, named
 
 BATCH: Final = 4_000
 POLL_S: Final = 0.02
 OFFSETS_S: Final = 2.0
 LOST_POSITION: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 FIXED: Final[Mapping[str, Any]] = {
+    **ASSIGNED,
     "group.id": "kafka-chaos-final-read",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "auto.offset.reset": "error",
     "enable.partition.eof": True,
-    **READING,
     "isolation.level": "read_uncommitted",
     "fetch.wait.max.ms": 10,
     "fetch.error.backoff.ms": 50,
@@ -53,13 +49,10 @@ class FinalReader:
             try:
                 return self._polls.watermarks(*key, min(OFFSETS_S, left_s))
             except KafkaException as error:
-                self._note(key, error.args[0])
+                self.errors.append(named(key, error.args[0]))
                 # Without a leader the answer is an error at once: let metadata be looked up again before the next try.
                 time.sleep(max(0.0, 0.1 - (time.monotonic() - asked)))
         return None
-
-    def _note(self, key: Key | None, error: KafkaError) -> None:
-        self.errors.append(f"{key[0]}-{key[1]}: {error.name()}" if key else error.name())
 
     def read(self, partitions: list[Key], deadline: float) -> dict[Key, tuple[int | None, int]]:
         """Read all to their ends; returns (end offset or None if it is not known, position reached) of each."""
@@ -79,7 +72,7 @@ class FinalReader:
             for key, offset in (*seen.positions.items(), *seen.ends.items()):
                 reached[key] = max(reached[key], offset)
             for lost, error in seen.errors:
-                self._note(lost, error)
+                self.errors.append(named(lost, error))
                 if lost in ends and error.code() in LOST_POSITION:
                     bounds = self._bounds(lost, deadline)
                     ends[lost] = bounds[1] if bounds else None
@@ -112,15 +105,12 @@ class FinalReader:
 
 def main() -> None:
     """Read everything once the harness says go."""
-    arguments = child.read_arguments()
     child.collect_garbage_rarely()
-    commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
+    with child.recording() as (arguments, commands, writer):
         reader = FinalReader(writer, arguments["bootstrap"], arguments["settings"])
         child.say(ready=True)
         if commands.wait() is not None:
-            partitions = [(topic, number) for topic, numbers in arguments["topics"].items() for number in numbers]
-            seen = reader.read(partitions, time.monotonic() + arguments["timeout_s"])
+            seen = reader.read(child.partitions_of(arguments["topics"]), time.monotonic() + arguments["timeout_s"])
             child.say(
                 done=True,
                 errors=reader.errors[-5:],

@@ -1,31 +1,112 @@
-"""One record handed to a producer, and what came of it: the part that senders of single records share."""
+"""A producer of single records, and the record of what came of each: scripted, with transactions, or in a pipeline.
+
+A record's sequence is reserved in the history before the record goes to librdkafka.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-Heard = Callable[[KafkaError | None, int | None], None]
-"""Takes a delivery's error, if it failed, and its offset, if that is known."""
+from evidence.history import record, schema
+from evidence.history.outcomes import outcome_of
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import child
 
 
-def send_one(client: Producer, topic: str, partition: int, value: bytes, key: str | None, heard: Heard) -> None:
-    """Hand over one record. `heard` is told the outcome: when the client is polled, or at once if it refuses it."""
+def error_columns(error: KafkaError | None) -> dict[str, Any]:
+    """An error as a row of the history has it; both columns are None if there is none."""
+    return {
+        "error": None if error is None else error.code(),
+        "error_name": None if error is None else error.name(),
+    }
 
-    def delivered(error: KafkaError | None, message: Message | None) -> None:
-        offset = message.offset() if error is None and message is not None else None
-        heard(error, None if offset is None or offset < 0 else offset)
 
-    try:
-        client.produce(
-            topic,
-            value=value,
-            key=None if key is None else key.encode(),
-            partition=partition,
-            on_delivery=delivered,
-        )
-    except BufferError:
-        heard(KafkaError(KafkaError._QUEUE_FULL), None)
-    except KafkaException as error:
-        heard(error.args[0], None)
+class Sender:
+    """Sends records and records what came of them."""
+
+    def __init__(
+        self, writer: HistoryWriter, producer: int, run: str, settings: Mapping[str, Any], bootstrap: str
+    ) -> None:
+        self._writer, self._producer, self._run = writer, producer, record.run_hash(run)
+        self._acks = child.acks_of(settings)
+        self._client = Producer(child.client_settings(bootstrap, settings))
+        self.transactional = "transactional.id" in settings
+        self.number: int | None = None
+        """The transaction that was begun last."""
+
+    @property
+    def in_flight(self) -> int:
+        """Records whose outcome is not known yet."""
+        return len(self._client)
+
+    def reserve(self, topic: str, partitions: Sequence[int], sequence: int, count: int) -> None:
+        """Put on record what may be sent from now on."""
+        self._writer.reserve(topic, partitions, self._producer, sequence, count)
+
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        sequence: int,
+        *,
+        source: tuple[str, int, int] | None = None,
+        tell: Callable[[dict[str, Any]], None] | None = None,
+        flush: bool = False,
+    ) -> None:
+        """Send one reserved record, and record and `tell` what came of it when that is known (`poll`, `flush`), or at
+        once if librdkafka refuses it. With `flush` it is on disk before it is told.
+
+        `source`: topic, partition and offset of the input that this record was made from.
+        """
+        invoked_ns = time.monotonic_ns()
+        transaction = self.number if self.transactional else None
+
+        def heard(error: KafkaError | None, offset: int | None) -> None:
+            made: dict[str, Any] = {
+                "producer": self._producer,
+                "sequence": sequence,
+                "invoked_ns": invoked_ns,
+                "completed_ns": time.monotonic_ns(),
+                "transaction": transaction,
+            } | error_columns(error)
+            sent = {"topic": topic, "partition": partition, "offset": offset, "acks": self._acks} | made
+            outcome = outcome_of(made["error_name"])
+            self._writer.append(kind=schema.SEND, outcome=outcome, flush=flush, **sent)
+            if source is not None:
+                made |= zip(("topic", "partition", "offset"), source, strict=True)
+                self._writer.append(kind=schema.PROCESSED, outcome=outcome, **made)
+            if tell is not None:
+                tell({"outcome": outcome, **sent})
+
+        def delivered(error: KafkaError | None, message: Message | None) -> None:
+            offset = message.offset() if error is None and message is not None else None
+            heard(error, None if offset is None or offset < 0 else offset)
+
+        value = record.encode(self._run, self._producer, sequence)
+        try:
+            self._client.produce(topic, value=value, partition=partition, on_delivery=delivered)
+        except BufferError:
+            heard(KafkaError(KafkaError._QUEUE_FULL), None)
+        except KafkaException as error:
+            heard(error.args[0], None)
+
+    def send_commanded(self, command: Mapping[str, Any]) -> None:
+        """Send the record that a command of the harness names; its answer is said when the outcome is known."""
+        topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
+        self.reserve(topic, [partition], sequence, 1)
+        self.send(topic, partition, sequence, tell=lambda answer: child.say(id=command["id"], **answer), flush=True)
+
+    def poll(self, timeout_s: float) -> None:
+        """Serve deliveries for a moment."""
+        self._client.poll(timeout_s)
+
+    def flush(self, limit_s: float) -> None:
+        """Wait for what is in flight; what is not known by then is purged and recorded as unknown."""
+        if self._client.flush(limit_s):
+            self._client.purge(in_queue=True, in_flight=True, blocking=True)
+            self._client.flush(limit_s)
+        self._writer.flush()

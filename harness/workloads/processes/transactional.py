@@ -13,37 +13,32 @@ decided before the answer was lost.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from evidence.history import record, schema
-from evidence.history.outcomes import outcome_of
+from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.polls import Key
-from harness.workloads.processes.single import send_one
+from harness.workloads.processes.single import Sender, error_columns
 
 IDLE_S: Final = 0.1
 LIMIT_S: Final = 30.0
 """How long a step may take before its outcome is unknown."""
 
 
-class Transactions:
-    """One transactional producer and the record of what it did."""
+class Transactions(Sender):
+    """One transactional producer and the record of what it did.
+
+    Its settings hold a transactional.id; without one there are sends and no transactions.
+    """
 
     def __init__(
         self, writer: HistoryWriter, producer: int, run: str, settings: Mapping[str, Any], bootstrap: str
     ) -> None:
-        """`settings` hold a transactional.id; without one there are sends and no transactions."""
-        self._writer, self._producer, self._run = writer, producer, record.run_hash(run)
-        self._acks = child.acks_of(settings)
-        self._client = Producer(child.client_settings(bootstrap, settings))
-        self.transactional = "transactional.id" in settings
-        self.number: int | None = None
-        """The transaction that was begun last."""
+        super().__init__(writer, producer, run, settings, bootstrap)
         self._initialised = False
 
     def begin(self) -> dict[str, Any]:
@@ -78,67 +73,10 @@ class Transactions:
             "transaction": self.number,
             "invoked_ns": invoked_ns,
             "completed_ns": time.monotonic_ns(),
-            "error": None if error is None else error.code(),
-            "error_name": None if error is None else error.name(),
-        }
+        } | error_columns(error)
         outcome = schema.OK if error is None else schema.INFO
         self._writer.append(kind=kind, outcome=outcome, flush=True, **columns)
         return {"outcome": outcome, **columns}
-
-    def reserve(self, topic: str, partitions: Sequence[int], sequence: int, count: int) -> None:
-        """Put on record what may be sent from now on."""
-        self._writer.reserve(topic, partitions, self._producer, sequence, count)
-
-    def send(
-        self,
-        topic: str,
-        partition: int,
-        sequence: int,
-        *,
-        key: str | None = None,
-        source: tuple[str, int, int] | None = None,
-        tell: Callable[[dict[str, Any]], None] | None = None,
-    ) -> None:
-        """Send one reserved record, and record and `tell` what came of it when that is known (`flush`).
-
-        `source`: topic, partition and offset of the input that this record was made from.
-        """
-        invoked_ns = time.monotonic_ns()
-        transaction = self.number if self.transactional else None
-
-        def heard(error: KafkaError | None, offset: int | None) -> None:
-            name = None if error is None else error.name()
-            made: dict[str, Any] = {
-                "producer": self._producer,
-                "sequence": sequence,
-                "invoked_ns": invoked_ns,
-                "completed_ns": time.monotonic_ns(),
-                "error": None if error is None else error.code(),
-                "error_name": name,
-                "transaction": transaction,
-            }
-            sent: dict[str, Any] = {
-                "topic": topic,
-                "partition": partition,
-                "offset": offset,
-                "acks": self._acks,
-            } | made
-            self._writer.append(kind=schema.SEND, outcome=outcome_of(name), **sent)
-            if source is not None:
-                made |= zip(("topic", "partition", "offset"), source, strict=True)
-                self._writer.append(kind=schema.PROCESSED, outcome=outcome_of(name), **made)
-            if tell is not None:
-                tell({"outcome": outcome_of(name), **sent})
-
-        value = record.encode(self._run, self._producer, sequence)
-        send_one(self._client, topic, partition, value, key, heard)
-
-    def flush(self, limit_s: float = LIMIT_S) -> None:
-        """Wait for what is in flight; what is not known by then is purged and recorded as unknown."""
-        if self._client.flush(limit_s):
-            self._client.purge(in_queue=True, in_flight=True, blocking=True)
-            self._client.flush(limit_s)
-        self._writer.flush()
 
     def offsets(self, consumer: Consumer, positions: Mapping[Key, int]) -> str:
         """Commit the offsets of the inputs to process next, with the transaction if there is one; the outcome."""
@@ -162,9 +100,8 @@ class Transactions:
                 offset=offset,
                 invoked_ns=invoked_ns,
                 completed_ns=time.monotonic_ns(),
-                error=None if error is None else error.code(),
-                error_name=None if error is None else error.name(),
                 transaction=self.number if self.transactional else None,
+                **error_columns(error),
             )
         self._writer.flush()
         return outcome
@@ -185,9 +122,7 @@ def _tried(work: Callable[[], None], deadline: float) -> KafkaError | None:
 
 def main() -> None:
     """Do what the harness commands until its lines end. A transaction that is open then is left to its time-out."""
-    arguments = child.read_arguments()
-    commands = child.Commands()
-    with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
+    with child.recording() as (arguments, commands, writer):
         transactions = Transactions(
             writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"]
         )
@@ -197,20 +132,11 @@ def main() -> None:
             command = commands.next(IDLE_S)
             if command is None:
                 continue
-            number, what = command["id"], command["do"]
-            if what in ends:
-                child.say(id=number, **ends[what]())
-                continue
-            topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
-            transactions.reserve(topic, [partition], sequence, 1)
-            transactions.send(
-                topic,
-                partition,
-                sequence,
-                key=command.get("key"),
-                tell=lambda answer, number=number: child.say(id=number, **answer),  # type: ignore[misc]
-            )
-            transactions.flush()
+            if command["do"] in ends:
+                child.say(id=command["id"], **ends[command["do"]]())
+            else:
+                transactions.send_commanded(command)
+                transactions.flush(LIMIT_S)
 
 
 if __name__ == "__main__":

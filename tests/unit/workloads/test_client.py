@@ -17,7 +17,14 @@ from evidence.history import schema
 from evidence.history.read import open_run, stream_batches
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
-from harness.workloads.handles.client import BackgroundConsumer, Child, FinalReader, LoadGenerator, ScriptedProducer
+from harness.workloads.handles.client import (
+    BackgroundConsumer,
+    Child,
+    Client,
+    FinalReader,
+    LoadGenerator,
+    ScriptedProducer,
+)
 
 NOWHERE = "127.0.0.1:1"
 LIMIT_S = 60.0
@@ -32,11 +39,7 @@ def run_dir(tmp_path: Path) -> RunDir:
 
 def a_load(run_dir: RunDir, bootstrap: str, topic: str, *, records: int | None, rate: float | None) -> LoadGenerator:
     return LoadGenerator(
-        run_dir,
-        "load",
-        2,
-        bootstrap,
-        {"acks": "all", "linger.ms": "1"},
+        Client(run_dir, "load", 2, bootstrap, {"acks": "all", "linger.ms": "1"}),
         topic=topic,
         partitions=[0, 1],
         rate_per_s=rate,
@@ -50,12 +53,13 @@ def test_one_run_with_every_kind_of_process(
     run_dir: RunDir, mock_cluster: Producer, bootstrap: str, topic: str
 ) -> None:
     with Timeline(run_dir.timeline) as timeline:
-        scripted = ScriptedProducer(run_dir, "scripted", 1, bootstrap, {"acks": "all"}, timeline)
+        scripted = ScriptedProducer(Client(run_dir, "scripted", 1, bootstrap, {"acks": "all"}), timeline)
         load = a_load(run_dir, bootstrap, topic, records=500, rate=5000.0)
-        final = FinalReader(run_dir, "final", bootstrap, {topic: [0, 1]}, {}, timeout_s=LIMIT_S)
-        with BackgroundConsumer(run_dir, "back", bootstrap, {}, assign={topic: [0, 1]}, timeline=timeline) as back:
+        final = FinalReader(Client(run_dir, "final", -1, bootstrap, {}), {topic: [0, 1]}, timeout_s=LIMIT_S)
+        reader = Client(run_dir, "back", -1, bootstrap, {})
+        with BackgroundConsumer(reader, assign={topic: [0, 1]}, timeline=timeline) as back:
             sent = scripted.send(topic, 0, count=2, timeout_s=LIMIT_S)
-            pending = scripted.send_async(topic, 1, key="k")
+            pending = scripted.send_async(topic, 1)
             assert pending.wait(LIMIT_S).outcome == "ok"
             assert pending.done
             assert pending.acknowledged
@@ -90,7 +94,7 @@ def test_one_run_with_every_kind_of_process(
 
 def test_what_nobody_answers_is_told_as_unknown(run_dir: RunDir) -> None:
     with Timeline(run_dir.timeline) as timeline:
-        producer = ScriptedProducer(run_dir, "p", 1, NOWHERE, {"message.timeout.ms": "300"}, timeline)
+        producer = ScriptedProducer(Client(run_dir, "p", 1, NOWHERE, {"message.timeout.ms": "300"}), timeline)
         (sent,) = producer.send("t", 0, timeout_s=LIMIT_S)
         assert (sent.outcome, sent.error_name, sent.offset) == ("info", "_MSG_TIMED_OUT", None)
         producer.close()
@@ -99,7 +103,7 @@ def test_what_nobody_answers_is_told_as_unknown(run_dir: RunDir) -> None:
 
 def test_waiting_has_a_limit_that_says_what_it_saw(run_dir: RunDir) -> None:
     with Timeline(run_dir.timeline) as timeline:
-        producer = ScriptedProducer(run_dir, "p", 1, NOWHERE, {}, timeline)
+        producer = ScriptedProducer(Client(run_dir, "p", 1, NOWHERE, {}), timeline)
         with pytest.raises(WaitTimeout, match="p: the outcome of a record is not known"):
             producer.send("t", 0, timeout_s=0.3)
         producer.close()
@@ -121,7 +125,7 @@ def test_a_load_that_ends_with_too_few_says_so(run_dir: RunDir, mock_cluster: Pr
 
 def test_a_process_that_fails_is_named_with_its_last_words(run_dir: RunDir) -> None:
     with Timeline(run_dir.timeline) as timeline:
-        producer = ScriptedProducer(run_dir, "p", 1, NOWHERE, {"no.such.setting": "1"}, timeline)
+        producer = ScriptedProducer(Client(run_dir, "p", 1, NOWHERE, {"no.such.setting": "1"}), timeline)
         with pytest.raises(RecorderDied, match=r"the process p has ended \(status 1\).*no\.such\.setting"):
             producer.send("t", 0, timeout_s=LIMIT_S)
         producer.close()
@@ -145,7 +149,7 @@ def test_kill_9_in_mid_stream_leaves_everything_flushed_and_no_phantoms(
         acked = load.wait_acked(acked + 5000, timeout_s=LIMIT_S).acked
     flushed = sends_on_disk(run_dir)
     load.kill()
-    final = FinalReader(run_dir, "final", bootstrap, {topic: [0, 1]}, {}, timeout_s=LIMIT_S)
+    final = FinalReader(Client(run_dir, "final", -1, bootstrap, {}), {topic: [0, 1]}, timeout_s=LIMIT_S)
     assert final.read().complete
 
     history = open_run(run_dir)
@@ -169,8 +173,8 @@ HARNESS = """
 import sys, time
 from pathlib import Path
 from evidence.rundir import RunDir
-from harness.workloads.handles.client import LoadGenerator
-load = LoadGenerator(RunDir(Path(sys.argv[1])), "load", 2, sys.argv[2], {}, topic=sys.argv[3], partitions=[0],
+from harness.workloads.handles.client import Client, LoadGenerator
+load = LoadGenerator(Client(RunDir(Path(sys.argv[1])), "load", 2, sys.argv[2], {}), topic=sys.argv[3], partitions=[0],
                      rate_per_s=1000.0, record_bytes=100, keys=0, records=None)
 load.start()
 load.wait_acked(50, timeout_s=60.0)
@@ -216,7 +220,7 @@ def test_sigterm_ends_a_process_properly(run_dir: RunDir, mock_cluster: Producer
 def test_a_consumer_is_assigned_or_subscribed(run_dir: RunDir) -> None:
     for options in ({}, {"assign": {"t": [0]}, "subscribe": ["t"]}):
         with pytest.raises(ValueError, match="one of the two"):
-            BackgroundConsumer(run_dir, "c", NOWHERE, {}, **options)  # type: ignore[arg-type]
+            BackgroundConsumer(Client(run_dir, "c", -1, NOWHERE, {}), **options)  # type: ignore[arg-type]
     assert not run_dir.history.exists()
 
 

@@ -9,9 +9,9 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from evidence.history import record, schema
 from evidence.history.read import PLAIN_SCHEMA, plain, stream_batches
 from evidence.history.writer import HistoryWriter
-from harness.workloads.processes import load
+from harness.workloads.processes import child, load
 from harness.workloads.processes.load import LoadSender
-from harness.workloads.processes.scripted import ScriptedSender
+from harness.workloads.processes.single import Sender
 
 NOWHERE = "127.0.0.1:1"
 
@@ -177,33 +177,32 @@ def test_a_load_goes_round_the_ring(
     assert {row["partition"] for row in rows} == {0, 2}
 
 
-def finish(sender: Any) -> Any:
-    answers: list[Any] = []
-    while sender.in_flight or not answers:
-        answers += sender.poll(0.05)
-    return answers
-
-
-def test_a_scripted_record_is_recorded_before_it_is_answered(tmp_path: Path, bootstrap: str, topic: str) -> None:
+def test_a_scripted_record_is_recorded_before_it_is_answered(
+    tmp_path: Path, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "p.arrows"
     with HistoryWriter(path, "p") as writer:
-        sender = ScriptedSender(writer, 4, "r", {"acks": "1"}, bootstrap)
-        sender.send({"id": 9, "topic": topic, "partition": 1, "sequence": 0, "key": "k"})
+        sender, recorded = Sender(writer, 4, "r", {"acks": "1"}, bootstrap), list[Any]()
+        monkeypatch.setattr(child, "say", lambda **answer: recorded.append((answer, sends_of(path))))
+        sender.send_commanded({"id": 9, "topic": topic, "partition": 1, "sequence": 0})
         assert [row["kind"] for row in table_of(path)] == ["reserve"]
-        (answer,) = finish(sender)
-        (row,) = sends_of(path)
-        assert (answer["id"], answer["outcome"], answer["offset"], answer["acks"]) == (9, "ok", 0, 1)
-        assert {name: row[name] for name in answer if name != "id"} == {k: v for k, v in answer.items() if k != "id"}
-    assert on_the_broker(bootstrap, topic, [1], 1)[(1, 0)] == (b"k", record.Identity(record.run_hash("r"), 4, 0))
+        while not recorded:
+            sender.poll(0.05)
+        ((answer, (row,)),) = recorded
+        assert (answer.pop("id"), answer["outcome"], answer["offset"], answer["acks"]) == (9, "ok", 0, 1)
+        assert {name: row[name] for name in answer} == answer
+        assert sender.in_flight == 0
+    assert on_the_broker(bootstrap, topic, [1], 1)[(1, 0)] == (None, record.Identity(record.run_hash("r"), 4, 0))
 
 
 def test_a_scripted_record_that_cannot_be_sent(tmp_path: Path, bootstrap: str) -> None:
     path = tmp_path / "p.arrows"
     with HistoryWriter(path, "p") as writer:
-        sender = ScriptedSender(writer, 4, "r", {"queue.buffering.max.messages": "1"}, NOWHERE)
-        sender.send({"id": 1, "topic": "t", "partition": 0, "sequence": 0})
-        sender.send({"id": 2, "topic": "t", "partition": 0, "sequence": 1})
-        (answer,) = sender.poll(0.0)
-        assert (answer["id"], answer["outcome"], answer["error"]) == (2, "fail", KafkaError._QUEUE_FULL)
-        sender.close(0.0)
+        sender, answers = Sender(writer, 4, "r", {"queue.buffering.max.messages": "1"}, NOWHERE), list[Any]()
+        for sequence in (0, 1):
+            sender.send("t", 0, sequence, tell=answers.append)
+        (answer,) = answers
+        assert (answer["sequence"], answer["outcome"], answer["error"]) == (1, "fail", KafkaError._QUEUE_FULL)
+        assert sender.in_flight == 1
+        sender.flush(0.1)
     assert [(row["sequence"], row["outcome"]) for row in sends_of(path)] == [(1, "fail"), (0, "info")]

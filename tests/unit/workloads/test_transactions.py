@@ -16,6 +16,7 @@ from harness.workloads.processes.processor import Processor
 from harness.workloads.processes.transactional import Transactions
 
 NOWHERE = "127.0.0.1:1"
+LIMIT_S = 30.0
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -36,7 +37,7 @@ def test_each_step_of_a_transaction_is_on_record(tmp_path: Path, bootstrap: str,
             assert producer.begin()["outcome"] == "ok"
             producer.reserve(topic, [0], sequence, 1)
             producer.send(topic, 0, sequence, source=("in", 2, 40 + sequence), tell=told.append)
-            producer.flush()
+            producer.flush(LIMIT_S)
             assert end()["outcome"] == "ok"
     rows = rows_of(path)
     steps = ["begin", "reserve", "send", "processed"]
@@ -77,7 +78,7 @@ def test_a_pipeline_names_the_input_of_each_output(
         source.reserve(topic, [0], 0, 5)
         for sequence in range(5):
             source.send(topic, 0, sequence)
-        source.flush()
+        source.flush(LIMIT_S)
     with HistoryWriter(path, "p") as writer:
         settings = {"transactional.id": topic} if exactly_once else {}
         pipeline = Processor(
