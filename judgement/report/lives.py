@@ -132,7 +132,7 @@ def _holders(witnesses: Witnesses, one: RecordId, offsets: Sequence[int]) -> set
     """The moments and nodes at which a record was on disk."""
     return {
         (disks.label, holding.node)
-        for disks in witnesses.disk_states(one.where, [one], offsets)
+        for disks in witnesses.disk_states(one.where, offsets)
         for holding in disks.holdings
         if any(content is not None and content.record == one for content in holding.contents.values())
     }
@@ -163,8 +163,7 @@ class Life:
     @cached_property
     def disk_states(self) -> tuple[DiskState, ...]:
         """What the replicas held at these offsets, at each moment of copying since the record was sent."""
-        asked = [one for group in (self.group, *self.others) for one in group.records]
-        disk_states = self.witnesses.disk_states(self.where, asked, self.group.offsets)
+        disk_states = self.witnesses.disk_states(self.where, self.group.offsets)
         return tuple(
             disks for disks in disk_states if disks.holdings and (disks.at_ns is None or disks.at_ns >= self.since_ns)
         )
@@ -180,7 +179,7 @@ class Life:
         """Who read as far as the record's offsets or beyond."""
         if not self.group.offsets:
             return ()
-        return tuple(self.witnesses.reads_past(self.group.records[0], self.group.offsets[-1]))
+        return tuple(self.witnesses.reads_past(self.where, self.group.offsets[-1]))
 
     @cached_property
     def since_ns(self) -> int:

@@ -4,8 +4,8 @@ The timeline, and so `RunFacts`, names the records of a script only. These files
 which outcome, who read it or read past it, and what each replica's disk held at its offset at each moment of copying.
 
 A file that is missing or torn is no error: the rest is used, and `Witnesses.missing` has a line for each. Where
-histories or copies are missing altogether (a report made again from a few files of a run), the timeline and the
-evidence of the findings take their place, as far as they go.
+histories are missing altogether (a report made again from a few files of a run), the timeline takes their place: it
+names the records of a script.
 
 Cost: a partition's history is read once, whole (300 bytes a row in memory), and sorted once by what is asked for;
 in each copy one batch is decoded for each offset. A record of which no offset is known is looked for in all
@@ -111,10 +111,6 @@ class Content:
     what: str = ""
     unclear: bool = False
     """Whether damaged bytes may have been a record of ours."""
-
-
-SOMETHING_ELSE: Final = Content(record=None, what="something else")
-"""Content of which only this is known: it is not the record that was asked for."""
 
 
 class PartitionHistory:
@@ -339,7 +335,6 @@ class Witnesses:
         self._histories: dict[TopicPartition, PartitionHistory] = {}
         self._copies: dict[TopicPartition, list[tuple[Moment, dict[str, ReplicaCopy]]]] = {}
         self._missing: dict[str, None] = {}
-        self._evidence: dict[RecordId, Mapping[str, Any]] | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -367,14 +362,14 @@ class Witnesses:
         return self._histories[where]
 
     def sends(self, ids: Sequence[RecordId]) -> dict[RecordId, list[Sent]]:
-        """The sends of each record: from its process's history, else the timeline, else the evidence of a finding."""
+        """The sends of each record: from its process's history, else the timeline."""
         found: dict[RecordId, list[Sent]] = {one: [] for one in ids}
         for where in {one.where for one in ids}:
             for send in self.history(where).sends(one for one in ids if one.where == where):
                 found[RecordId(*send.key)].append(send)
         for one, sends in found.items():
             if not sends:
-                other = self._facts.send_of(*one.where, one.producer, one.sequence) or self._evident_send(one)
+                other = self._facts.send_of(*one.where, one.producer, one.sequence)
                 sends += [other] if other else []
         return found
 
@@ -393,52 +388,9 @@ class Witnesses:
         ]
         return sorted(found, key=lambda send: send.sent_ns)
 
-    def _evident(self, one: RecordId) -> Mapping[str, Any]:
-        """The row of a finding that is about this record."""
-        if self._evidence is None:
-            self._evidence = {}
-            for finding in (*self._facts.found("lost-write"), *self._facts.found("unseen")):
-                for row in finding.get("evidence") or ():
-                    identity = (row.get("producer"), row.get("sequence"))
-                    if all(isinstance(number, int) for number in identity):
-                        key = RecordId(str(finding.get("topic")), int(finding.get("partition") or 0), *identity)
-                        self._evidence.setdefault(key, row)
-        return self._evidence.get(one, {})
-
-    def _evident_send(self, one: RecordId) -> Sent | None:
-        row = self._evident(one)
-        sent_ns = row.get("invoked_ns") or row.get("completed_ns")
-        if not isinstance(sent_ns, int):
-            return None
-        return Sent(
-            process=str(row.get("process") or "a producer"),
-            topic=one.topic,
-            partition=one.partition,
-            producer=one.producer,
-            sequence=one.sequence,
-            acks=acks_text(row.get("acks")),
-            sent_ns=sent_ns,
-            done_ns=row.get("completed_ns"),
-            outcome=OUTCOMES.get(str(row.get("outcome", schema.OK)), "unknown"),
-            offset=row.get("offset"),
-            error=None,
-        )
-
-    def reads_past(self, one: RecordId, offset: int) -> list[ReadPast]:
-        """Who read as far as this offset: from histories, else as the evidence about the record says."""
-        found = self.history(one.where).reads_past(offset)
-        furthest = self._evident(one).get("furthest_read")
-        if found or furthest is None:
-            return found
-        reader = next((str(p.get("name")) for p in self._facts.run.get("processes") or () if p.get("final")), None)
-        if isinstance(furthest, Mapping):
-            reader, furthest = furthest.get("process") or reader, furthest.get("offset")
-        if not isinstance(furthest, int) or furthest < offset:
-            return []
-        ended = [step.end_ns for step in self._facts.steps if step.name == "final read" and step.end_ns]
-        at_ns = ended[-1] if ended else None
-        end = self._evident(one).get("final_offset")
-        return [ReadPast(process=str(reader or "a consumer"), at_ns=at_ns, furthest=furthest, end=end)]
+    def reads_past(self, where: TopicPartition, offset: int) -> list[ReadPast]:
+        """Who read as far as this offset."""
+        return self.history(where).reads_past(offset)
 
     # Copies of replicas
 
@@ -481,8 +433,8 @@ class Witnesses:
             self._miss(f"the high watermarks of {node} at “{moment.label}” cannot be read: {error}")
             return None
 
-    def disk_states(self, where: TopicPartition, ids: Sequence[RecordId], offsets: Sequence[int]) -> list[DiskState]:
-        """What each replica held at these offsets, moment by moment; `ids` are the records that are asked about."""
+    def disk_states(self, where: TopicPartition, offsets: Sequence[int]) -> list[DiskState]:
+        """What each replica held at these offsets, moment by moment."""
         return [
             DiskState(
                 label=moment.label,
@@ -490,83 +442,25 @@ class Witnesses:
                 holdings=tuple(
                     Holding(
                         node=copy.node,
-                        contents={offset: self._at(copy, moment, offset, ids) for offset in offsets},
+                        contents={offset: copy.at(offset) for offset in offsets},
                         leo=copy.leo,
                         hw=self._high_watermark(moment, copy.node, where),
                         start=copy.start,
                     )
                     for copy in copies.values()
-                )
-                or self._evident_holdings(moment, where, ids, offsets),
+                ),
             )
             for moment, copies in self._replicas(where)
         ]
 
-    def _at(self, copy: ReplicaCopy, moment: Moment, offset: int, ids: Sequence[RecordId]) -> Content | None:
-        """What lies at an offset; where its bytes do not tell whose it is, what the analysis found there."""
-        content = copy.at(offset)
-        if content is None or content.record is not None:
-            return content
-        places = {one: self._evident_places(one, moment) for one in ids}
-        mine = [one for one, held in places.items() if held.get(copy.node) == offset]
-        if mine:
-            return Content(record=mine[0], leader_epoch=content.leader_epoch)
-        return SOMETHING_ELSE if any(copy.node in held for held in places.values()) else content
-
-    def _evident_places(self, one: RecordId, moment: Moment) -> Mapping[str, Any]:
-        """At which offset the analysis found a record on each node, None for nowhere; nothing if it did not say."""
-        replicas = self._evident(one).get("replicas")
-        held = replicas.get(moment.name) if isinstance(replicas, Mapping) else None
-        return held if isinstance(held, Mapping) else {}
-
-    def _evident_holdings(
-        self, moment: Moment, where: TopicPartition, ids: Sequence[RecordId], offsets: Sequence[int]
-    ) -> tuple[Holding, ...]:
-        """What the findings' evidence says of a moment whose copies are gone."""
-        contents: dict[str, dict[int, Content | None]] = {}
-        for one in ids:
-            for node, offset in self._evident_places(one, moment).items():
-                mine = contents.setdefault(str(node), {})
-                if isinstance(offset, int):
-                    mine[offset] = Content(record=one)
-        for row in self._diverged(moment, where):
-            offset = row["offset"]
-            for broker, content in (row.get("brokers") or {}).items():
-                node = f"broker-{broker}" if str(broker).isdigit() else str(broker)
-                mine = contents.setdefault(node, {})
-                if isinstance(content, Mapping) and isinstance(content.get("producer"), int):
-                    record = RecordId(*where, content["producer"], int(content.get("sequence") or 0))
-                    mine[offset] = Content(record=record, leader_epoch=_epoch(content))
-        result = []
-        for node, mine in contents.items():
-            ends = moment.nodes.get(node, {}).get(f"{where[0]}-{where[1]}", Ends())
-            leo = ends.leo
-            whole = {o: mine.get(o, SOMETHING_ELSE if leo is None or leo > o else None) for o in offsets}
-            result.append(Holding(node=node, contents=whole, leo=leo, hw=ends.hw))
-        return tuple(result)
-
-    def _diverged(self, moment: Moment, where: TopicPartition) -> Iterator[Mapping[str, Any]]:
-        for finding in self._facts.found("replica-divergence"):
-            if (finding.get("topic"), finding.get("partition")) == where:
-                for row in finding.get("evidence") or ():
-                    if row.get("moment") == moment.name and isinstance(row.get("offset"), int):
-                        yield row
-
     def offsets(self, ids: Sequence[RecordId]) -> dict[RecordId, set[int]]:
-        """Every offset at which a send, a read or a finding places each record; if none does, copies are searched."""
+        """Every offset at which a send or a read places each record; if none does, copies are searched."""
         found: dict[RecordId, set[int]] = {one: set() for one in ids}
         for one, sends in self.sends(ids).items():
             found[one] |= {send.offset for send in sends if send.offset is not None and send.offset >= 0}
         for where in {one.where for one in ids}:
             for read in self.history(where).reads([one for one in ids if one.where == where]):
                 found[read.record].add(read.offset)
-        for one in ids:
-            row = self._evident(one)
-            places = [row.get("offset")]
-            replicas = row.get("replicas")
-            for held in replicas.values() if isinstance(replicas, Mapping) else ():
-                places += held.values() if isinstance(held, Mapping) else ()
-            found[one] |= {place for place in places if isinstance(place, int) and place >= 0}
         for where in {one.where for one in ids}:
             lacking = [one for one in ids if one.where == where and not found[one] and one.is_ours]
             if lacking:
@@ -580,7 +474,7 @@ class Witnesses:
         """Every record of our clients that was acknowledged, read or on a disk at one of these offsets."""
         found = {RecordId(*send.key): None for send in self.sends_at(where, offsets)}
         found |= {read.record: None for read in self.history(where).reads((), offsets)}
-        for disks in self.disk_states(where, (), offsets):
+        for disks in self.disk_states(where, offsets):
             for holding in disks.holdings:
                 found |= {c.record: None for c in holding.contents.values() if c is not None and c.record is not None}
         return [one for one in found if one.is_ours]
@@ -593,11 +487,6 @@ class Witnesses:
         ]
         known = [end for end in ends if end is not None]
         return (min(low for low, _ in known), max(high for _, high in known)) if known else None
-
-
-def _epoch(content: Mapping[str, Any]) -> int:
-    epoch = content.get("leader_epoch")
-    return epoch if isinstance(epoch, int) else -1
 
 
 def missing_from_timeline(facts: RunFacts) -> list[str]:

@@ -1,8 +1,8 @@
 """Run directories made by hand, with events in the shape and at the distances of real runs.
 
 Only for tests of what reads run directories; nothing here was run. The makers write no histories and no copies of
-replicas (as if a run's large files had been left behind); `write_history` and `write_replica` add them, and
-`with_files` adds all of a double failover's.
+replicas (as if a run's large files had been left behind); `write_history` and `write_replica` add them,
+`with_files` adds all of a double failover's, `with_copies` those of a divergence.
 """
 
 from __future__ import annotations
@@ -559,4 +559,19 @@ def with_files(run_dir: RunDir) -> RunDir:
         node, before = f"broker-{number}", {offset: (1, offset) for offset in range(4)}
         write_replica(run_dir, "00-armed", node, before, hw=4 if number == 1 else 3)
         write_replica(run_dir, "01-final", node, before | {3: (1, 4)}, hw=4)
+    return run_dir
+
+
+def with_copies(run_dir: RunDir) -> RunDir:
+    """Final read and copies of `divergence`: at offset 2 broker-2 has m2 from the first on, broker-1 has m3 from
+    the second on, and m3 is what is read.
+    """
+    reads = [polled(24.2, sequence, offset) for offset, sequence in enumerate((0, 1, 3, 4))]
+    write_history(run_dir, "final-read-1", *reads, final_read(24.3, 4))
+    for number, moment in enumerate(("00-second-alone", "01-first-alone", "02-final")):
+        later = {3: (1, 4)} if number == 2 else {}
+        first, second = {2: (1, 3)} if number else {}, {2: (1, 2)}
+        for broker, (own, hw) in {1: (first, (2, 2, 4)), 2: (second, (3, 3, 4))}.items():
+            held = {0: (1, 0), 1: (1, 1)} | own | later
+            write_replica(run_dir, moment, f"broker-{broker}", held, hw=hw[number])
     return run_dir

@@ -428,7 +428,7 @@ def test_colour_changes_nothing_but_colour(runs: list[RunDir]) -> None:
 
 
 def test_a_run_in_the_terminal(runs: list[RunDir]) -> None:
-    text = console.run_summary(facts.load(runs[0]))
+    text = console.run_summary(facts.load(synthetic.with_files(runs[0])))
     assert "12.650 s  broker log  broker-3 truncates t-0 to offset 3: m3 is gone from its disk.\n" in text
     assert "│ INFO Truncating log t-0 to offset 3. (kafka.log.Log)\n" in text
     assert max(map(len, text.splitlines()[:-2])) <= console.WIDTH

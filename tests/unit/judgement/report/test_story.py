@@ -23,7 +23,7 @@ def change(run_dir: RunDir, keep: Any) -> RunDir:
 
 
 def test_the_story_of_a_lost_record(tmp_path: Path) -> None:
-    (one,) = told(synthetic.double_failover_lost(tmp_path))
+    (one,) = told(synthetic.with_files(synthetic.double_failover_lost(tmp_path)))
     assert one.title == "m3, acknowledged with acks=all at offset 3 of t-0, is gone"
     assert [step.kind for step in one.steps] == [
         "send",
@@ -78,7 +78,7 @@ def test_a_silent_witness_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_truncation_above_the_record_keeps_it(tmp_path: Path) -> None:
-    run_dir = synthetic.double_failover_lost(tmp_path)
+    run_dir = synthetic.with_files(synthetic.double_failover_lost(tmp_path))
     run_dir.timeline.write_text(
         run_dir.timeline.read_text().replace(
             '"offset":3,"leader_epoch":null,"line"', '"offset":4,"leader_epoch":null,"line"'
@@ -100,7 +100,7 @@ def test_a_truncation_above_a_record_that_no_copy_shows_is_none_of_its_story(tmp
 
 
 def test_the_story_of_a_lost_record_that_is_left_on_a_disk_tells_of_the_divergence_too(tmp_path: Path) -> None:
-    (one,) = told(synthetic.divergence(tmp_path))
+    (one,) = told(synthetic.with_copies(synthetic.divergence(tmp_path)))
     assert one.title == (
         "m2, acknowledged with acks=all at offset 2 of t-0, is lost: no poll returned it, "
         "though broker-2 still holds it"
@@ -131,7 +131,7 @@ def test_a_divergence_without_a_loss_has_a_story(tmp_path: Path) -> None:
 
 
 def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
-    run_dir = synthetic.double_failover_lost(tmp_path)
+    run_dir = synthetic.with_files(synthetic.double_failover_lost(tmp_path))
     lines = run_dir.timeline.read_text().splitlines()
     first = next(json.loads(line) for line in lines if '"event":"truncate"' in line)
     run_dir.timeline.write_text(
