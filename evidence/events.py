@@ -100,6 +100,8 @@ class Target(Struct, frozen=True, kw_only=True):
         return tuple(name.strip() for name in self.node.split(",") if name.strip())
 
 
+NETWORK_FAULTS: Final = ("cut", "slow")
+"""The kinds of faults that lie between nodes: packets are dropped, or go at a rate."""
 FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
 
 
@@ -108,7 +110,7 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
 
     source: Literal["runner"] = "runner"
     fault: str
-    """kill, stop, start, freeze, cut or remove."""
+    """kill, stop, start, freeze or remove; or one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target

@@ -45,7 +45,7 @@ from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
 from harness.cluster.docker import connect, find_ours, remove
 from harness.cluster.ownership import owner
-from harness.faults.cut import foreign_rules
+from harness.faults.network import foreign_rules
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver

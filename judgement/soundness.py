@@ -87,6 +87,10 @@ def _lacks(fault: FaultFact, containers: Sequence[Container]) -> str | None:
             dropped[node] = dropped.get(node, 0) + int(count)
         if not dropped or not all(dropped.values()):
             return "its proof does not show packets dropped at each node"
+    elif fault.kind == "slow":
+        links = (proof.get("links") or {}).values()
+        if not links or not all(link.get("packets_waiting") and link.get("datagrams_arrived") for link in links):
+            return "its proof does not show packets that wait, and arrive, on each link"
     elif not proof:
         return "it has no proof"
     return None

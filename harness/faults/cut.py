@@ -11,36 +11,18 @@ node has a new namespace without rules, so `apply` is called again for it and th
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from evidence.errors import FaultUnproved, HarnessError
+from harness.faults import network
+from harness.faults.network import CHAIN, POLL_S, listing, names, pair
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
     from harness.faults.base import Proof
-
-CHAIN: Final = "CHAOS"
-COUNTER_LIMIT_S: Final = 15.0
-POLL_S: Final = 0.05
-WHOLE: Final = "# whole"
-"""Ends a listing: the engine may hand over less than a command has printed."""
-OWN: Final = re.compile(rf"-P (INPUT|FORWARD|OUTPUT) ACCEPT|-N {CHAIN}-(INPUT|OUTPUT)|-A (INPUT|OUTPUT) -j {CHAIN}-\3")
-"""The rules of a node that no cut concerns at this time."""
-
-
-def foreign_rules(node: Node) -> list[str]:
-    """The rules in a node's packet filter that a node without a cut does not have, as `iptables -S` lists them.
-
-    Raises HarnessError if no whole listing can be had.
-    """
-    listing = node.run_inside("sh", "-c", f"iptables -w -S && echo '{WHOLE}'").splitlines()
-    if listing[-1:] != [WHOLE]:
-        raise HarnessError(f"{node.name}: the listing of its packet filter is not whole: {listing[-1:]}")
-    return [line for line in listing[:-1] if not OWN.fullmatch(line)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +38,20 @@ class Rule:
         return ("-d" if self.hook == "OUTPUT" else "-s", self.peer, "-j", "DROP")
 
 
-def rules_between(senders: Sequence[Node], receivers: Sequence[Node], *, one_way: bool) -> list[tuple[Node, Rule]]:
+def rules_between(senders: tuple[Node, ...], receivers: tuple[Node, ...], *, one_way: bool) -> list[tuple[Node, Rule]]:
     """The rules that stop packets from senders to receivers, and back unless one way.
 
     They stand at the senders' side, where a packet is dropped before it is on the wire.
     """
-    rules = []
-    for sender in senders:
-        for receiver in receivers:
-            if sender.name == receiver.name:
-                raise HarnessError(f"{sender.name} cannot be cut from itself")
-            rules.append((sender, Rule(sender.name, "OUTPUT", receiver.address)))
-            if not one_way:
-                rules.append((sender, Rule(sender.name, "INPUT", receiver.address)))
-    return rules
+    hooks = ("OUTPUT",) if one_way else ("OUTPUT", "INPUT")
+    return [(a, Rule(a.name, hook, b.address)) for a, b in pair(senders, receivers) for hook in hooks]
 
 
-def parse_counters(listing: str) -> dict[tuple[str, str], int]:
+def parse_counters(lines: Iterable[str]) -> dict[tuple[str, str], int]:
     """Packets per (hook, peer) from `iptables -L CHAOS-… -n -v -x` of both chains, each headed by its hook's name."""
     counters: dict[tuple[str, str], int] = {}
     hook = ""
-    for line in listing.splitlines():
+    for line in lines:
         fields = line.split()
         if line.startswith("Chain "):
             hook = fields[1].rpartition("-")[2]
@@ -103,8 +78,8 @@ class Cut:
     @property
     def description(self) -> str:
         arrow = "to" if self.one_way else "from"
-        ends = [", ".join(node.name for node in side) for side in (self.senders, self.receivers)]
-        return f"network cut of {ends[0]} {arrow} {ends[1]}" + (" (one way)" if self.one_way else "")
+        way = " (one way)" if self.one_way else ""
+        return f"network cut of {names(self.senders)} {arrow} {names(self.receivers)}{way}"
 
     def inject(self) -> None:
         self._rules = rules_between(self.senders, self.receivers, one_way=self.one_way)
@@ -127,17 +102,10 @@ class Cut:
 
     def _counters(self, node: Node) -> dict[tuple[str, str], int]:
         """What the kernel has counted. HarnessError if no whole listing can be had."""
-        chains = " && ".join(f"iptables -w -nvxL {CHAIN}-{hook}" for hook in ("INPUT", "OUTPUT"))
-        deadline = time.monotonic() + COUNTER_LIMIT_S
-        while True:
-            listing = node.run_inside("sh", "-c", f"{chains} && echo '{WHOLE}'")
-            if listing.rstrip().endswith(WHOLE):
-                return parse_counters(listing)
-            if time.monotonic() > deadline:
-                raise HarnessError(f"{node.name}: no whole listing in {COUNTER_LIMIT_S:.0f} s; the last: {listing!r}")
+        return parse_counters(listing(node, *(f"iptables -w -nvxL {CHAIN}-{hook}" for hook in ("INPUT", "OUTPUT"))))
 
     def verify(self) -> Proof:
-        deadline = time.monotonic() + COUNTER_LIMIT_S
+        deadline = time.monotonic() + network.COUNTER_LIMIT_S
         while True:
             seen = {node.name: self._counters(node) for node in self.senders}
             missing = [rule for node, rule in self._rules if (rule.hook, rule.peer) not in seen[node.name]]
@@ -151,18 +119,13 @@ class Cut:
             if all(any(counters.values()) for counters in seen.values()):
                 return {"packets_dropped": dropped, "chain": CHAIN}
             if time.monotonic() > deadline:
-                nothing = f"rules are there but no packet ran into them in {COUNTER_LIMIT_S:.0f} s"
+                nothing = f"rules are there but no packet ran into them in {network.COUNTER_LIMIT_S:.0f} s"
                 raise FaultUnproved(f"{self.description}: {nothing}: {dropped}")
             time.sleep(POLL_S)
 
     def heal(self) -> None:
         """Take this cut's own rules out of every node that runs; a node that is down lost them with its namespace."""
-        for node in self.senders:
-            state = node.state()
-            if not state["Running"]:
-                continue
-            if state["Paused"]:
-                raise HarnessError(f"{node.name} is frozen: thaw it before healing its network")
+        for node in network.running(self.senders):
             mine = [rule for at, rule in self._rules if at.name == node.name]
             script = [
                 f"iptables -w -D {CHAIN}-{rule.hook} {' '.join(rule.match())} 2>/dev/null || true" for rule in mine

@@ -102,7 +102,7 @@ class Run:
 
         self.nemesis = nemesis = Nemesis(parts.events, parts.timeline, parts.cluster, parts.observer, waits, account)
         self.kill, self.stop, self.freeze, self.thaw = nemesis.kill, nemesis.stop, nemesis.freeze, nemesis.thaw
-        self.cut, self.heal_network = nemesis.cut, nemesis.heal_network
+        self.cut, self.slow, self.heal_network = nemesis.cut, nemesis.slow, nemesis.heal_network
         self.remove_checkpoint = nemesis.remove_checkpoint
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.wait_share_of_session = nemesis.wait_share_of_session

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from evidence.events import NETWORK_FAULTS
 from harness.faults.base import Faults
 from harness.faults.cut import Cut
 from harness.faults.files import Remove
+from harness.faults.network import OfTheNetwork
 from harness.faults.process import Freeze, Kill, Start, Stop
+from harness.faults.slow import Slow
 from harness.observers.replicas import LOG_DIR
 from kafkafiles.checkpoints import HIGH_WATERMARKS
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from evidence.timeline import Timeline
     from harness.cluster.cluster import Cluster
     from harness.cluster.state import ClusterObserver
+    from harness.faults.base import Fault
     from harness.observers.docker_events import DockerEvents
     from harness.run.account import Account
     from harness.run.waits import Waits
@@ -72,12 +76,21 @@ class Nemesis:
 
     def cut(self, senders: Sequence[Target], receivers: Sequence[Target], *, one_way: bool = False) -> None:
         """Drop packets between two groups of nodes, proved by the kernel's counters."""
-        fault = Cut(tuple(t.node for t in senders), tuple(t.node for t in receivers), one_way)
+        self._strike_network(Cut, senders, receivers, one_way)
+
+    def slow(self, senders: Sequence[Target], receivers: Sequence[Target], bytes_per_s: int) -> None:
+        """What the senders send to the receivers goes at this rate, from each to each, proved by packets that wait."""
+        self._strike_network(Slow, senders, receivers, bytes_per_s)
+
+    def _strike_network(
+        self, kind: Callable[..., Fault], senders: Sequence[Target], receivers: Sequence[Target], *details: object
+    ) -> None:
+        fault = kind(tuple(t.node for t in senders), tuple(t.node for t in receivers), *details)
         self._faults.carry_out(fault, role="; ".join(str(t) for t in (*senders, *receivers)), lasting=True)
 
     def heal_network(self, *targets: Target) -> None:
-        """Undo every cut, or those between these nodes alone."""
-        self._faults.heal("cut", among=[target.node for target in targets])
+        """Undo every fault of the network, or those between these nodes alone."""
+        self._faults.heal(*NETWORK_FAULTS, among=[target.node for target in targets])
 
     def start_cut_off(self, target: Target, others: Sequence[Target]) -> None:
         """Start a node that cannot reach these others from its first moment on, and wait until it is registered.
@@ -101,7 +114,7 @@ class Nemesis:
         for target in targets:
             self._faults.carry_out(Start(target.node, self._events), role=target.role)
             for _, fault in self._faults.active:
-                if isinstance(fault, Cut) and target.node.name in {node.name for node in fault.senders}:
+                if isinstance(fault, OfTheNetwork) and target.node.name in {node.name for node in fault.senders}:
                     fault.apply(target.node)
         self._waits.wait_registered([target for target in targets if target.node in self._cluster.brokers.values()])
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from evidence import manifest, timeline
 from evidence.course import Course, FaultFact, Interval, Sent, TopicPartition
 from evidence.errors import UsageError
-from evidence.events import Event, Log, Moment, Note, Precondition, of
+from evidence.events import NETWORK_FAULTS, Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
 from evidence.rundir import RunDir, scenario_of, write_json
 from judgement.verdict import Verdict, judge, read_findings, read_verdict
@@ -146,11 +146,11 @@ def broker_id(node: str) -> int | None:
 
 
 def cuts_of(faults: Iterable[FaultFact], end_ns: int) -> tuple[tuple[str, Interval], ...]:
-    """The nodes that a network cut concerns, and from when to when."""
+    """The nodes that a fault of the network concerns, and from when to when; the value is its kind."""
     return tuple(
-        (node.strip(), Interval(begin_ns=f.inject_ns, end_ns=f.healed_ns or end_ns, value="cut", detail=f.description))
+        (node.strip(), Interval(begin_ns=f.inject_ns, end_ns=f.healed_ns or end_ns, value=f.kind, detail=f.description))
         for f in faults
-        if f.kind == "cut"
+        if f.kind in NETWORK_FAULTS
         for node in f.node.split(",")
         if node.strip()
     )

@@ -109,6 +109,9 @@ def proof_text(fault: FaultFact) -> str:
         dropped = proof.get("packets_dropped")
         total = sum(dropped.values()) if isinstance(dropped, Mapping) else dropped
         return f"proved: the kernel dropped {total} packets" if total is not None else "proved"
+    if fault.kind == "slow" and proof.get("links"):
+        waiting = sum(link.get("packets_waiting", 0) for link in proof["links"].values())
+        return f"proved: {waiting} packets waited in the kernel's token bucket, and arrived"
     if fault.kind == "freeze" and "cpu_ticks" in proof:
         return (
             f"proved: its CPU clock stood still at {proof['cpu_ticks'][0]} ticks for {proof.get('watched_ms', '?')} ms"

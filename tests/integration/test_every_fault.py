@@ -10,7 +10,7 @@ from evidence.events import Fault, Note, Precondition
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
-from harness.faults.cut import CHAIN
+from harness.faults.network import CHAIN
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
@@ -30,6 +30,9 @@ def steps(run: Run) -> None:
     run.cut([one], [two], one_way=True)
     run.cut([one], [three])
     run.require("one rule for one way, two for both", len(rules(run, 1)) == 3, rules=rules(run, 1))
+
+    run.slow([two], [three], 20_000)
+    run.slow([two], [run.coordinator()], 500_000)
 
     run.freeze(two)
     run.thaw()
@@ -72,5 +75,5 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     assert all(event.held for event in reading.of(Precondition)), notes
     phases = [(event.fault, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
-    assert proved == ["cut", "cut", "freeze", "kill", "start", "stop", "start"]
-    assert [phase for _, phase in phases].count("healed") == 3
+    assert proved == ["cut", "cut", "slow", "slow", "freeze", "kill", "start", "stop", "start"]
+    assert [phase for _, phase in phases].count("healed") == 5

@@ -31,7 +31,7 @@ from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
 from harness.cluster.state import ClusterState, PartitionState
-from harness.faults.cut import WHOLE
+from harness.faults.network import WHOLE
 from harness.observers.state import StateKeeper, node_name
 from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals

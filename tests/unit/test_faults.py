@@ -14,9 +14,11 @@ from evidence.events import Container, ContainerAction, Fault, Target
 from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
-from harness.faults.cut import WHOLE, Cut, foreign_rules, parse_counters, rules_between
+from harness.faults.cut import Cut, parse_counters, rules_between
 from harness.faults.files import Remove
+from harness.faults.network import WHOLE, foreign_rules
 from harness.faults.process import FREEZE_ATTEMPTS, Freeze, Kill, Start, Stop
+from harness.faults.slow import Bucket, Slow, parse_buckets
 
 
 @dataclass
@@ -263,10 +265,10 @@ def test_cuts_among_some_nodes_are_healed_alone(tmp_path: Path) -> None:
 
 def test_rules_of_a_cut_one_way_and_both() -> None:
     one, two = (Node(f"broker-{n}", n, f"172.20.0.1{n}", None) for n in (1, 2))  # type: ignore[arg-type]
-    assert [(r.at, r.hook, r.peer) for _, r in rules_between([one], [two], one_way=True)] == [
+    assert [(r.at, r.hook, r.peer) for _, r in rules_between((one,), (two,), one_way=True)] == [
         ("broker-1", "OUTPUT", "172.20.0.12")
     ]
-    assert [(r.at, r.hook, r.peer) for _, r in rules_between([one], [two], one_way=False)] == [
+    assert [(r.at, r.hook, r.peer) for _, r in rules_between((one,), (two,), one_way=False)] == [
         ("broker-1", "OUTPUT", "172.20.0.12"),
         ("broker-1", "INPUT", "172.20.0.12"),
     ]
@@ -283,7 +285,7 @@ Chain CHAOS-OUTPUT (1 references)
 
 
 def test_counters_are_read_by_hook_and_peer() -> None:
-    assert parse_counters(LISTING) == {("INPUT", "172.20.0.12"): 3, ("OUTPUT", "172.20.0.12"): 17}
+    assert parse_counters(LISTING.splitlines()) == {("INPUT", "172.20.0.12"): 3, ("OUTPUT", "172.20.0.12"): 17}
 
 
 class Filter:
@@ -298,19 +300,29 @@ class Filter:
         return "".join(f"{line}\n" for line in self._lines)
 
 
-OWN = ("-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT", "-N CHAOS-INPUT", "-A INPUT -j CHAOS-INPUT")
+OWN = (
+    *("-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT", "-N CHAOS-INPUT", "-A INPUT -j CHAOS-INPUT"),
+    "qdisc noqueue 0: root refcnt 2 ",
+)
 
 
 @pytest.mark.parametrize(
-    "rule", ["-A INPUT -s 172.20.0.12/32 -j DROP", "-A CHAOS-INPUT -s 172.20.0.12/32 -j DROP", "-P INPUT DROP"]
+    "rule",
+    [
+        "-A INPUT -s 172.20.0.12/32 -j DROP",
+        "-A CHAOS-INPUT -s 172.20.0.12/32 -j DROP",
+        "-P INPUT DROP",
+        "qdisc tbf 8001: root refcnt 2 rate 1Mbit burst 4Kb lat 50ms",
+    ],
 )
-def test_rules_that_no_healed_cut_leaves(rule: str) -> None:
+def test_rules_that_no_healed_fault_leaves(rule: str) -> None:
     assert foreign_rules(cast("Node", Filter(*OWN, WHOLE))) == []
     assert foreign_rules(cast("Node", Filter(*OWN, rule, WHOLE))) == [rule]
 
 
-def test_a_listing_that_is_not_whole_is_refused() -> None:
-    with pytest.raises(HarnessError, match="not whole"):
+def test_a_listing_that_is_not_whole_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.network.COUNTER_LIMIT_S", 0.0)
+    with pytest.raises(HarnessError, match="no whole listing"):
         foreign_rules(cast("Node", Filter(*OWN)))
 
 
@@ -353,8 +365,86 @@ def test_a_torn_listing_says_nothing_of_the_rules() -> None:
     ids=["the rules are not there", "nothing ran into them"],
 )
 def test_a_cut_that_cuts_nothing_is_unproved(listing: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.faults.cut.COUNTER_LIMIT_S", 0.0)
+    monkeypatch.setattr("harness.faults.network.COUNTER_LIMIT_S", 0.0)
     fault = Cut((FakeNode(listing),), (Node("broker-2", 2, "172.20.0.12", None),))  # type: ignore[arg-type]
     fault.inject()
     with pytest.raises(FaultUnproved, match=why):
         fault.verify()
+
+
+BUCKETS = """class htb 1:c root prio 0 rate 160Kbit ceil 160Kbit burst 4000b cburst 4000b
+ Sent 14196 bytes 14 pkt (dropped 0, overlimits 10 requeues 0)
+ backlog 9126b 9p requeues 0
+ lended: 14 borrowed: 0 giants: 0
+ tokens: -791778 ctokens: -791778
+
+class htb 1:d root prio 0 rate 8Mbit ceil 8Mbit burst 4000b cburst 4000b
+ Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+"""
+
+
+def test_buckets_are_read_by_number() -> None:
+    assert parse_buckets(BUCKETS.splitlines()) == {12: Bucket(20_000.0, 9), 13: Bucket(1_000_000.0, 0)}
+    assert parse_buckets([]) == {}
+
+
+class Slowed:
+    """A node with these token buckets; what others send to it comes in datagrams for nobody, some each time."""
+
+    def __init__(self, number: int, buckets: str = "", arriving: int = 0) -> None:
+        self.name, self.address, self.buckets = f"broker-{number}", f"172.20.0.1{number}", buckets
+        self._arriving, self._arrived = arriving, 0
+        self.ran: list[str] = []
+
+    def state(self) -> dict[str, bool]:
+        return {"Running": True, "Paused": False}
+
+    def run_inside(self, *command: str) -> str:
+        self.ran.append(command[-1])
+        if "/proc/net/snmp" in command[-1]:
+            self._arrived += self._arriving
+            return f"Udp: InDatagrams NoPorts\nUdp: 0 {self._arrived}\n{WHOLE}\n"
+        return f"{self.buckets}{WHOLE}\n"
+
+
+def slowed(buckets: str = BUCKETS, arriving: int = 4, rate: int = 20_000) -> Slow:
+    return Slow((cast("Node", Slowed(1, buckets)),), (cast("Node", Slowed(2, arriving=arriving)),), rate)
+
+
+def test_a_slow_link_is_proved_by_packets_that_wait_and_arrive() -> None:
+    fault = slowed()
+    fault.inject()
+    assert fault.verify() == {
+        "links": {"broker-1 to broker-2": {"bytes_per_s": 20_000.0, "packets_waiting": 9, "datagrams_arrived": 8}}
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (slowed(""), "no such bucket"),
+        (slowed(rate=30_000), "no such bucket"),
+        (slowed(BUCKETS.replace("9p", "0p")), "no packet waits"),
+        (slowed(arriving=0), "0 of 8 datagrams came"),
+    ],
+    ids=["it does nothing", "another rate", "nothing goes through it", "nothing arrives"],
+)
+def test_a_link_that_is_not_slow_is_unproved(fault: Slow, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.network.COUNTER_LIMIT_S", 0.0)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=why):
+        fault.verify()
+
+
+def test_a_slow_link_that_is_not_healed_is_told() -> None:
+    fault = slowed()
+    with pytest.raises(HarnessError, match="yet the kernel has its buckets"):
+        fault.heal()
+    slowed("").heal()
+
+
+def test_a_node_has_no_link_to_itself() -> None:
+    one = cast("Node", Slowed(1))
+    with pytest.raises(HarnessError, match="no link to itself"):
+        Slow((one,), (one,), 20_000).inject()

@@ -89,8 +89,11 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
             band: dict[str, Any] = {"x": begin, "y": y - 3, "width": end - begin, "height": 20, "rx": 2}
             pattern = tag("rect", fill=drawing.fill("cut"), stroke="var(--cut)", stroke_width=1, **band)
             drawing.middle.append(tag("g", about + pattern))
-            drawing.front.append(tag("rect", x=begin + 3, y=y + 1.5, width=22, height=11, fill="var(--surface)", rx=2))
-            drawing.front.append(text(begin + 5, y + 10.5, "cut", class_="tiny"))
+            plate = text_width(interval.value, 10) + 5
+            drawing.front.append(
+                tag("rect", x=begin + 3, y=y + 1.5, width=plate, height=11, fill="var(--surface)", rx=2)
+            )
+            drawing.front.append(text(begin + 5, y + 10.5, interval.value, class_="tiny"))
 
 
 def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: float) -> str:

@@ -5,23 +5,29 @@ from __future__ import annotations
 from typing import Final
 
 from evidence.course import FaultFact
+from evidence.events import NETWORK_FAULTS
 from evidence.text import html
 from judgement.report.facts import RunFacts
 from judgement.report.steps import proof_text
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
-FAULT_VERB: Final = {"kill": "kill -9", "stop": "stop", "start": "start", "freeze": "freeze", "cut": "cut"}
+FAULT_VERB: Final = {"kill": "kill -9"}
+
+
+def _colour(kind: str) -> str:
+    return "var(--start)" if kind == "start" else "var(--cut)" if kind in NETWORK_FAULTS else "var(--fault)"
 
 
 def _short(fault: FaultFact) -> str:
-    if fault.kind == "cut":
+    if fault.kind in NETWORK_FAULTS:
         return fault.description.removeprefix("network ")
     verb = FAULT_VERB.get(fault.kind, fault.kind)
     return f"{verb} {fault.node}"
 
 
 def _role(fault: FaultFact) -> str:
-    return "" if not fault.role or fault.role.startswith("replica of") or fault.kind in ("start", "cut") else fault.role
+    hidden = not fault.role or fault.role.startswith("replica of") or fault.kind in ("start", *NETWORK_FAULTS)
+    return "" if hidden else fault.role
 
 
 def _fault_title(facts: RunFacts, fault: FaultFact) -> str:
@@ -31,7 +37,7 @@ def _fault_title(facts: RunFacts, fault: FaultFact) -> str:
 
 
 def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
-    colour = "var(--start)" if kind == "start" else "var(--cut)" if kind == "cut" else "var(--fault)"
+    colour = _colour(kind)
     disc = tag(
         "circle",
         cx=x,
@@ -49,6 +55,7 @@ def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
         "start": f"M{x - 2:.1f} {y - 3:.1f}l5 3l-5 3z",
         "freeze": f"M{x:.1f} {y - 4:.1f}v8m-3.5 -6l7 4m0 -4l-7 4",
         "cut": f"M{x - 4:.1f} {y:.1f}h2.4m3.2 0h2.4m-4.6 -3l1.2 6",
+        "slow": f"M{x - 3.5:.1f} {y - 3:.1f}h7l-3.5 3l3.5 3h-7l3.5 -3z",
     }.get(kind, f"M{x:.1f} {y - 3:.1f}v4m0 1.6v.4")
     filled = kind in ("stop", "start")
     return disc + tag(
@@ -120,7 +127,7 @@ def stems(drawing: Drawing, facts: RunFacts, tops: dict[str, tuple[float, float]
         if fault.id not in icons or not struck:
             continue
         x = drawing.scale.x(facts.at(fault.inject_ns))
-        colour = "var(--start)" if fault.kind == "start" else "var(--cut)" if fault.kind == "cut" else "var(--fault)"
+        colour = _colour(fault.kind)
         lowest = max(tops[node][0] for node in struck) + 13
         drawing.middle.append(
             vertical(

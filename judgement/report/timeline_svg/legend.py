@@ -21,7 +21,9 @@ def legend(drawing: Drawing, facts: RunFacts, y: float, partitions: Sequence[Top
     if any(i.value == FROZEN for intervals in facts.processes.values() for i in intervals):
         entries.append(("frozen", tag("rect", fill=drawing.fill("frozen"), stroke="var(--frozen)", x=0, y=0, **swatch)))
     if facts.cuts:
-        entries.append(("network cut", tag("rect", fill=drawing.fill("cut"), stroke="var(--cut)", x=0, y=0, **swatch)))
+        entries.append(
+            ("fault of the network", tag("rect", fill=drawing.fill("cut"), stroke="var(--cut)", x=0, y=0, **swatch))
+        )
     entries += [
         ("stated leader", tag("rect", fill="var(--leader)", x=0, y=0, **swatch)),
         ("stated in ISR", tag("rect", fill="var(--isr)", x=0, y=0, **swatch)),

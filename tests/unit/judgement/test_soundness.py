@@ -53,6 +53,12 @@ DROPPED = {"broker-1 INPUT 172.0.0.2": 0, "broker-1 OUTPUT 172.0.0.2": 3}
 CUT = [fault(10, "inject", "cut", node="broker-1, broker-2")]
 CUT_OFF = fault(12, "verified", "cut", node="broker-1, broker-2", packets_dropped=DROPPED)
 HEALED = [fault(15, "heal", "cut"), fault(16, "healed", "cut")]
+SLOW = fault(10, "inject", "slow", node="broker-1, broker-2")
+
+
+def slowed(**link: float) -> Fault:
+    return fault(12, "verified", "slow", node="broker-1, broker-2", links={"broker-1 to broker-2": link})
+
 
 PROVED: dict[str, list[Event]] = {
     "kill and start": [UP, *KILL, KILLED, *START, STARTED, docker(20, "connect")],
@@ -60,6 +66,7 @@ PROVED: dict[str, list[Event]] = {
     "a stop that took two signals": [UP, *STOP, docker(12, "kill"), STOPPED],
     "freeze": [UP, *FREEZE, FROZEN, *THAWED],
     "cut": [UP, *CUT, CUT_OFF, *HEALED],
+    "slow": [UP, SLOW, slowed(bytes_per_s=20_000.0, packets_waiting=9, datagrams_arrived=8)],
     "no fault": [UP],
 }
 
@@ -84,6 +91,9 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     "no pause": ([FREEZE[0], FROZEN], "no pause"),
     "no packet": ([*CUT, fault(12, "verified", "cut", packets_dropped={"broker-1 OUTPUT x": 0})], "packets"),
     "no counters": ([*CUT, fault(12, "verified", "cut")], "packets"),
+    "no packet waited": ([SLOW, slowed(packets_waiting=0, datagrams_arrived=8)], "packets that wait"),
+    "no packet arrived": ([SLOW, slowed(packets_waiting=9, datagrams_arrived=0)], "and arrive"),
+    "no link": ([SLOW, fault(12, "verified", "slow")], "on each link"),
     "verified before it was injected": ([docker(12, "die", code=137), KILLED, fault(14, "inject", "kill")], "order"),
     "healed before it was healed": ([*CUT, CUT_OFF, HEALED[1]], "order inject, verified, healed"),
     "no proof of a new kind of fault": ([fault(1, "inject", "x"), fault(2, "verified", "x")], "no proof"),

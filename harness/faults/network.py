@@ -1,0 +1,93 @@
+"""What the faults of the network share: they live in the network namespaces of nodes, which tell of them themselves.
+
+A restarted node has a new namespace without them, so `apply` is called again for it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+
+from evidence.errors import HarnessError
+from harness.faults.base import Fault
+
+if TYPE_CHECKING:
+    from harness.cluster.docker import Node
+
+CHAIN: Final = "CHAOS"
+DEVICE: Final = "eth0"
+"""Every node has one, of the cluster's network."""
+COUNTER_LIMIT_S: Final = 15.0
+POLL_S: Final = 0.05
+WHOLE: Final = "# whole"
+"""Ends a listing: the engine may hand over less than a command has printed."""
+OWN: Final = re.compile(
+    rf"-P (INPUT|FORWARD|OUTPUT) ACCEPT|-N {CHAIN}-(INPUT|OUTPUT)|-A (INPUT|OUTPUT) -j {CHAIN}-\3"
+    r"|qdisc noqueue 0: root refcnt \d+ *"
+)
+"""The rules of a node that no fault of the network concerns at this time, and its queue."""
+
+
+@runtime_checkable
+class OfTheNetwork(Fault, Protocol):
+    """A fault that is lost with the network namespaces of its senders."""
+
+    @property
+    def senders(self) -> tuple[Node, ...]:
+        """The nodes in whose namespaces it is."""
+
+    def apply(self, node: Node) -> None:
+        """Put it into a sender's namespace; used again when the node was restarted."""
+
+
+def listing(node: Node, *commands: str) -> list[str]:
+    """The lines that these commands print in a node; HarnessError if no whole listing can be had in time."""
+    deadline = time.monotonic() + COUNTER_LIMIT_S
+    while True:
+        lines = node.run_inside("sh", "-c", " && ".join((*commands, f"echo '{WHOLE}'"))).splitlines()
+        if lines[-1:] == [WHOLE]:
+            return lines[:-1]
+        if time.monotonic() > deadline:
+            raise HarnessError(
+                f"{node.name}: no whole listing of {commands[0]} in {COUNTER_LIMIT_S:.0f} s; the last: {lines}"
+            )
+
+
+def foreign_rules(node: Node) -> list[str]:
+    """The rules in a node's packet filter, and the queues of its network device, that a node without faults of the
+    network does not have, as iptables and tc list them.
+
+    Raises HarnessError if no whole listing can be had.
+    """
+    return [
+        line
+        for line in listing(node, "iptables -w -S", f"tc qdisc show dev {DEVICE}")
+        if line and not OWN.fullmatch(line)
+    ]
+
+
+def pair(senders: tuple[Node, ...], receivers: tuple[Node, ...]) -> list[tuple[Node, Node]]:
+    """Each sender with each receiver; HarnessError if one is its own."""
+    pairs = [(sender, receiver) for sender in senders for receiver in receivers]
+    for sender, receiver in pairs:
+        if sender.name == receiver.name:
+            raise HarnessError(f"{sender.name} has no link to itself")
+    return pairs
+
+
+def names(nodes: tuple[Node, ...]) -> str:
+    """Nodes by name."""
+    return ", ".join(node.name for node in nodes)
+
+
+def running(senders: tuple[Node, ...]) -> list[Node]:
+    """The senders that run, to be healed: one that is down lost its faults with its namespace.
+
+    HarnessError if one is frozen: nothing can be told it.
+    """
+    states = [(node, node.state()) for node in senders]
+    for node, state in states:
+        if state["Paused"]:
+            raise HarnessError(f"{node.name} is frozen: thaw it before healing its network")
+    return [node for node, state in states if state["Running"]]
