@@ -20,33 +20,25 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from importlib import metadata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
 from evidence.text import forgiving_output, visible
 from harness import completion
-
-if TYPE_CHECKING:
-    from evidence.rundir import RunDir
+from harness import options as options_of
 
 if TYPE_CHECKING:
     from evidence.events import Event
+    from evidence.rundir import RunDir
+    from harness.cluster.versions import Version
+    from judgement.verdict import Verdict
 
-RUNS: Final = Path("runs")
-DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
 EXIT_INTERRUPTED: Final = 130
 PR_SET_PDEATHSIG: Final = 1
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse with one line and our status for bad usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, f"kafka-chaos: {message} (see {self.prog} --help)\n")
 
 
 def _say(text: str) -> None:
@@ -99,6 +91,19 @@ def _names(text: Sequence[str]) -> list[str]:
     return [name for part in text for name in part.replace(",", " ").split()]
 
 
+def _versions(names: Sequence[str]) -> list[Version]:
+    """The versions that --versions names, or all."""
+    from harness.cluster import versions
+
+    ids = _names(names)
+    return list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
+
+
+def _judged(run_dir: RunDir, verdict: Verdict) -> dict[str, Any]:
+    """A run and its verdict, for --json."""
+    return {"run_dir": str(run_dir.path)} | verdict.as_json()
+
+
 def _expected(text: str | None) -> tuple[str, ...] | None:
     """The anomalies that --expect names; "none" is none of them."""
     from evidence import anomalies
@@ -108,12 +113,6 @@ def _expected(text: str | None) -> tuple[str, ...] | None:
     names = () if text.strip() == "none" else tuple(dict.fromkeys(_names([text])))
     anomalies.validate(names)
     return names
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return int(text)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -159,16 +158,16 @@ def _run(options: argparse.Namespace) -> int:
                 listen=progress.event,
                 on_up=analyst.start if analyst else None,
             )
-            result: dict[str, Any] = {"run_dir": str(finished.run_dir.path)}
-            if analyst is not None:
+            if analyst is None:
+                results.append({"run_dir": str(finished.run_dir.path)})
+            else:
                 judged = judge(finished.run_dir, analyst)
                 verdicts.append(judged.verdict)
-                result |= judged.verdict.as_json()
+                results.append(_judged(finished.run_dir, judged.verdict))
                 progress.line(f"verdict: {judged.verdict.in_words}")
                 if not options.json:
                     print(console.run_summary(judged), flush=True)
             removals.wait()
-            results.append(result)
     finally:
         # Whatever ended the run: nothing more is said before its cluster is gone.
         try:
@@ -182,50 +181,31 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _matrix(options: argparse.Namespace) -> int:
-    from evidence.rundir import write_atomically
-    from harness.cluster import versions
-    from harness.matrix import Matrix, cells
+    from harness.matrix import Matrix, cells, write_reports
     from harness.scenario import all_scenarios, get_scenario
     from harness.setup import images
     from harness.setup import settings as known_settings
-    from judgement.report import console, html, junit, summary
-    from judgement.report.facts import load_all
+    from judgement.report import console
     from judgement.verdict import read_verdict, worst
 
     names = _names(options.scenarios or ())
     chosen = [get_scenario(name) for name in names if name != "all"]
     if not chosen:
         chosen = [each for each in all_scenarios().values() if names or each.suite]
-    ids = _names(options.versions)
-    wanted_versions = list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
-    overrides, expect = _settings(options.setting), _expected(options.expect)
-    for version in wanted_versions:
+    versions, overrides, expect = _versions(options.versions), _settings(options.setting), _expected(options.expect)
+    for version in versions:
         known_settings.validate(version, overrides)
-    wanted = cells(chosen, wanted_versions, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
+    wanted = cells(chosen, versions, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
     progress = Progress(quiet=options.quiet)
-    images.ensure_images([v for v in wanted_versions if any(c.version == v.id for c in wanted)], progress.line)
+    images.ensure_images([v for v in versions if any(c.version == v.id for c in wanted)], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
     matrix = Matrix(root, overrides, options.jobs, progress.line, expect)
-    done = 0
-
-    def on_verdict(cell: object, judged: Any) -> None:
-        nonlocal done
-        done += 1
-        progress.line(f"[{done}] {cell} ({judged.seconds:.0f} s): {judged.in_words}")
-
-    runs = list(matrix.run(wanted, on_verdict).values())
+    runs = list(matrix.run(wanted).values())
     verdicts = [read_verdict(run_dir) for run_dir in runs]
-    loaded = load_all(runs)
-    html.write_suite(loaded, root / "report.html")
-    junit.write_suite(loaded, root / "junit.xml")
-    told = summary.markdown(loaded)
-    if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(step_summary).open("a", encoding="utf-8") as file:
-            file.write(told)
-    write_atomically(root / "summary.md", told)
+    loaded = write_reports(root, runs)
     if options.json:
-        print(json.dumps([{"run_dir": str(run.path)} | v.as_json() for run, v in zip(runs, verdicts, strict=True)]))
+        print(json.dumps([_judged(*pair) for pair in zip(runs, verdicts, strict=True)]))
     else:
         print(console.table(loaded))
         print(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
@@ -269,7 +249,7 @@ def _check(options: argparse.Namespace) -> int:
                 failures.append(_tell_failure(error))
                 continue
             verdicts.append(judged.verdict)
-            results.append({"run_dir": str(run_dir.path)} | judged.verdict.as_json())
+            results.append(_judged(run_dir, judged.verdict))
             if not options.json:
                 print(console.run_summary(judged), flush=True)
     if options.json:
@@ -372,63 +352,18 @@ def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from evidence import anomalies, claims
-    from evidence.rundir import DEFAULT_CASE
-    from harness.cluster import versions
-    from harness.scenario import all_scenarios
+    from harness import listing
 
     if options.anomalies or options.claims:
         return _list_catalogue(anomalies if options.anomalies else claims, options)
-    rows: list[dict[str, Any]] = []
-    for made in all_scenarios().values():
-        cases = {
-            case.name: case.as_json()
-            | {
-                "documented": {
-                    version.id: made.documented_for(version, case.name).as_json()
-                    for version in versions.ALL
-                    if made.applies_to(version, case)
-                }
-            }
-            for case in made.cases.values()
-        }
-        about: dict[str, Any] = {"scenario": made.name, "claim": made.claim, "source": made.source}
-        about |= {"operator": made.operator, "suite": made.suite}
-        plain = {"documented": cases[DEFAULT_CASE]["documented"]} if DEFAULT_CASE in cases else {}
-        rows.append(about | plain | {"cases": cases})
-    if options.json:
-        known = [{"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java} for v in versions.ALL]
-        print(json.dumps({"scenarios": rows, "versions": known}, indent=1))
-        return 0
-    for row in rows:
-        print(f"{row['scenario']}\n  {row['claim']}\n  source: {row['source']}")
-        for name, case in row["cases"].items():
-            indent = "  "
-            if name != DEFAULT_CASE:
-                changed = " ".join(f"{key}={value}" for key, value in case.items() if key != "documented")
-                print(f"  case {name}: {changed}")
-                indent = "    "
-            by_outcome: dict[tuple[str, str], list[str]] = {}
-            for version_id, outcome in case["documented"].items():
-                text = ", ".join(outcome["required"]) or "none"
-                if outcome["allowed"]:
-                    text += f" (allowed: {', '.join(outcome['allowed'])})"
-                if outcome["claims"]:
-                    text += f"; claims {', '.join(outcome['claims'])}"
-                by_outcome.setdefault((text, outcome.get("says", "")), []).append(version_id)
-            for (text, says), ids in by_outcome.items():
-                print(f"{indent}{text}: {' '.join(ids)}" + (f"\n{indent}  {says}" if says else ""))
-        print()
-    print("versions: " + " ".join(v.id for v in versions.ALL))
+    print(json.dumps(listing.as_json(), indent=1) if options.json else listing.as_text())
     return 0
 
 
 def _setup(options: argparse.Namespace) -> int:
-    from harness.cluster import versions
     from harness.setup import bootstrap
 
-    ids = _names(options.versions)
-    chosen = list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
-    bootstrap.setup(chosen, Progress().line)
+    bootstrap.setup(_versions(options.versions), Progress().line)
     return 0
 
 
@@ -437,9 +372,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     checks = doctor.diagnose()
     if options.json:
-        print(
-            json.dumps([{"name": c.name, "status": c.status, "detail": c.detail, "remedy": c.remedy} for c in checks])
-        )
+        print(json.dumps([asdict(check) for check in checks]))
     else:
         for check in checks:
             print(f"{check.status:8} {check.name}: {check.detail}" + (f" - {check.remedy}" if check.remedy else ""))
@@ -448,28 +381,12 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _clean(options: argparse.Namespace) -> int:
     from harness.cluster import docker
-    from harness.removal import abandoned_data, remove_data
+    from harness.removal import clean
 
     def left_alone(why: str) -> None:
         _say(f"left alone: {why}")
 
-    client = docker.connect()
-    leftovers = docker.find_ours(client, only_abandoned=not options.all)
-    removed = docker.remove(leftovers)
-    counts = {"containers": leftovers.containers, "networks": leftovers.networks, "volumes": leftovers.volumes}
-    print("removed " + ", ".join(f"{len(things)} {kind}" for kind, things in counts.items()))
-    for why in leftovers.left_alone:
-        left_alone(f"{why}; `kafka-chaos clean --all` removes it")
-    found = abandoned_data("**/data", options.runs_dir, owned_too=options.all, left_alone=left_alone)
-    for run_dir in list(found):
-        left = remove_data(run_dir)
-        if left is None:
-            removed += 1
-            print(f"removed the live data of {run_dir.path}")
-        else:
-            left_alone(left)
-    if not removed:
-        print("nothing of ours was left behind")
+    clean(docker.connect(), options.runs_dir, owned_too=options.all, tell=print, left_alone=left_alone)
     return 0
 
 
@@ -480,121 +397,6 @@ def _replicas(options: argparse.Namespace) -> int:
         return side_by_side.run(options)
     except errors.FilesError as error:
         raise UsageError(str(error)) from None
-
-
-def _parser() -> argparse.ArgumentParser:
-    from kafkafiles import side_by_side
-
-    parser = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
-    parser.add_argument("--version", action="version", version=f"%(prog)s {metadata.version('kafka-chaos')}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-
-    def command(name: str, action: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=text, description=text)
-        sub.set_defaults(action=action)
-        return sub
-
-    def common(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument(
-            "--case", action="append", default=[], metavar="C", help="only this case of the scenario; again for more"
-        )
-        sub.add_argument(
-            "--setting",
-            action="append",
-            default=[],
-            metavar="K=V",
-            help="override a broker setting (again for more): nothing is documented then, what is seen is `observed`",
-        )
-        sub.add_argument(
-            "--expect",
-            metavar="NAMES",
-            help="anomalies that must be seen, or none, in place of what is documented: any other outcome ends with 1",
-        )
-        sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
-        sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
-        sub.add_argument("--json", action="store_true", help="results as JSON on stdout")
-        sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
-
-    run = command("run", _run, "run one scenario on one version")
-    run.add_argument("scenario", metavar="SCENARIO")
-    run.add_argument("--version", required=True, metavar="V", help="a version of `kafka-chaos list`")
-    run.add_argument(
-        "--runs-dir", type=Path, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
-    )
-    run.add_argument(
-        "--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it"
-    )
-    run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
-    common(run)
-
-    for name, text, versions, folder in (
-        ("matrix", "run scenarios × cases × versions; finished cells are not run again", None, RUNS / "matrix"),
-        ("suite", "run the default suite", DEFAULT_VERSIONS, None),
-    ):
-        sub = command(name, _matrix, text)
-        needed = versions is None
-        sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
-        sub.add_argument("--versions", nargs="+", required=needed, default=versions, metavar="V", help="ids, or all")
-        default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
-        sub.add_argument("--runs-dir", type=Path, default=default, metavar="DIR", help="where the run directories go")
-        sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
-        common(sub)
-
-    check = command("check", _check, "analysis and verdict again, from the files of runs alone")
-    check.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
-    check.add_argument(
-        "--history", type=Path, metavar="FILE", help="a history of JSON Lines instead of run directories"
-    )
-    check.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
-    check.add_argument("--json", action="store_true")
-
-    report = command("report", _report, "write the reports of judged runs again")
-    report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
-    report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
-    report.add_argument("--picture", type=Path, metavar="FILE", help="the picture of one run, as an SVG file")
-
-    guide = command("guide", _guide, "write the generated pages of docs/: scenarios, what was reproduced, durations")
-    guide.add_argument(
-        "run_dirs",
-        nargs="*",
-        type=Path,
-        metavar="RUN_DIR",
-        help="judged runs, or folders of them, to count anew for the scenarios that they are of",
-    )
-    guide.add_argument("--docs", type=Path, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)")
-
-    explain = command("explain", _explain, "the life of a record, as every witness tells it, in the order of time")
-    explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    which = explain.add_mutually_exclusive_group()
-    which.add_argument(
-        "--record",
-        metavar="ID",
-        help="TOPIC-PARTITION:PRODUCER/SEQUENCE, such as t-0:1/3, or TOPIC-PARTITION@OFFSET, such as t-0@3, for all "
-        "that is known there; default: every record that a finding names",
-    )
-    which.add_argument("--anomaly", metavar="NAME", help="only the records that findings of this anomaly name")
-    explain.add_argument("--json", action="store_true", help="all stories, as JSON")
-
-    replicas = command("replicas", _replicas, "compare replicas' data directories, copied from any cluster")
-    side_by_side.add_arguments(replicas)
-
-    listing = command("list", _list, "scenarios, versions, and what is documented for each")
-    listing.add_argument("--json", action="store_true")
-    catalogue = listing.add_mutually_exclusive_group()
-    catalogue.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
-    catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
-    listing.add_argument("--markdown", action="store_true", help="either of these as its page in docs/ has it")
-
-    setup = command("setup", _setup, "install or build what is missing: Docker, Java, images")
-    setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")
-
-    doctor = command("doctor", _doctor, "what works here, what is missing, what to do")
-    doctor.add_argument("--json", action="store_true")
-
-    clean = command("clean", _clean, "remove what killed runs left behind; nothing that is not ours")
-    clean.add_argument("--all", action="store_true", help="also what living harnesses own and what was started by hand")
-    clean.add_argument("--runs-dir", type=Path, default=RUNS, metavar="DIR")
-    return parser
 
 
 def _on_signals(handler: Callable[[int, FrameType | None], None]) -> None:
@@ -641,17 +443,33 @@ def _what_is_left(arguments: Sequence[str] | None) -> str:
     return "what was started has been removed"
 
 
+COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
+    "run": _run,
+    "matrix": _matrix,
+    "suite": _matrix,
+    "check": _check,
+    "report": _report,
+    "explain": _explain,
+    "replicas": _replicas,
+    "list": _list,
+    "setup": _setup,
+    "doctor": _doctor,
+    "clean": _clean,
+    "guide": _guide,
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 1 and 2 are verdicts, and no failure ever ends with them."""
     forgiving_output()
     try:
         _on_signals(_interrupt_once)
-        parser = _parser()
+        parser = options_of.parser()
         completion.answer(parser)
         options = parser.parse_args(arguments)
         if options.command == "run":
             _die_with_the_matrix()
-        status: int = options.action(options)
+        status = COMMANDS[options.command](options)
     except KeyboardInterrupt:
         _say(f"kafka-chaos: interrupted; {_what_is_left(arguments)}, what was recorded is kept")
         return EXIT_INTERRUPTED

@@ -25,15 +25,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, UsageError
-from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of
+from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of, write_atomically
 from harness.setup.java import java_home
 from judgement.judge import Analyst, judge
+from judgement.report import html, junit, summary
+from judgement.report.facts import load_all
 from judgement.verdict import ERROR, read_verdict
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.scenario import Scenario
-    from judgement.verdict import Verdict
+    from judgement.report.facts import Loaded
 
 PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 """Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""
@@ -126,7 +128,7 @@ class Matrix:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopping: bool = False
 
-    def run(self, wanted: Sequence[Cell], on_verdict: Callable[[Cell, Verdict], None]) -> dict[Cell, RunDir]:
+    def run(self, wanted: Sequence[Cell]) -> dict[Cell, RunDir]:
         """Run every cell that is not finished and return the run directories of all, in order.
 
         A run that left no run directory at all is told, added to `lost`, and keeps no other from running.
@@ -142,6 +144,7 @@ class Matrix:
         missing = [cell for cell in wanted if cell not in done]
         if missing:
             with Analyst(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
+                number = 0
                 futures: dict[Future[RunDir], Cell] = {pool.submit(self._one, cell): cell for cell in missing}
                 try:
                     for future in as_completed(futures):
@@ -152,9 +155,10 @@ class Matrix:
                             self.lost.append(str(error))
                             self.echo(str(error))
                             continue
-                        judged = judge(run_dir, analyst)
+                        verdict = judge(run_dir, analyst).verdict
                         done[cell] = run_dir
-                        on_verdict(cell, judged.verdict)
+                        number += 1
+                        self.echo(f"[{number}] {cell} ({verdict.seconds:.0f} s): {verdict.in_words}")
                 except BaseException:
                     self._stop()
                     pool.shutdown(wait=True, cancel_futures=True)
@@ -204,3 +208,18 @@ class Matrix:
         except (json.JSONDecodeError, KeyError, TypeError):
             last = " | ".join(said[-5:])
             raise RunLost(f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}") from None
+
+
+def write_reports(root: Path, runs: Sequence[RunDir]) -> Loaded:
+    """Write report.html, junit.xml and summary.md of judged runs into `root`, and the last into a CI job's summary if
+    this is one (GITHUB_STEP_SUMMARY). Returns the runs as they were read.
+    """
+    loaded = load_all(runs)
+    html.write_suite(loaded, root / "report.html")
+    junit.write_suite(loaded, root / "junit.xml")
+    told = summary.markdown(loaded)
+    if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(step_summary).open("a", encoding="utf-8") as file:
+            file.write(told)
+    write_atomically(root / "summary.md", told)
+    return loaded

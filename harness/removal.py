@@ -11,10 +11,15 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import RunDir
+from harness.cluster import docker
 from harness.cluster.ownership import fate
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 
 class Removals:
@@ -102,3 +107,27 @@ def remove_data(run_dir: RunDir) -> str | None:
 
     shutil.rmtree(run_dir.data, onerror=note)
     return refusals[0] if refusals else None
+
+
+def clean(
+    client: DockerClient, root: Path, *, owned_too: bool, tell: Callable[[str], None], left_alone: Callable[[str], None]
+) -> None:
+    """Remove what killed runs left on the engine and in the run directories below `root`, and `tell` what that was.
+
+    `owned_too` takes what living owners have as well, and what was started by hand; `left_alone` hears of what stays.
+    """
+    leftovers = docker.find_ours(client, only_abandoned=not owned_too)
+    removed = docker.remove(leftovers)
+    counts = {"containers": leftovers.containers, "networks": leftovers.networks, "volumes": leftovers.volumes}
+    tell("removed " + ", ".join(f"{len(things)} {kind}" for kind, things in counts.items()))
+    for why in leftovers.left_alone:
+        left_alone(f"{why}; `kafka-chaos clean --all` removes it")
+    for run_dir in list(abandoned_data("**/data", root, owned_too=owned_too, left_alone=left_alone)):
+        left = remove_data(run_dir)
+        if left is None:
+            removed += 1
+            tell(f"removed the live data of {run_dir.path}")
+        else:
+            left_alone(left)
+    if not removed:
+        tell("nothing of ours was left behind")

@@ -36,7 +36,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from enum import IntEnum
 from typing import Any, Final
 
 from evidence import claims, errors, manifest
@@ -57,25 +56,6 @@ NOT_REPRODUCED: Final = "not-reproduced"
 UNEXPECTED: Final = "unexpected"
 
 
-class Severity(IntEnum):
-    """The order in which a suite's verdicts outrank one another."""
-
-    AS_DOCUMENTED = 0
-    OBSERVED = 1
-    UNKNOWN = 2
-    ERROR = 3
-    NOT_REPRODUCED = 4
-    UNEXPECTED = 5
-
-
-SEVERITY: Final[Mapping[str, Severity]] = {
-    AS_DOCUMENTED: Severity.AS_DOCUMENTED,
-    OBSERVED: Severity.OBSERVED,
-    UNKNOWN: Severity.UNKNOWN,
-    ERROR: Severity.ERROR,
-    NOT_REPRODUCED: Severity.NOT_REPRODUCED,
-    UNEXPECTED: Severity.UNEXPECTED,
-}
 EXIT_STATUS: Final[Mapping[str, int]] = {
     AS_DOCUMENTED: errors.EXIT_AS_DOCUMENTED,
     OBSERVED: errors.EXIT_AS_DOCUMENTED,
@@ -84,6 +64,8 @@ EXIT_STATUS: Final[Mapping[str, int]] = {
     NOT_REPRODUCED: errors.EXIT_CONTRADICTED,
     UNEXPECTED: errors.EXIT_CONTRADICTED,
 }
+"""Of each verdict, in the order in which a suite's verdicts outrank one another: the last is the most severe."""
+SEVERITY: Final = {verdict: rank for rank, verdict in enumerate(EXIT_STATUS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

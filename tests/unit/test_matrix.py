@@ -57,18 +57,18 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
 def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(ran: list[Cell], tmp_path: Path) -> None:
     said: list[str] = []
     made = Matrix(tmp_path, {}, 1, said.append)
-    verdicts: list[Cell] = []
-    runs = made.run([TWO, ONE], lambda cell, judged: verdicts.append(cell))
+    runs = made.run([TWO, ONE])
     assert sorted(ran, key=str) == [ONE, TWO]
-    assert list(runs) == verdicts == [ONE]
-    assert made.lost == said == ["baseline on 4.3.1, seed 2: ended with -9 and left no run directory"]
+    assert list(runs) == [ONE]
+    assert made.lost == ["baseline on 4.3.1, seed 2: ended with -9 and left no run directory"]
+    assert sorted(said) == ["[1] baseline on 4.3.1, seed 1 (0 s): as-documented", *made.lost]
 
 
 def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: list[Cell], tmp_path: Path) -> None:
     finished(tmp_path / "here", ONE)
     finished(tmp_path / "other", TWO, overridden={"unclean.leader.election.enable": "true"})
     assert list(finished_cells(tmp_path, {})) == [ONE]
-    runs = Matrix(tmp_path, {}, 1, lambda line: None).run([ONE, TWO], lambda cell, judged: None)
+    runs = Matrix(tmp_path, {}, 1, lambda line: None).run([ONE, TWO])
     assert ran == [TWO]
     assert runs[ONE].path.name == "here"
 

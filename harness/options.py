@@ -1,0 +1,140 @@
+"""The options of the command line. What carries a command out stands in harness/cli.py."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Final, NoReturn
+
+from evidence.errors import EXIT_USAGE
+from kafkafiles import side_by_side
+
+RUNS: Final = Path("runs")
+DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one line and our status for bad usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"kafka-chaos: {message} (see {self.prog} --help)\n")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line; which command it is stands in `command`."""
+    whole = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
+    whole.add_argument("--version", action="version", version=f"%(prog)s {metadata.version('kafka-chaos')}")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text)
+
+    def common(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument(
+            "--case", action="append", default=[], metavar="C", help="only this case of the scenario; again for more"
+        )
+        sub.add_argument(
+            "--setting",
+            action="append",
+            default=[],
+            metavar="K=V",
+            help="override a broker setting (again for more): nothing is documented then, what is seen is `observed`",
+        )
+        sub.add_argument(
+            "--expect",
+            metavar="NAMES",
+            help="anomalies that must be seen, or none, in place of what is documented: any other outcome ends with 1",
+        )
+        sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
+        sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
+        sub.add_argument("--json", action="store_true", help="results as JSON on stdout")
+        sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+    run = command("run", "run one scenario on one version")
+    run.add_argument("scenario", metavar="SCENARIO")
+    run.add_argument("--version", required=True, metavar="V", help="a version of `kafka-chaos list`")
+    run.add_argument(
+        "--runs-dir", type=Path, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
+    )
+    run.add_argument(
+        "--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it"
+    )
+    run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
+    common(run)
+
+    for name, text, versions, folder in (
+        ("matrix", "run scenarios × cases × versions; finished cells are not run again", None, RUNS / "matrix"),
+        ("suite", "run the default suite", DEFAULT_VERSIONS, None),
+    ):
+        sub = command(name, text)
+        needed = versions is None
+        sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
+        sub.add_argument("--versions", nargs="+", required=needed, default=versions, metavar="V", help="ids, or all")
+        default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
+        sub.add_argument("--runs-dir", type=Path, default=default, metavar="DIR", help="where the run directories go")
+        sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
+        common(sub)
+
+    check = command("check", "analysis and verdict again, from the files of runs alone")
+    check.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
+    check.add_argument(
+        "--history", type=Path, metavar="FILE", help="a history of JSON Lines instead of run directories"
+    )
+    check.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
+    check.add_argument("--json", action="store_true")
+
+    report = command("report", "write the reports of judged runs again")
+    report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
+    report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
+    report.add_argument("--picture", type=Path, metavar="FILE", help="the picture of one run, as an SVG file")
+
+    guide = command("guide", "write the generated pages of docs/: scenarios, what was reproduced, durations")
+    guide.add_argument(
+        "run_dirs",
+        nargs="*",
+        type=Path,
+        metavar="RUN_DIR",
+        help="judged runs, or folders of them, to count anew for the scenarios that they are of",
+    )
+    guide.add_argument("--docs", type=Path, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)")
+
+    explain = command("explain", "the life of a record, as every witness tells it, in the order of time")
+    explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    which = explain.add_mutually_exclusive_group()
+    which.add_argument(
+        "--record",
+        metavar="ID",
+        help="TOPIC-PARTITION:PRODUCER/SEQUENCE, such as t-0:1/3, or TOPIC-PARTITION@OFFSET, such as t-0@3, for all "
+        "that is known there; default: every record that a finding names",
+    )
+    which.add_argument("--anomaly", metavar="NAME", help="only the records that findings of this anomaly name")
+    explain.add_argument("--json", action="store_true", help="all stories, as JSON")
+
+    replicas = command("replicas", "compare replicas' data directories, copied from any cluster")
+    side_by_side.add_arguments(replicas)
+
+    listing = command("list", "scenarios, versions, and what is documented for each")
+    listing.add_argument("--json", action="store_true")
+    catalogue = listing.add_mutually_exclusive_group()
+    catalogue.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
+    catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
+    listing.add_argument("--markdown", action="store_true", help="either of these as its page in docs/ has it")
+
+    setup = command("setup", "install or build what is missing: Docker, Java, images")
+    setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")
+
+    doctor = command("doctor", "what works here, what is missing, what to do")
+    doctor.add_argument("--json", action="store_true")
+
+    clean = command("clean", "remove what killed runs left behind; nothing that is not ours")
+    clean.add_argument("--all", action="store_true", help="also what living harnesses own and what was started by hand")
+    clean.add_argument("--runs-dir", type=Path, default=RUNS, metavar="DIR")
+    return whole
