@@ -369,16 +369,28 @@ LogKind = Literal[
     "shrink-isr",
     "expand-isr",
     "recovery",
+    "election",
     "unclean-election",
     "stale-controller",
+    "stale-leader-epoch",
     "fatal",
 ]
 
 
-LogDetail = Literal["loaded", "below", "falls-back", "unknown-epoch", "nothing-to-cut", "fetches"]
+LogDetail = Literal[
+    "loaded",
+    "below",
+    "falls-back",
+    "unknown-epoch",
+    "nothing-to-cut",
+    "fetches",
+    "offline",
+    "preferred",
+    "controlled-shutdown",
+]
 """What a line says beyond its kind. Of `high-watermark`: the replica was loaded with it; the log is truncated below it;
 the follower goes by its own. Of `epoch-request`: the leader knows nothing of the epoch; its end cuts nothing off. Of
-`become-follower`: the follower begins to fetch at the offset."""
+`become-follower`: the follower begins to fetch at the offset. Of `election`: why there was one, where lines say so."""
 _WORDS: Final[tuple[tuple[LogKind, str, LogDetail], ...]] = (
     ("high-watermark", "Log loaded", "loaded"),
     ("high-watermark", " below high watermark ", "below"),
@@ -418,6 +430,10 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
     leader_epoch: int | None = None
     detail: LogDetail | UnsetType | None = UNSET
     line: str
+    leader: int | None = None
+    """Of elections: who was elected."""
+    isr: tuple[int, ...] | None = None
+    """Of changes of an ISR: what it is now."""
 
     @property
     def says(self) -> LogDetail | None:
@@ -425,6 +441,25 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
         if not isinstance(self.detail, UnsetType):
             return self.detail
         return next((detail for kind, words, detail in _WORDS if kind == self.event and words in self.line), None)
+
+
+OffsetKind = Literal["log-end", "remote-log-end", "high-watermark", "fetch", "response"]
+
+
+class ReplicaOffset(Event, frozen=True, kw_only=True, tag="replica-offset"):
+    """What a broker at TRACE said of a replica's offset (harness/observers/offset_lines.py says what each kind is)."""
+
+    source: Literal["broker-log"] = "broker-log"
+    node: str
+    what: OffsetKind
+    topic: str
+    partition: int
+    offset: int
+    replica: int | None = None
+    """Of `remote-log-end`: the follower whose log ends there."""
+    high_watermark: int | None = None
+    """Of `response`: the leader's, as the answer had it."""
+    line: str
 
 
 AnyEvent = (
@@ -452,5 +487,6 @@ AnyEvent = (
     | Software
     | Firewall
     | Log
+    | ReplicaOffset
 )
 """Every kind that a timeline may hold."""

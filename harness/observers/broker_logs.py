@@ -10,14 +10,17 @@ What each event means, and what it does not:
 - `truncate`: the log itself says that it truncates to this offset. Since 0.11 it says so only if that cuts something;
   before, also when the log ends there already (the line that says "no effect" takes the one before it back).
 - `high-watermark`: a follower goes by its own high watermark (KIP-101 speaks of nothing else), or the high watermark
-  with which a replica was loaded, or, at TRACE, each step of it.
+  with which a replica was loaded. Its steps, at TRACE, are events of their own (`offset_lines`).
 - `epoch-request`: what the leader answered when asked where an epoch ends, and what the follower made of it.
 - `become-leader`, `become-follower`: from the state change log; with the log end offset from where releases print it.
 - `shrink-isr`, `expand-isr`: the leader's view. From 2.7 on, an ISR that grows is only told of when it has grown.
 - `recovery`: a start without the marker of a clean stop, and what was cut from a torn end.
+- `election`: the controller elected a leader, and by which strategy, where its lines say so: the partition was offline,
+  the preferred replica was asked for, the leader was about to stop. KRaft tells of elections at DEBUG only.
 - `unclean-election`: the controller elected a replica outside the ISR. From 1.1 to 3.x with ZooKeeper nothing says so;
   the partition's states do.
 - `stale-controller`: a broker refused a request because its controller's epoch was old.
+- `stale-leader-epoch`: a broker refused a controller's request, or a leader a follower's fetch, of an old leader epoch.
 - `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
@@ -34,8 +37,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from docker.errors import APIError
+from msgspec import structs
 
-from evidence.events import Log, Software
+from evidence.events import Log, ReplicaOffset, Software
+from harness.observers.offset_lines import offsets_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +60,10 @@ _LOG: Final = rf"\[(?:Unified)?Log(?:Loader)? partition={_TP}[,\]][^\]]*\] "
 _PARTITION: Final = rf"\[?Partition {_TP} (?:on broker \d+: |broker=\d+\] )"
 _N: Final = r"(?P<offset>-?\d+)"
 _EPOCH: Final = r"(?P<epoch>\d+)"
+_LEADER: Final = r"(?P<leader>\d+)"
+_ISR: Final = r"(?P<isr>\d+(?:,\d+)*)"
+_STATE: Final = rf"\w+ to OnlinePartition with state LeaderAndIsr\(leader={_LEADER}, leaderEpoch={_EPOCH},"
+"""A partition's state with a leader, as controllers from 1.1 on log it."""
 
 _Pattern = tuple[str, str, re.Pattern[str]]
 
@@ -91,8 +100,6 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ),
         ("high-watermark/below", " below high watermark", rf"Truncating {_TP} to offset {_N} below high watermark"),
         ("high-watermark/loaded", "Log loaded for partition ", rf"partition {_TP} with initial high watermark {_N}"),
-        ("high-watermark", "High watermark updated ", rf"{_PARTITION}High watermark updated (?:from .* )?to \D*{_N}"),
-        ("high-watermark", "High watermark for partition ", rf"for partition {_TP} updated to \D*{_N}"),
         # Where an epoch ends: 0.11 to 1.x, 2.x, and truncation on fetch since 2.7.
         (
             "epoch-request/nothing-to-cut",
@@ -130,17 +137,58 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("become-follower/fetches", "Added fetcher for partitions List(", rf"\[{_TP}, initOffset {_N} to broker"),
         ("become-follower/fetches", "Added fetcher to broker ", rf"{_TP} -> \(offset={_N}, leaderEpoch={_EPOCH}\)"),
         # In-sync replicas: in the message's own words up to 0.10, later only in the prefix.
-        ("shrink-isr", "Shrinking ISR for partition ", rf"Shrinking ISR for partition {_TP} from"),
-        ("expand-isr", "Expanding ISR for partition ", rf"Expanding ISR for partition {_TP} from"),
-        ("shrink-isr", "Shrinking ISR from ", rf"{_PARTITION}Shrinking ISR from"),
-        ("expand-isr", "Expanding ISR from ", rf"{_PARTITION}Expanding ISR from"),
-        ("isr-updated", "ISR updated to ", rf"{_PARTITION}ISR updated to \d"),
-        ("unclean-election", "No broker in ISR is alive for ", rf"No broker in ISR is alive for {_TP}\. Elect leader"),
+        ("shrink-isr", "Shrinking ISR for partition ", rf"Shrinking ISR for partition {_TP} from [\d,]+ to {_ISR}"),
+        ("expand-isr", "Expanding ISR for partition ", rf"Expanding ISR for partition {_TP} from [\d,]+ to {_ISR}"),
+        ("shrink-isr", "Shrinking ISR from ", rf"{_PARTITION}Shrinking ISR from [\d,]+ to {_ISR}"),
+        ("expand-isr", "Expanding ISR from ", rf"{_PARTITION}Expanding ISR from [\d,]+ to {_ISR}"),
+        ("isr-updated", "ISR updated to ", rf"{_PARTITION}ISR updated to {_ISR}"),
+        ("unclean-election", "No broker in ISR is alive for ", rf"is alive for {_TP}\. Elect leader {_LEADER}"),
         ("unclean-election", "UNCLEAN partition change for ", rf"UNCLEAN partition change for {_TP} "),
+        # Elections: each strategy's own class up to 1.0; changes of a partition's state; KRaft at DEBUG. What called
+        # for one is said before, by itself.
+        (
+            "election/offline",
+            "Selected new leader and ISR ",
+            rf'"leader":{_LEADER},"leader_epoch":{_EPOCH},.* for offline partition {_TP}',
+        ),
+        (
+            "election/preferred",
+            " completed preferred replica leader election",
+            rf"Partition {_TP} completed .* New leader is {_LEADER}",
+        ),
+        (
+            "election/controlled-shutdown",
+            "[ControlledShutdownLeaderSelector]: ",
+            rf"Partition {_TP} : current leader = \d+, new leader = {_LEADER}",
+        ),
+        ("election/offline", " from OfflinePartition to OnlinePartition with state ", rf"tion {_TP} from {_STATE}"),
+        ("election", " from OnlinePartition to OnlinePartition with state ", rf"tion {_TP} from {_STATE}"),
+        ("first-leader", " from NewPartition to OnlinePartition with state ", rf"tion {_TP} from {_STATE}"),
+        (
+            "election",
+            "] partition change for ",
+            rf"change for {_TP} with topic ID [\w-]+: "
+            rf"(?:.*leader: -?\d+ -> {_LEADER}, leaderEpoch: \d+ -> {_EPOCH})?",
+        ),
+        ("cause/preferred", " leader election (PREFERRED) for partitions ", rf"(?:partitions |,){_TP}"),
+        ("cause/preferred", "Starting preferred replica leader election for partitions ", rf"(?:partitions |,){_TP}"),
+        ("cause/offline", "] handleBrokerFenced: changing partition(s): ", rf"(?:: |, ){_TP}"),
+        ("cause/controlled-shutdown", "] enterControlledShutdown[", rf"(?:: |, ){_TP}"),
+        ("cause/controlled-shutdown", "] Shutting down broker ", rf"\[Controller .*\] Shutting down broker {_LEADER}"),
         (
             "stale-controller",
             " controller epoch is ",
             r"(?:epoch \d+ is old|old controller .*)\. Latest known controller",
+        ),
+        (
+            "stale-leader-epoch",
+            " has an older epoch (",
+            rf"Partition {_TP} has an older epoch \({_EPOCH}\) than the current leader",
+        ),
+        (
+            "stale-leader-epoch",
+            " since its associated leader epoch ",
+            rf"for partition {_TP} .*associated leader epoch {_EPOCH} is (?:old|smaller than)\D+(?P<current>\d+)",
         ),
         ("recovery", "Recovering unflushed segment ", rf"{_LOG}Recovering unflushed segment {_N}"),
         ("recovery", "Recovering unflushed segment ", rf"Recovering unflushed segment {_N} in log {_TP}"),
@@ -171,6 +219,8 @@ class LogEvent:
     partition: int | None = None
     offset: int | None = None
     leader_epoch: int | None = None
+    leader: int | None = None
+    isr: tuple[int, ...] | None = None
     detail: str | None = None
     line: str
 
@@ -199,8 +249,10 @@ def recognise(text: str) -> tuple[str, list[Mapping[str, Any]]] | None:
         if words in text:
             named: list[Mapping[str, Any]] = []
             for found in pattern.finditer(text):
-                if found.groupdict() not in named:
-                    named.append(found.groupdict())
+                groups = found.groupdict()
+                current = groups.get("current")  # an epoch that is repeated is refused as well, and not stale
+                if groups not in named and (current is None or int(groups["epoch"]) < int(current)):
+                    named.append(groups)
             if named:
                 return event, named
     return None
@@ -233,6 +285,12 @@ class Reader:
         self._shrunk: dict[tuple[str | None, int | None], int] = {}
         """When each partition's ISR was last about to shrink."""
         self._became: dict[tuple[str, str | None, int | None], LogEvent] = {}
+        self._led: dict[tuple[str | None, int | None], int | None] = {}
+        """Of a controller: who led each partition, as far as it said."""
+        self._causes: dict[tuple[str | None, int | None], str | None] = {}
+        """What was said to call for an election, until there was one."""
+        self._stopping: int | None = None
+        """The broker that the controller last said is about to stop."""
 
     def read(self, raw: str) -> Iterator[LogEvent]:
         """The events that are certain after this line."""
@@ -272,6 +330,9 @@ class Reader:
             if event.wall_ns - self._shrunk.pop(key, -SAME_NS) >= SAME_NS:
                 yield replace(event, event="expand-isr")
             return
+        if event.event in ("cause", "first-leader", "election"):
+            yield from self._elected(event)
+            return
         if event.event == "shrink-isr":
             self._shrunk[key] = event.wall_ns
         if event.event in ("become-leader", "become-follower"):
@@ -285,6 +346,21 @@ class Reader:
                     return
         yield event
 
+    def _elected(self, event: LogEvent) -> Iterator[LogEvent]:
+        """An election with its cause, if any was said before it."""
+        key = (event.topic, event.partition)
+        if event.event == "cause":
+            self._causes[key] = event.detail
+            if event.topic is None:
+                self._stopping = event.leader
+            return
+        led, cause = self._led.get(key), self._causes.pop(key, None)
+        if event.leader is not None:
+            self._led[key] = event.leader
+        if event.event == "election" and event.leader is not None:
+            stopping = "controlled-shutdown" if led is not None and led == self._stopping else None
+            yield replace(event, detail=event.detail or cause or stopping)
+
 
 def _event(node: str, wall_ns: int, kind: str, named: Mapping[str, Any], line: str) -> LogEvent:
     event, _, detail = kind.partition("/")
@@ -297,6 +373,8 @@ def _event(node: str, wall_ns: int, kind: str, named: Mapping[str, Any], line: s
         partition=_number(named.get("partition") or named.get("partition2")),
         offset=_number(named.get("offset")),
         leader_epoch=_number(named.get("epoch")),
+        leader=_number(named.get("leader")),
+        isr=tuple(int(broker) for broker in named["isr"].split(",")) if named.get("isr") else None,
         line=line,
     )
 
@@ -345,6 +423,25 @@ def versions_in(path: Path) -> list[str]:
     return list(dict.fromkeys(match[1].decode(errors="replace") for match in found if match))
 
 
+def parse_offsets(lines: Iterable[str], node: str) -> Iterator[ReplicaOffset]:
+    """What the lines of one node say of replicas' offsets, in order; without a monotonic time."""
+    for raw in lines:
+        for said in offsets_in(raw, node):
+            stamped = parse_stamp(raw.rstrip("\n"))
+            if stamped is not None:
+                yield ReplicaOffset(
+                    wall_ns=said_at_ns(*stamped),
+                    node=node,
+                    what=said.what,
+                    topic=said.topic,
+                    partition=said.partition,
+                    offset=said.offset,
+                    replica=said.replica,
+                    high_watermark=said.high_watermark,
+                    line=stamped[1],
+                )
+
+
 def append_to(timeline: Timeline, run_dir: RunDir, *, wall_to_monotonic_ns: int) -> None:
     """Add the telling lines of every node to the timeline; `wall_to_monotonic_ns` is what to add to a wall time."""
     for path in sorted(run_dir.logs.glob("*.log")):
@@ -361,7 +458,12 @@ def append_to(timeline: Timeline, run_dir: RunDir, *, wall_to_monotonic_ns: int)
                     partition=event.partition,
                     offset=event.offset,
                     leader_epoch=event.leader_epoch,
+                    leader=event.leader,
+                    isr=event.isr,
                     detail=cast("LogDetail | None", event.detail),
                     line=event.line,
                 )
             )
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+            for said in parse_offsets(file, path.stem):
+                timeline.append(structs.replace(said, monotonic_ns=said.wall_ns + wall_to_monotonic_ns))

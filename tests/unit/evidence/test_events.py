@@ -31,6 +31,7 @@ from evidence.events import (
     Position,
     Precondition,
     Reassign,
+    ReplicaOffset,
     Send,
     Software,
     Step,
@@ -88,6 +89,7 @@ EVERY: tuple[Event, ...] = (
     Software(source="docker", node="broker-1", version="4.3.1"),
     Firewall(node="broker-1", rules=("-A INPUT -j DROP",)),
     Log(node="broker-1", event="truncate", topic="t", partition=0, offset=3, line="Truncating log t-0 to offset 3"),
+    ReplicaOffset(node="broker-1", what="remote-log-end", topic="t", partition=0, offset=3, replica=2, line="Recorded"),
 )
 
 

@@ -145,18 +145,6 @@ def test_the_truncation_that_loses_is_told_with_its_offset() -> None:
             "2",
             None,
         ),
-        (  # 0.10.2, at TRACE
-            "DEBUG Partition [t,0] on broker 1: High watermark for partition [t,0] updated to 4 [0 : 136]",
-            "high-watermark",
-            "4",
-            None,
-        ),
-        (  # 2.8, at TRACE
-            "DEBUG [Partition t-0 broker=1] High watermark updated from (offset=3 segment=[0:9]) to (offset=4 [0:12])",
-            "high-watermark",
-            "4",
-            None,
-        ),
     ],
 )
 def test_what_the_sources_print(line: str, event: str, offset: str, epoch: str | None) -> None:
