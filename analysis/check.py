@@ -44,6 +44,7 @@ from analysis.view import (
 )
 from analysis.watermarks import WATERMARK_CHECKS
 from evidence import claims, timeline
+from evidence.availability import availability
 from evidence.claims import Witness
 from evidence.course import Course
 from evidence.errors import UsageError
@@ -120,6 +121,8 @@ class Result:
     """The longest real-time lag of this piece; the longest of all in `merge`."""
     claims: list[dict[str, Any]] = field(default_factory=list)
     """What came of the claims that run.json names (evidence/claims/)."""
+    availability: list[dict[str, Any]] = field(default_factory=list)
+    """What faults cost this piece's clients (evidence/availability.py)."""
     unknown: list[dict[str, Any]] = field(default_factory=list)
     """What this piece tells of operations of unknown outcome; put together over all pieces in `to_check_again`."""
 
@@ -156,6 +159,7 @@ class Result:
             "dependencies": self.dependencies,
             "lags": self.lags,
             "claims": self.claims,
+            "availability": self.availability,
             "unknown": self.unknown,
         }
 
@@ -252,6 +256,10 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     )
     _add_holdings(copies, result)
     _count(seen, where, result)
+    if seen.left_out is None and where in seen.history.tables:  # a partition so large that rows are left out has none
+        final = {str(process["name"]) for process in facts.get("processes") or () if process.get("final")}
+        cost = availability(*where, seen.history.tables[where], course.faults, final)
+        result.availability += [] if cost is None else [cost]
 
 
 def _facts(run_dir: RunDir) -> Mapping[str, Any]:
@@ -557,6 +565,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         total.dependencies += result.dependencies
         total.lags += result.lags
         total.claims += result.claims
+        total.availability += result.availability
         for check in result.checks:
             if check["name"] in checks:
                 _merged_check(checks[check["name"]], check)
@@ -575,6 +584,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         "checks": list(checks.values()),
         "findings": total.findings,
         "claims": total.claims,
+        "availability": total.availability,
         "problems": total.problems,
         "statistics": dict(sorted(total.statistics.items())),
         "real_time_lag": max(total.lags, key=lambda lag: int(lag["lag_ns"]), default=None),

@@ -40,6 +40,7 @@ from typing import Any, Final
 
 from evidence import claims, errors, manifest
 from evidence.anomalies import LOST_WRITE, consequence, permitted
+from evidence.availability import summary
 from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir
@@ -97,6 +98,8 @@ class Verdict:
     """What became of the records; None in a verdict.json that was written before there were outcomes."""
     claims: tuple[Mapping[str, Any], ...] = ()
     """What came of each claim that is documented here: name, outcome, what was seen, durations with their bounds."""
+    availability: tuple[Mapping[str, Any], ...] = ()
+    """What faults cost the clients of each partition that was written to meanwhile (evidence/availability.py)."""
 
     @property
     def exit_status(self) -> int:
@@ -129,7 +132,7 @@ class Verdict:
         """Inverse of `as_json`; KeyError or ValueError if it is no verdict."""
         if value["verdict"] not in SEVERITY:
             raise ValueError(f"no such verdict: {value['verdict']!r}")
-        names = ("seen", "unexpected", "missing", "permitted", "reasons", "claims")
+        names = ("seen", "unexpected", "missing", "permitted", "reasons", "claims", "availability")
         documented = value["documented"]
         return cls(
             verdict=value["verdict"],
@@ -354,6 +357,7 @@ def judge(
         seconds=_seconds(run, findings),
         outcome=of_findings(run, findings, sound=not failed and not reasons),
         claims=tuple({key: value for key, value in one.items() if key != "evidence"} for one in judged),
+        availability=tuple(summary((findings or {}).get("availability") or ())),
     )
 
 
@@ -387,7 +391,7 @@ def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
         return None, f"findings.json is not readable: {error}"
     if not isinstance(value, dict):
         return None, "findings.json holds no findings"
-    for part in ("findings", "checks", "problems", "claims"):
+    for part in ("findings", "checks", "problems", "claims", "availability"):
         entries = value.setdefault(part, None if part == "findings" else [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             return None, f"findings.json holds no list of {part}"

@@ -1,15 +1,16 @@
 """Claims about unavailability: for how long a partition takes no writes, as its producers saw it.
 
-A pause is the time in which records were waiting and none was acknowledged: from one acknowledgement (or, if nothing
-was waiting then, from the next sending) to the next.
+What a pause is, and other figures of it, are in evidence/availability.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
+import numpy as np
+
+from evidence.availability import pauses
 from evidence.claims.basis import (
     CLIENT_BOUND,
     CLIENT_MS,
@@ -36,19 +37,12 @@ def longest_pause_ms(acknowledged: Sequence[tuple[int, int]], begin_ns: int, end
     >>> longest_pause_ms([(0, 1_000_000), (2_000_000, 9_000_000), (8_000_000, 10_000_000)], 0, 20_000_000)
     7.0
     """
-    waiting_since: list[int] = []
-    earliest = end_ns
-    for sent, _ in reversed(acknowledged):
-        earliest = min(earliest, sent)
-        waiting_since.append(earliest)
-    waiting_since.reverse()
-    times = [done for _, done in acknowledged]
-    pauses = [
-        after - max(before, since)
-        for (before, after), since in zip(pairwise(times), waiting_since[1:], strict=True)
-        if begin_ns < after <= end_ns
-    ]
-    return round(max(pauses) / 1e6, 1) if pauses else None
+    if not acknowledged:
+        return None
+    sent_ns, done_ns = np.array(acknowledged, np.int64).T
+    begins, ends = pauses(sent_ns, done_ns)
+    ended = (begin_ns < ends) & (ends <= end_ns)
+    return round(int((ends - begins)[ended].max()) / 1e6, 1) if ended.any() else None
 
 
 def _led(witness: Witness, kind: str) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from evidence.rundir import scenario_of
 from judgement import outcome
+from judgement.report import timings
 from judgement.report.facts import RunFacts
 from judgement.report.headline import outcome as outcome_of
 from judgement.verdict import ERROR, SEVERITY, Verdict, worst
@@ -120,6 +121,16 @@ def group(facts: Iterable[RunFacts]) -> list[Cell]:
         Cell(scenario=s, version=v, overridden=o, runs=tuple(sorted(runs, key=lambda r: str(r.run.get("run")))))
         for (s, v, o), runs in ordered
     ]
+
+
+def spreads(cells: Iterable[Cell]) -> list[tuple[str, ...]]:
+    """The rows of how long things took, claim by claim (timings.row, with the scenario in place of the case)."""
+    rows = [
+        timings.row(name, cell.scenario, cell.label, timing)
+        for cell in cells
+        for name, timing in timings.of_claims(one for run in cell.runs for one in run.verdict.claims).items()
+    ]
+    return sorted(rows, key=lambda row: row[0])
 
 
 def failures_first(cells: Sequence[Cell]) -> list[Cell]:

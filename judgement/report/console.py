@@ -19,7 +19,7 @@ from evidence.course import faults_of
 from evidence.events import Event
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
-from judgement.report import cells, steps, story
+from judgement.report import availability, cells, steps, story
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
 from judgement.verdict import claim_text
@@ -186,6 +186,10 @@ def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> st
         lines += ["  it has no manifest, as runs made before there were any: nothing binds its files together"]
     for judged in facts.verdict.claims:
         first, *rest = wrapped(f"claim {judged['name']}: {visible(claim_text(judged))}", width - 4)
+        lines += [f"  {first}", *(f"    {line}" for line in rest)]
+    for row in availability.table(facts.verdict.availability):
+        told = ", ".join(f"{name} {value}" for name, value in zip(availability.HEADINGS[1:], row[1:], strict=True))
+        first, *rest = wrapped(f"clients of {row[0]}: {told}", width - 4)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
     found = story.run_stories(facts)
     for one in found.stories:

@@ -28,6 +28,13 @@ MADE: Final = "Made by `kafka-chaos guide` (`make docs`); do not edit."
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
 
+CLIENTS: Final = {
+    "write_pause_ms": "longest pause of writes",
+    "read_pause_ms": "longest pause of reads",
+    "first_success_ms": "first success after a fault",
+    "errors": "errors",
+}
+
 Value = Mapping[str, Any]
 
 
@@ -160,9 +167,25 @@ def _seen(one: Value, data: Value) -> Iterator[str]:
         for line in cell["not_good"]:
             yield f"- not as documented, {_case(case)} on {version}: {escaped(line)}"
     yield ""
+    clients = [
+        (_case(case), version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
+        for case, version, cell in cells
+        if cell.get("clients")
+    ]
+    if clients:
+        yield from ("What clients saw, of the worst partition of each run: the least, the median and the most.", "")
+        yield from (*_table(("case", "version", *CLIENTS.values()), clients), "")
     rows = _timings(cells)
     if rows:
         yield from ("How long things took ([all of them](../timings.md)):", "", *_table(timings.HEADINGS, rows), "")
+
+
+def _spread(figures: Sequence[float] | None, key: str) -> str:
+    if not figures:
+        return "–"
+    _, *values = figures
+    shown = [f"{value / 1000:.2f}" if key.endswith("_ms") else f"{value:.0f}" for value in values]
+    return " / ".join(shown) + (" s" if key.endswith("_ms") else "")
 
 
 def _case(case: str) -> str:

@@ -25,7 +25,7 @@ from evidence.course import acks_text
 from evidence.rundir import RunDir, scenario_of, write_atomically
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
-from judgement.report import cells, headline, steps, story, timeline_svg
+from judgement.report import availability, cells, headline, steps, story, timeline_svg, timings
 from judgement.report.facts import Loaded, RunFacts
 from judgement.verdict import SEVERITY
 
@@ -188,6 +188,8 @@ def render_run(facts: RunFacts) -> str:
             stories=told,
             more_stories=found.more,
             not_heard=found.missing,
+            availability=availability.picture(facts),
+            clients=[availability.HEADINGS, *availability.table(facts.verdict.availability)],
             phases=phases,
             longest_phase=max((seconds for _, seconds in phases), default=0.0) or 1.0,
             about=_about(facts),
@@ -292,6 +294,7 @@ def render_suite(
             figure_name=shown.name if shown else "",
             figure_link=link(shown) if shown else "",
             times=_times(facts),
+            timings=[("claim", "scenario", *timings.HEADINGS[2:]), *cells.spreads(cells.group(facts))],
         )
     )
 

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from evidence.anomalies import LOST_WRITE
 from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE, RunDir, find_runs
-from judgement.report import timeline_svg, timings
+from judgement.report import availability, timeline_svg, timings
 from judgement.report.cells import version_key
 from judgement.report.facts import RunFacts, load
 from judgement.report.headline import outcome
@@ -128,10 +128,22 @@ def cell(runs: Sequence[Judged]) -> dict[str, Any]:
         "seen": dict(sorted(seen.items())),
         "claims": {name: dict(sorted(outcomes.items())) for name, outcomes in sorted(claims.items())},
         "timings": timings.of_claims(chain.from_iterable(verdict.claims for verdict in verdicts)),
+        "clients": _clients(verdicts),
         "seconds": round(median(seconds), 1) if seconds else None,
         "days": _days(runs),
         "commits": sorted({str(one.run.get("commit") or "no commit")[:8] for one in runs}),
     }
+
+
+def _clients(verdicts: Iterable[Verdict]) -> dict[str, list[float]]:
+    """The spread of what clients saw, of the worst partition of each run: pauses, errors, time to the first success."""
+    found: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        for key in ("write_pause_ms", "read_pause_ms", "first_success_ms", "errors"):
+            values = [float(row[key]) for row in verdict.availability if row.get(key) is not None]
+            if values:
+                found.setdefault(key, []).append(max(values))
+    return {key: timings.spread(values) for key, values in found.items()}
 
 
 def _days(runs: Sequence[Judged]) -> list[str]:
@@ -189,8 +201,27 @@ def told(runs: Sequence[Judged], cases: Sequence[str]) -> tuple[dict[str, Any], 
         return {}, {}
     try:
         about, picture = shown(load(one.run_dir))
+        beside = _cases_of(one, runs, cases)
     except Exception:  # an old directory that lacks some evidence is counted, and not shown
         return {}, {}
-    name = f"{one.run['scenario']}.svg"
-    words = f"A run on {about['version']}, as its report draws it: {about['outcome']}."
-    return about | {"pictures": {name: words}}, {name: picture}
+    scenario = str(one.run["scenario"])
+    pictures = {f"{scenario}.svg": picture}
+    words = {f"{scenario}.svg": f"A run on {about['version']}, as its report draws it: {about['outcome']}."}
+    if beside:
+        pictures[f"{scenario}.cases.svg"] = beside
+        words[f"{scenario}.cases.svg"] = (
+            f"What clients saw on {one.version}, case by case, with the first fault at 0 s."
+        )
+    return about | {"pictures": words}, pictures
+
+
+def _cases_of(one: Judged, runs: Sequence[Judged], cases: Sequence[str]) -> str:
+    """What clients saw in a run of each case on the version of the one that is shown; "" if not of several."""
+    of_cases = []
+    for case in cases:
+        alike = [other for other in runs if (other.case, other.version) == (case, one.version) and other.verdict.good]
+        if alike and any(other.verdict.availability for other in alike):
+            first = min(alike, key=lambda other: (int(other.run.get("seed") or 0), str(other.run.get("run"))))
+            of_cases.append((case, load(first.run_dir)))
+    heading = f"{one.run['scenario']} on {one.version}, case by case"
+    return availability.side_by_side(of_cases, heading) if len(of_cases) > 1 else ""

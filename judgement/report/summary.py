@@ -12,7 +12,7 @@ from typing import Final
 from evidence.text import fenced
 from evidence.text import markdown as escaped
 from judgement.outcome import BAD, GOOD, ODD
-from judgement.report import cells, story
+from judgement.report import availability, cells, story, timings
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
 from judgement.report.html import suite_headline
@@ -33,6 +33,23 @@ TONES: Final = {GOOD: "🟢", ODD: "🟡", BAD: "🔴"}
 def _row(cell: cells.Cell) -> tuple[str, ...]:
     scenario, version, records, verdict, *rest = cell.row
     return (TONES[cell.outcome[1]], scenario, version, records, f"{MARKS[cell.verdict]} {verdict}", *rest)
+
+
+def _table(heading: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A small table, a part a line; nothing without rows."""
+    if not rows:
+        return []
+    lines = [headings, ["---"] * len(headings), *([escaped(column) for column in row] for row in rows)]
+    return [f"\n### {heading}\n\n", *(f"| {' | '.join(line)} |\n" for line in lines), "\n"]
+
+
+def _clients(grouped: Sequence[cells.Cell]) -> list[tuple[str, ...]]:
+    """What clients saw in the worst run of each cell."""
+    return [
+        (cell.scenario, cell.label, *row)
+        for cell in grouped
+        for row in availability.table(cell.worst_run.verdict.availability)
+    ]
 
 
 def _details(facts: RunFacts) -> str:
@@ -63,6 +80,8 @@ def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_
     for cell in grouped:
         parts.append(f"| {' | '.join(escaped(column) for column in _row(cell))} |\n")
     parts.append("\n")
+    parts += _table("How long things took", ("claim", "scenario", *timings.HEADINGS[2:]), cells.spreads(grouped))
+    parts += _table("What clients saw", ("scenario", "version", *availability.HEADINGS), _clients(grouped))
     bad = [run for cell in grouped for run in cell.runs if not run.verdict.good]
     shown = [
         cell.runs[0] for cell in grouped if cell.runs[0].verdict.good and (cell.runs[0].findings or {}).get("findings")

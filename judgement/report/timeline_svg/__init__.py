@@ -33,7 +33,7 @@ from judgement.report.timeline_svg.faults import faults_lane, stems
 from judgement.report.timeline_svg.legend import legend
 from judgement.report.timeline_svg.scope import chosen_partitions, window_of
 
-__all__ = ["chosen_partitions", "render", "window_of"]
+__all__ = ["STYLE", "chosen_partitions", "render", "window_of"]
 
 STYLE: Final = (Path(__file__).parent.parent / "templates" / "timeline.css").read_text()
 

@@ -18,7 +18,8 @@ def _colour(kind: str) -> str:
     return "var(--start)" if kind == "start" else "var(--cut)" if kind in NETWORK_FAULTS else "var(--fault)"
 
 
-def _short(fault: FaultFact) -> str:
+def short(fault: FaultFact) -> str:
+    """A fault in two or three words."""
     if fault.kind in NETWORK_FAULTS:
         return fault.description.removeprefix("network ")
     verb = FAULT_VERB.get(fault.kind, fault.kind)
@@ -77,7 +78,7 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
         if not scale.holds(at_s):
             continue
         x = scale.x(at_s)
-        name, role = _short(fault), _role(fault)
+        name, role = short(fault), _role(fault)
         unproved = "" if fault.status == "proved" else f" — {fault.status}"
         width = text_width(name + unproved) + (text_width(role, 10) + 6 if role else 0)
         leftward = x + 12 + width > RIGHT + 8

@@ -1,0 +1,199 @@
+"""What faults cost clients: when a partition took no writes and gave no reads, from the histories of its clients.
+
+For one partition that clients wrote to and read from while something went wrong:
+
+- A pause of writes is the time in which records were waiting and none was acknowledged: from one acknowledgement (or,
+  if nothing was waiting then, from the next sending) to the next. What nobody sent does not pause.
+- A pause of reads is the time from one record that a consumer was given to the next, or to the last acknowledgement if
+  it was given none after that. It lasts about as long as writes pause, for there is nothing to read then.
+- An error window lasts from the first error that a producer was told to the next acknowledgement.
+- The first success after a fault is the first acknowledgement of a record that was sent after its injection.
+- The rate is what was acknowledged in a second. The usual one is the median of the seconds before the first fault, the
+  lowest that of any second from then to the last sending.
+
+All times are CLOCK_MONOTONIC nanoseconds. Final reads do not count: they come when all is over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evidence.course import FaultFact
+from evidence.history import schema
+
+Ints = npt.NDArray[np.int64]
+
+SECOND_NS: Final = 1_000_000_000
+BUCKET_MS: Final = 250
+MOST_BUCKETS: Final = 1200
+"""A longer run has longer buckets."""
+FEWEST: Final = 50
+"""With fewer acknowledged records nobody wrote through what happened: there is nothing to say."""
+NO_STRIKE: Final = ("start", "remove")
+"""Faults that strike nobody who serves clients."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    """What clients saw of a partition."""
+
+    sent_ns: Ints
+    """Of each acknowledged record, in the order of acknowledgement."""
+    done_ns: Ints
+    failed_ns: Ints
+    """When producers were told of each error, ascending."""
+    errors: Mapping[str, int]
+    last_sent_ns: int
+    read_ns: Mapping[str, Ints]
+    """By consumer: when it was given each record, ascending."""
+
+
+def clients_of(table: pa.Table, final: Collection[str] = ()) -> Clients:
+    """What the rows of a partition's histories say (evidence.history.read); `final` are the final readers."""
+    sends = table.filter(pc.equal(table["kind"], schema.SEND))
+    acknowledged = sends.filter(pc.equal(sends["outcome"], schema.OK))
+    times = acknowledged.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
+    others = sends.filter(pc.not_equal(sends["outcome"], schema.OK))
+    polls = table.filter(pc.and_(pc.equal(table["kind"], schema.POLL), pc.is_valid(table["completed_ns"])))
+    readers = sorted(set(pc.unique(polls["process"]).to_pylist()) - set(final))
+    return Clients(
+        sent_ns=_numbers(times["invoked_ns"]),
+        done_ns=_numbers(times["completed_ns"]),
+        failed_ns=np.sort(_numbers(others["completed_ns"].drop_null())),
+        errors=dict(sorted(Counter(name or "no answer" for name in others["error_name"].to_pylist()).items())),
+        last_sent_ns=int(pc.max(sends["invoked_ns"]).as_py() or 0),
+        read_ns={
+            name: np.sort(_numbers(polls.filter(pc.equal(polls["process"], name))["completed_ns"])) for name in readers
+        },
+    )
+
+
+def _numbers(column: pa.ChunkedArray) -> Ints:
+    return np.asarray(column.to_numpy(), np.int64)
+
+
+def pauses(sent_ns: Ints, done_ns: Ints) -> tuple[Ints, Ints]:
+    """Begin and end of each pause of writes, of acknowledged records in the order of acknowledgement.
+
+    >>> pauses(np.array([0, 2, 8]), np.array([1, 9, 10]))
+    (array([2, 9]), array([ 9, 10]))
+    """
+    waiting_since = np.minimum.accumulate(sent_ns[::-1])[::-1]
+    return np.maximum(done_ns[:-1], waiting_since[1:]), done_ns[1:]
+
+
+def availability(
+    topic: str, partition: int, table: pa.Table, faults: Sequence[FaultFact], final: Collection[str] = ()
+) -> dict[str, Any] | None:
+    """What faults cost the clients of a partition, as findings.json has it; None if too little was written."""
+    clients = clients_of(table, final)
+    if len(clients.done_ns) < FEWEST:
+        return None
+    begin_ns, end_ns = int(clients.sent_ns.min()), max(clients.last_sent_ns, int(clients.done_ns[-1]))
+    strikes = [f for f in faults if f.kind not in NO_STRIKE and begin_ns < f.inject_ns < clients.last_sent_ns]
+    bucket_ns = BUCKET_MS * 1_000_000
+    while (end_ns - begin_ns) // bucket_ns >= MOST_BUCKETS:
+        bucket_ns *= 2
+    usual, lowest = _rates(clients, begin_ns, [fault.inject_ns for fault in strikes])
+    return {
+        "topic": topic,
+        "partition": partition,
+        "begin_ns": begin_ns,
+        "end_ns": end_ns,
+        "bucket_ms": bucket_ns // 1_000_000,
+        "acknowledged_in": _counts(clients.done_ns, begin_ns, end_ns, bucket_ns),
+        "read_in": _counts(np.concatenate([*clients.read_ns.values(), _NOTHING]), begin_ns, end_ns, bucket_ns),
+        "acknowledged": len(clients.done_ns),
+        "errors": clients.errors,
+        "error_windows": _error_windows(clients),
+        "write_pause": _longest(*pauses(clients.sent_ns, clients.done_ns)),
+        "read_pause": _longest_of(clients.read_ns.values(), int(clients.done_ns[-1])),
+        "first_success": [one for fault in strikes if (one := _first_success(clients, fault))],
+        "usual_per_s": usual,
+        "lowest_per_s": lowest,
+    }
+
+
+_NOTHING: Final = np.zeros(0, np.int64)
+
+
+def _counts(times_ns: Ints, begin_ns: int, end_ns: int, bucket_ns: int) -> list[int]:
+    within = times_ns[(times_ns >= begin_ns) & (times_ns <= end_ns)]
+    size = (end_ns - begin_ns) // bucket_ns + 1
+    return [int(number) for number in np.bincount((within - begin_ns) // bucket_ns, minlength=size)]
+
+
+def _longest(begins: Ints, ends: Ints) -> dict[str, Any] | None:
+    """The longest of some intervals: when it begins, and how long it lasts."""
+    if not len(begins):
+        return None
+    at = int(np.argmax(ends - begins))
+    return {"at_ns": int(begins[at]), "ms": round(int(ends[at] - begins[at]) / 1e6, 1)}
+
+
+def _longest_of(readers: Iterable[Ints], last_ns: int) -> dict[str, Any] | None:
+    found = []
+    for times in readers:
+        whole = np.append(times, max(last_ns, int(times[-1]))) if len(times) else times
+        found += [one] if (one := _longest(whole[:-1], whole[1:])) else []
+    return max(found, key=lambda one: float(one["ms"]), default=None)
+
+
+def _error_windows(clients: Clients) -> list[dict[str, Any]]:
+    """From the first error to the next acknowledgement; to the last error where none follows."""
+    following = np.searchsorted(clients.done_ns, clients.failed_ns)
+    windows = []
+    for place in np.unique(following).tolist():
+        errors = clients.failed_ns[following == place]
+        resumed = place < len(clients.done_ns)
+        end_ns = clients.done_ns[place] if resumed else errors[-1]
+        window = {"begin_ns": int(errors[0]), "end_ns": int(end_ns), "errors": len(errors), "resumed": resumed}
+        windows.append(window)
+    return windows
+
+
+def _first_success(clients: Clients, fault: FaultFact) -> dict[str, Any] | None:
+    done = clients.done_ns[clients.sent_ns > fault.inject_ns]
+    if not len(done):
+        return None
+    took_ms = round(int(done[0] - fault.inject_ns) / 1e6, 1)
+    return {"fault": fault.description, "kind": fault.kind, "at_ns": fault.inject_ns, "ms": took_ms}
+
+
+def _rates(clients: Clients, begin_ns: int, struck_ns: Sequence[int]) -> tuple[float | None, float | None]:
+    """The usual rate before the first fault, and the lowest from then on, in records a second."""
+    first_ns = min(struck_ns, default=clients.last_sent_ns)
+    before = (first_ns - begin_ns) // SECOND_NS
+    seconds = np.bincount(((clients.done_ns - begin_ns) // SECOND_NS).clip(0, None), minlength=before)[:before]
+    # A second begins a quarter after the one before it, so that no dip of one second is halved by where it lies.
+    begins = np.arange(first_ns, clients.last_sent_ns - SECOND_NS, SECOND_NS // 4)
+    within = np.searchsorted(clients.done_ns, begins + SECOND_NS) - np.searchsorted(clients.done_ns, begins)
+    usual = float(np.median(seconds)) if len(seconds) else None
+    return usual, float(within.min()) if len(within) and struck_ns else None
+
+
+def summary(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What of these the verdict keeps: a few figures for each partition."""
+    return [
+        {
+            "topic": row["topic"],
+            "partition": row["partition"],
+            "acknowledged": row["acknowledged"],
+            "errors": sum(row["errors"].values()),
+            "error_ms": round(sum(one["end_ns"] - one["begin_ns"] for one in row["error_windows"]) / 1e6, 1),
+            "write_pause_ms": (row["write_pause"] or {}).get("ms"),
+            "read_pause_ms": (row["read_pause"] or {}).get("ms"),
+            "first_success_ms": max((one["ms"] for one in row["first_success"]), default=None),
+            "usual_per_s": row["usual_per_s"],
+            "lowest_per_s": row["lowest_per_s"],
+        }
+        for row in rows
+    ]

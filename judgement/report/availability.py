@@ -1,0 +1,226 @@
+"""What faults cost clients, as a picture and as a table: records acknowledged and read a second, by partition.
+
+A panel is a partition of a run: a filled line for what was acknowledged, a plain one for what was read, faults shaded
+for as long as they lasted, and brackets over the longest pauses. Panels of several runs stand one below the other with
+their first faults at one place, so that two cases of a scenario can be compared: a clean stop and kill -9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from evidence.availability import NO_STRIKE
+from evidence.text import html
+from judgement.report.facts import RunFacts
+from judgement.report.timeline_svg import STYLE
+from judgement.report.timeline_svg.drawing import LEFT, RIGHT, WIDTH, Drawing, Rows, Scale, tag, text, text_width, title
+from judgement.report.timeline_svg.faults import short
+from judgement.report.timeline_svg.scope import MAX_PARTITIONS
+
+HEIGHT: Final = 74
+"""Pixels of a panel's curve."""
+HEADINGS: Final = (
+    "partition",
+    "acknowledged",
+    "errors",
+    "longest pause of writes",
+    "longest pause of reads",
+    "first success after a fault",
+    "usual rate",
+    "lowest",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One partition of one run; times are seconds from where the picture has its zero."""
+
+    name: str
+    begin_s: float
+    bucket_s: float
+    acknowledged: Sequence[float]
+    """Records a second, bucket by bucket."""
+    read: Sequence[float]
+    faults: Sequence[tuple[float, float, str]]
+    """From when to when, and what."""
+    pauses: Sequence[tuple[float, float, str]]
+
+    @property
+    def end_s(self) -> float:
+        return self.begin_s + self.bucket_s * len(self.acknowledged)
+
+
+def rows_of(facts: RunFacts) -> list[Mapping[str, Any]]:
+    """What the analysis found of each partition that clients wrote to; none in runs judged before there was that."""
+    return [row for row in (facts.findings or {}).get("availability") or () if row.get("acknowledged_in")]
+
+
+def first_fault_ns(facts: RunFacts) -> int:
+    """When the first fault struck; when the run began if none did."""
+    return min((f.inject_ns for f in facts.faults if f.kind not in NO_STRIKE), default=facts.begin_ns)
+
+
+def panels(facts: RunFacts, *, zero_ns: int, name: str = "") -> list[Panel]:
+    """The panels of a run, with zero at this time."""
+
+    def at(at_ns: int) -> float:
+        return (at_ns - zero_ns) / 1e9
+
+    found = []
+    for row in rows_of(facts)[:MAX_PARTITIONS]:
+        bucket_s = row["bucket_ms"] / 1000
+        end_ns = int(row["end_ns"])
+        found.append(
+            Panel(
+                name=name or f"{row['topic']}-{row['partition']}",
+                begin_s=at(int(row["begin_ns"])),
+                bucket_s=bucket_s,
+                acknowledged=[count / bucket_s for count in row["acknowledged_in"]],
+                read=[count / bucket_s for count in row["read_in"]],
+                faults=[
+                    (at(max(f.inject_ns, int(row["begin_ns"]))), at(min(f.until_ns, end_ns)), short(f))
+                    for f in facts.faults
+                    if f.kind not in NO_STRIKE and f.inject_ns < end_ns and f.until_ns > row["begin_ns"]
+                ],
+                pauses=[
+                    (at(pause["at_ns"]), at(pause["at_ns"]) + pause["ms"] / 1000, what)
+                    for what, pause in (("no writes", row["write_pause"]), ("no reads", row["read_pause"]))
+                    if pause
+                ],
+            )
+        )
+    return found
+
+
+def picture(facts: RunFacts) -> str:
+    """The picture of a run; "" if nobody wrote through it."""
+    return draw(panels(facts, zero_ns=facts.begin_ns), f"What clients of {facts.name} saw", "since the start", "kca")
+
+
+def side_by_side(runs: Sequence[tuple[str, RunFacts]], heading: str) -> str:
+    """Runs one below the other, the busiest partition of each, with their first faults at zero; "" without panels."""
+    every = [
+        one for name, facts in runs for one in panels(facts, zero_ns=first_fault_ns(facts), name=name)[:1] if one.faults
+    ]
+    return draw(every, heading, "since the fault", "kcs", standalone=True) if every else ""
+
+
+def draw(every: Sequence[Panel], heading: str, axis: str, prefix: str, *, standalone: bool = False) -> str:
+    """The picture of these panels as an <svg> element; `standalone` adds a headline and a background."""
+    if not every:
+        return ""
+    begin_s, end_s = min(one.begin_s for one in every), max(one.end_s for one in every)
+    drawing = Drawing(Scale(begin_s, max(end_s, begin_s + 1.0)), prefix)
+    usual = [median(rates) for one in every if (rates := [rate for rate in one.acknowledged if rate])]
+    highest = 10.0 * math.ceil(max([*usual, 5.0]) / 5)  # twice the usual rate: what has waited comes in bursts
+    y = 12.0
+    if standalone:
+        drawing.front.append(text(16, y + 12, heading, class_="headline"))
+        y += 30
+    top = y
+    for one in every:
+        y = _panel(drawing, one, y, highest) + 10
+    for tick in drawing.scale.ticks():
+        x = drawing.scale.x(tick)
+        drawing.back.append(tag("line", "", x1=x, x2=x, y1=top, y2=y, stroke="var(--grid)", stroke_width=1))
+        drawing.front.append(text(x, y + 12, f"{tick:g} s", class_="muted tiny", anchor="middle"))
+    drawing.front.append(text(16, y + 12, axis, class_="muted tiny"))
+    height = _legend(drawing, y + 26) + 6
+    about = f"{heading}: acknowledged and read records a second over time, faults shaded."
+    parts = [
+        f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
+        f'height="{height:.0f}" role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
+        f'<title id="{prefix}-title">{html(heading)}</title><desc id="{prefix}-desc">{html(about)}</desc>',
+        f"<style>{STYLE}</style>",
+    ]
+    ground = tag("rect", x=0, y=0, width=WIDTH, height=height, fill="var(--surface)", rx=8)
+    parts += [*([ground] if standalone else []), *drawing.back, *drawing.middle, *drawing.front, "</svg>"]
+    return "\n".join(parts) + "\n"
+
+
+def _panel(drawing: Drawing, one: Panel, y: float, highest: float) -> float:
+    """Draw a panel from height `y` on; returns where it ends."""
+    scale, rows = drawing.scale, Rows()
+    placed = []
+    for begin_s, end_s, what in (*one.faults, *one.pauses):
+        x = scale.x(begin_s)
+        words = what if what not in ("no writes", "no reads") else f"{what} for {end_s - begin_s:.1f} s"
+        placed.append((x, scale.x(end_s), words, rows.place(x, max(scale.x(end_s), x + text_width(words) + 8))))
+    top = y + 15 * rows.count + 4
+    bottom = top + HEIGHT
+    drawing.back.append(tag("rect", x=8, y=y, width=RIGHT - 4, height=bottom - y, fill="var(--lane)", rx=5))
+    for number, (left, right, words, row) in enumerate(placed):
+        line_y, width = y + 15 * row + 11, max(right - left, 1.5)
+        if number < len(one.faults):
+            shade = tag("rect", title(words), x=left, y=top, width=width, height=HEIGHT, fill="var(--fault)")
+            drawing.back.append(tag("g", shade, opacity=0.14))
+            drawing.front.append(text(left + 2, line_y, words, class_="fault-text halo"))
+        else:
+            colour = "var(--ack)" if words.startswith("no writes") else "var(--leader)"
+            bracket = f"M{left:.1f} {line_y + 5:.1f}v-3h{width:.1f}v3"
+            drawing.front.append(tag("path", d=bracket, fill="none", stroke=colour, stroke_width=1.4))
+            drawing.front.append(text(left + 2, line_y - 1, words, class_="halo tiny"))
+    acknowledged = _steps(scale, one, one.acknowledged, bottom, highest)
+    area = f"{acknowledged}V{bottom:.1f}H{scale.x(one.begin_s):.1f}Z"
+    drawing.middle.append(tag("path", d=area, fill="var(--ack)", opacity=0.3))
+    drawing.middle.append(tag("path", d=acknowledged, fill="none", stroke="var(--ack)", stroke_width=1.4))
+    if any(one.read):
+        read = _steps(scale, one, one.read, bottom, highest)
+        drawing.middle.append(tag("path", d=read, fill="none", stroke="var(--leader)", stroke_width=1.1))
+    drawing.front.append(text(16, top + 14, one.name, class_="lane-name"))
+    drawing.front.append(text(LEFT - 6, top + 8, f"{highest:.0f}/s", class_="muted tiny", anchor="end"))
+    drawing.front.append(text(LEFT - 6, bottom, "0", class_="muted tiny", anchor="end"))
+    return bottom
+
+
+def _steps(scale: Scale, one: Panel, rates: Sequence[float], bottom: float, highest: float) -> str:
+    """A path that goes from bucket to bucket in steps; what is above the highest rate drawn is drawn there."""
+    parts = [f"M{scale.x(one.begin_s):.1f} {bottom:.1f}"]
+    for number, rate in enumerate(rates):
+        height = bottom - HEIGHT * min(rate / highest, 1.0)
+        parts.append(f"V{height:.1f}H{scale.x(one.begin_s + (number + 1) * one.bucket_s):.1f}")
+    return "".join(parts)
+
+
+def _legend(drawing: Drawing, y: float) -> float:
+    x = float(LEFT)
+    marks = (
+        ("records acknowledged a second", tag("rect", x=0, y=0, width=22, height=11, fill="var(--ack)", opacity=0.5)),
+        ("records read a second", tag("path", d="M0 6h22", stroke="var(--leader)", stroke_width=1.6)),
+        ("a fault lasts", tag("rect", x=0, y=0, width=22, height=11, fill="var(--fault)", opacity=0.14)),
+    )
+    for words, icon in marks:
+        at = f"translate({x:.1f} {y:.1f})"
+        drawing.front.append(tag("g", icon + text(28, 9.5, words, class_="tiny muted"), transform=at))
+        x += 28 + text_width(words, 10) + 18
+    return y + 16
+
+
+# The table
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """The columns of HEADINGS for each partition, of what a verdict has of it."""
+    for row in rows:
+        yield (
+            f"{row.get('topic')}-{row.get('partition')}",
+            str(row.get("acknowledged")),
+            f"{row.get('errors')}" + (f" in {_seconds(row.get('error_ms'))}" if row.get("errors") else ""),
+            _seconds(row.get("write_pause_ms")),
+            _seconds(row.get("read_pause_ms")),
+            _seconds(row.get("first_success_ms")),
+            _rate(row.get("usual_per_s")),
+            _rate(row.get("lowest_per_s")),
+        )
+
+
+def _seconds(ms: object) -> str:
+    return f"{ms / 1000:.2f} s" if isinstance(ms, int | float) else "–"
+
+
+def _rate(per_s: object) -> str:
+    return f"{per_s:.0f}/s" if isinstance(per_s, int | float) else "–"
