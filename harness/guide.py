@@ -47,7 +47,7 @@ def of(made: Scenario) -> dict[str, Any]:
         "told": inspect.getdoc(module) or "",
         "steps": steps_of(inspect.getsource(module)),
         "cases": [
-            {"name": case.name, "changes": case.as_json(), "documented": _documented(made, case)}
+            {"name": case.name, "changes": case.as_json(), "documented": documented(made, case)}
             for case in made.cases.values()
         ],
     }
@@ -65,7 +65,7 @@ def steps_of(source: str) -> str:
     return "\n\n\n".join("\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions)
 
 
-def _documented(made: Scenario, case: Case) -> list[dict[str, Any]]:
+def documented(made: Scenario, case: Case) -> list[dict[str, Any]]:
     """What is documented for a case, each with the versions that it is stated for, in the order of these."""
     found: list[dict[str, Any]] = []
     for version in versions.ALL:

@@ -7,6 +7,7 @@ from typing import Any
 
 from evidence.rundir import DEFAULT_CASE
 from harness.cluster import versions
+from harness.guide import documented
 from harness.scenario import Scenario, all_scenarios
 
 
@@ -35,29 +36,23 @@ def as_json() -> dict[str, Any]:
 
 def as_text() -> str:
     """The same for people: versions for which the same is documented stand together."""
-    return "\n".join(_lines())
+    lines = [line for made in all_scenarios().values() for line in (*_lines(made), "")]
+    return "\n".join([*lines, "versions: " + " ".join(v.id for v in versions.ALL)])
 
 
-def _lines() -> Iterator[str]:
-    for row in map(_row, all_scenarios().values()):
-        yield from (row["scenario"], f"  {row['claim']}", f"  source: {row['source']}")
-        for name, case in row["cases"].items():
-            indent = "  "
-            if name != DEFAULT_CASE:
-                changed = " ".join(f"{key}={value}" for key, value in case.items() if key != "documented")
-                yield f"  case {name}: {changed}"
-                indent = "    "
-            by_outcome: dict[tuple[str, str], list[str]] = {}
-            for version_id, outcome in case["documented"].items():
-                text = ", ".join(outcome["required"]) or "none"
-                if outcome["allowed"]:
-                    text += f" (allowed: {', '.join(outcome['allowed'])})"
-                if outcome["claims"]:
-                    text += f"; claims {', '.join(outcome['claims'])}"
-                by_outcome.setdefault((text, outcome.get("says", "")), []).append(version_id)
-            for (text, says), ids in by_outcome.items():
-                yield f"{indent}{text}: {' '.join(ids)}"
-                if says:
-                    yield f"{indent}  {says}"
-        yield ""
-    yield "versions: " + " ".join(v.id for v in versions.ALL)
+def _lines(made: Scenario) -> Iterator[str]:
+    yield from (made.name, f"  {made.claim}", f"  source: {made.source}")
+    for case in made.cases.values():
+        indent = "  "
+        if case.name != DEFAULT_CASE:
+            yield f"  case {case.name}: {' '.join(f'{key}={value}' for key, value in case.as_json().items())}"
+            indent = "    "
+        for outcome in documented(made, case):
+            text = ", ".join(outcome["required"]) or "none"
+            if outcome["allowed"]:
+                text += f" (allowed: {', '.join(outcome['allowed'])})"
+            if outcome["claims"]:
+                text += f"; claims {', '.join(outcome['claims'])}"
+            yield f"{indent}{text}: {' '.join(outcome['versions'])}"
+            if outcome.get("says"):
+                yield f"{indent}  {outcome['says']}"
