@@ -240,6 +240,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 "claim": documented.as_json().get("says", request.scenario.claim),
                 "source": request.scenario.source,
             },
+            "drawn": [],
             "processes": [],
             "moments": [],
             "state": "running",

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from harness.run.account import Account, PreconditionNotHeld
@@ -60,7 +61,7 @@ class Parts:
     open_admin: Callable[[], Admin]
     """Called once, at the first need, when the observer has started."""
     facts: dict[str, Any]
-    """Those of run.json; processes, moments and topics grow."""
+    """Those of run.json; processes, moments, topics and what is drawn grow."""
 
 
 class Run:
@@ -68,6 +69,7 @@ class Run:
 
     def __init__(self, parts: Parts) -> None:
         self._open_admin, self._facts = parts.open_admin, parts.facts
+        self._random = Random(parts.facts["seed"])
         self.version, self.topic = parts.version, parts.topic
         self.case = parts.case
         """The case of the scenario that is run: its acks, its client's settings, its variant."""
@@ -119,6 +121,15 @@ class Run:
     def admin(self) -> Admin:
         """The cluster's administration."""
         return self._open_admin()
+
+    def vary(self, usual: float, low: float, high: float) -> float:
+        """A number of this run's own, for what the sequence allows from `low` to `high`: `usual` with seed 1, with any
+        other seed one that is drawn from it. run.json has it (`drawn`), the timeline as a note.
+        """
+        drawn = usual if self._facts["seed"] == 1 else round(self._random.uniform(low, high), 3)
+        self._facts["drawn"].append(drawn)
+        self.note(f"{drawn:g}, by the seed, from {low:g} to {high:g}")
+        return drawn
 
     def create_topic(self, plan: TopicPlan) -> None:
         """Create a topic and wait until its preferred leaders lead it and every replica is in sync."""

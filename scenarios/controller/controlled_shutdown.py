@@ -44,7 +44,7 @@ def controlled_shutdown(run: Run) -> None:
     t = run.partition()
     leader, followers = run.leader_of(t), run.followers_of(t)
     with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
-        load.wait_acked(50, timeout_s=30)
+        load.wait_acked(int(run.vary(50, low=20, high=150)), timeout_s=30)
         if run.case.name == "clean":
             run.stop(leader)
         else:

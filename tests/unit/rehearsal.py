@@ -381,6 +381,7 @@ def rehearse(
     steps: Callable[[Run], None],
     monkeypatch: pytest.MonkeyPatch,
     removals: Removals | None = None,
+    seed: int = 1,
 ) -> Finished:
     """Carry a scenario of these steps out on the stage."""
 
@@ -395,7 +396,7 @@ def rehearse(
     monkeypatch.setattr("harness.cluster.cluster.free_prefixes_here", lambda _: iter(["172.20.0"]))
     monkeypatch.setattr("harness.run.clients.ScriptedProducer", partial(Producer, stage))
     monkeypatch.setattr("harness.run.clients.FinalReader", partial(FinalReader, stage))
-    request = Request(scenario=rehearsed(steps), version=versions.get("2.8.2"), root=root)
+    request = Request(scenario=rehearsed(steps), version=versions.get("2.8.2"), seed=seed, root=root)
     return execute(request, client=stage, removals=removals, echo=lambda _: None)  # type: ignore[arg-type]
 
 

@@ -74,6 +74,22 @@ def test_what_nodes_run_and_their_packet_filters_are_on_record(tmp_path: Path, m
     assert "broker-1" in {event.node for event in reading.of(Firewall)}
 
 
+def test_what_a_sequence_leaves_open_is_drawn_by_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(seed: int, name: str) -> list[float]:
+        taken: list[float] = []
+        finished = rehearse(
+            Stage(), tmp_path / name, lambda run: taken.append(run.vary(0.35, 0.25, 0.42)), monkeypatch, seed=seed
+        )
+        assert finished.run_dir.read_run()["drawn"] == taken
+        return taken
+
+    assert drawn(1, "as-written") == [0.35]
+    (first,) = seventh = drawn(7, "a")
+    assert 0.25 <= first <= 0.42
+    assert first != 0.35
+    assert drawn(7, "again") == seventh != drawn(13, "another")
+
+
 def test_preconditions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def steps(run: Run) -> None:
         run.require("two and two are four", held=True)
