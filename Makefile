@@ -15,12 +15,15 @@ SEED ?=
 REPEAT ?=
 # What `make test` is narrowed to: files, directories or tests, as pytest takes them.
 TESTS ?=
+# COVERAGE=1 has `make test` measure what the unit tests run of the product, and say it.
+COVERAGE ?=
 # Run directories, or folders of them, that `make docs` counts.
 RUNS ?=
 # Which machines `make test-bare` makes: releases of Debian.
 DEBIAN ?= 12 13
 # What `make bench-analysis` measures, in millions of records.
 SIZES ?=
+UNIT := not docker and not spark and not slow
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
           $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 
@@ -77,7 +80,14 @@ setup-tests: engine venv ## What tests need: Docker, Java, and the images of the
 
 .PHONY: test
 test: setup-tests lint ## Everything: lint, types, unit, analysis (Spark) and integration tests (TESTS= narrows it)
+ifdef COVERAGE
+	$(BIN)/pytest -m "$(UNIT)" --cov --cov-report= || status=$$?; \
+	$(BIN)/python -m tests.covered || status=$$?; \
+	$(BIN)/pytest -m "not ($(UNIT))" || status=$$?; \
+	exit $${status:-0}
+else
 	$(BIN)/pytest $(TESTS)
+endif
 
 .PHONY: test-bare
 test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its own engine (DEBIAN=12 or 13 narrows it)
@@ -89,7 +99,7 @@ sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and thei
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark
-	$(BIN)/pytest -m "not docker and not spark and not slow"
+	$(BIN)/pytest -m "$(UNIT)"
 
 .PHONY: docs
 docs: venv ## The generated pages of docs/ anew (RUNS= counts these run directories, or folders of them, anew)
