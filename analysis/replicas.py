@@ -349,7 +349,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
     acked = np.flatnonzero(sends.ok & (sends.acks == ACKS_ALL) & (sends.invoked_ns >= 0) & (sends.completed_ns >= 0))
     for at_ns, of_moment in copies.moments():
         begun = [copy for copy in of_moment if copy.replica.segments]
-        due = acked[sends.completed_ns[acked] <= at_ns]
+        due = acked[sends.completed_ns[acked] <= min(copy.begun_ns for copy in of_moment)]
         if not len(due):
             continue
         # From one change of the ISR to the next, the brokers that stay are the same for all sends.

@@ -216,6 +216,13 @@ def test_what_is_acknowledged_by_the_leader_alone_or_later_is_not_owed(tmp_path:
     assert unreplicated_acknowledgement(acked(0, at=11), found) == []
 
 
+@pytest.mark.parametrize(("begun_s", "owed"), [(7, 1), (4, 0)])
+def test_what_is_acknowledged_while_copies_are_taken_is_not_owed(tmp_path: Path, begun_s: int, owed: int) -> None:
+    events = [state(1), moment(FINAL, 10, begun_s=begun_s)]
+    found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": []}, events)
+    assert len(unreplicated_acknowledgement(acked(0), found)) == owed
+
+
 def test_a_record_nobody_can_read_the_identity_of_may_be_the_one(tmp_path: Path) -> None:
     directory = tmp_path / "replicas" / FINAL / "broker-2" / "t-0"
     directory.mkdir(parents=True)
