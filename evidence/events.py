@@ -161,6 +161,17 @@ class Checkpoint(Event, frozen=True, kw_only=True, tag="checkpoint"):
     """Of one that was seen to be written anew: when it had been written before."""
 
 
+class PlaceTopic(Event, frozen=True, kw_only=True, tag="place-topic"):
+    """A topic was made whose replicas Kafka has placed itself."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    partitions: int
+    replication: int
+    by: str
+    """By which mechanism: the tool's class, or the request's name."""
+
+
 class Reassign(Event, frozen=True, kw_only=True, tag="reassign"):
     """A partition's replicas are asked to be these, the preferred leader first."""
 
@@ -470,6 +481,7 @@ AnyEvent = (
     | Fault
     | Moment
     | Checkpoint
+    | PlaceTopic
     | Reassign
     | Send
     | Acked

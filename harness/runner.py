@@ -540,9 +540,7 @@ def _carry_out(
             cluster=cluster,
             events=events,
             observer=observer,
-            open_admin=lambda: open_admin(
-                request.version, cluster.bootstrap, observer, getattr(observer, "client", None)
-            ),
+            open_admin=lambda: open_admin(cluster, observer, getattr(observer, "client", None)),
             facts=recording.facts,
         )
     )

@@ -23,6 +23,7 @@ from evidence.claims import (
     checkpoints,
     elections,
     isr,
+    placement,
     sessions,
     truncation,
     unavailability,
@@ -53,6 +54,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *acks.CLAIMS,
     *watermarks.CLAIMS,
     *checkpoints.CLAIMS,
+    *placement.CLAIMS,
 )
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
 

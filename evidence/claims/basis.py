@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from evidence.course import Course, FaultFact
+from evidence.course import DOWN, DYING, Course, FaultFact
 from evidence.events import Ends, Log, Moment, of
 
 Outcome = Literal["held", "contradicted", "not-observed"]
@@ -169,3 +169,9 @@ def truncations(course: Course, node: str, replica: str, begin_ns: int, end_ns: 
         and begin_ns < log.at_ns
         and (end_ns is None or log.at_ns <= end_ns)
     ]
+
+
+def lives(course: Course, number: int, at_ns: int) -> bool:
+    """Whether a broker is alive to the cluster at a time, and its process has not ended."""
+    node = broker(number)
+    return course.alive_at(node, at_ns) and course.condition_at(node, at_ns) not in (DYING, DOWN)

@@ -18,6 +18,7 @@ from evidence.claims.basis import (
     broker,
     count,
     judged,
+    lives,
     session_bound_ms,
     session_ms,
     timed,
@@ -149,14 +150,9 @@ def writes_resume_in_time(witness: Witness) -> Judged:
 def _offline_elections(course: Course) -> Iterator[tuple[Partition, Partition, list[int]]]:
     """The states before and after each election for a partition whose leader was gone, and the brokers that lived."""
     for before, after in _elections(course):
-        alive = [number for number in after.replicas or () if _lives(course, number, after.at_ns)]
+        alive = [number for number in after.replicas or () if lives(course, number, after.at_ns)]
         if after.leader != NO_LEADER and before.leader not in alive:
             yield before, after, alive
-
-
-def _lives(course: Course, number: int, at_ns: int) -> bool:
-    node = broker(number)
-    return course.alive_at(node, at_ns) and course.condition_at(node, at_ns) not in (DYING, DOWN)
 
 
 def leader_is_first_in_assignment(witness: Witness) -> Judged:
@@ -206,10 +202,10 @@ def offline_partition_waits(witness: Witness) -> Judged:
         for before, after in pairwise(states):
             # The ISR of an offline partition may become empty (KIP-966): the last one counts.
             in_sync = (*before.isr, *(before.elr or ())) or in_sync
-            if _lives(course, before.leader, after.at_ns) or after.leader == NO_LEADER:
+            if lives(course, before.leader, after.at_ns) or after.leader == NO_LEADER:
                 continue
             outside = set(after.replicas or ()) - set(in_sync)
-            alive = [number for number in sorted(outside) if _lives(course, number, after.at_ns)]
+            alive = [number for number in sorted(outside) if lives(course, number, after.at_ns)]
             rows += [_election(before, after) | {"outside_isr": alive}] if alive else []
     wrong = [row for row in rows if row["leader"] in row["outside_isr"]]
     return judged(rows, wrong, count(len(rows), "wait") + " for the ISR", "no replica outside the ISR lived meanwhile")
@@ -219,7 +215,7 @@ def preferred_leader_elected(witness: Witness) -> Judged:
     """Where a leader that lives is replaced, the first of the assignment leads, from the ISR, which stays as it was."""
     rows, wrong = [], []
     for before, after in _elections(witness.course):
-        if not _lives(witness.course, before.leader, after.at_ns):
+        if not lives(witness.course, before.leader, after.at_ns):
             continue
         rows.append(_election(before, after) | {"assignment": list(after.replicas or ()), "isr": list(after.isr)})
         kept = set(after.isr) == set(before.isr) and after.leader in before.isr

@@ -2,16 +2,17 @@
 
 Brokers before 0.10.1 have no request to create a topic: there the tool of the time wrote the topic's
 assignment into ZooKeeper and the controller acted on it, and so do we. Later brokers are asked by the admin
-protocol. The same goes for preferred elections before 2.2. Where the controller sits can be chosen with
-ZooKeeper only (whoever creates /controller first holds it); with KRaft it is a node of its own or the elected
-voter.
+protocol. The same goes for preferred elections before 2.2 and for reassignments before 2.4. Where replicas of a
+new topic are placed by Kafka itself, the code that does it ran in the tool before 0.10.1, and in the controller from
+then on. Where the controller sits can be chosen with ZooKeeper only (whoever creates /controller first holds it); with
+KRaft it is a node of its own or the elected voter.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -21,19 +22,25 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
+from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment
 
 if TYPE_CHECKING:
     from kazoo.client import KazooClient
 
+    from harness.cluster.cluster import Cluster
     from harness.cluster.state import ClusterObserver
     from harness.cluster.versions import Version
 
 REQUEST_TIMEOUT_S: Final = 10.0
 TOPIC_LIMIT_S: Final = 30.0
+REASSIGN_LIMIT_S: Final = 30.0
 PLACE_LIMIT_S: Final = 30.0
 POLL_S: Final = 0.05
 CONTROLLER: Final = "/controller"
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
+REASSIGNMENT: Final = "/admin/reassign_partitions"
+TOPIC_TOOL: Final = "kafka.admin.TopicCommand"
 
 
 class Admin(Protocol):
@@ -42,11 +49,17 @@ class Admin(Protocol):
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         """Create a topic whose partition p lies on the brokers `replicas[p]`, the preferred leader first."""
 
+    def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
+        """Create a topic whose replicas Kafka places itself; returns by which mechanism."""
+
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
 
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         """Ask for the election of a partition's preferred leader; returns by which mechanism it was asked."""
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> str:
+        """Ask for a partition's replicas to be these; returns by which mechanism it was asked."""
 
 
 class ZnodeAdmin:
@@ -55,14 +68,21 @@ class ZnodeAdmin:
     Layout of the nodes: KAFKA_FACTS of the Kafka sources, `kafka.utils.ZkUtils` (0.8-0.11), `kafka.zk.ZkData` (1.1+).
     """
 
-    def __init__(self, client: KazooClient, observer: ClusterObserver) -> None:
-        self._client, self._observer = client, observer
+    def __init__(self, client: KazooClient, observer: ClusterObserver, run_tool: Callable[..., str]) -> None:
+        """`run_tool` runs a class of Kafka's jars with arguments, where `localhost:2181` is ZooKeeper."""
+        self._client, self._observer, self._run_tool = client, observer, run_tool
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         self._client.ensure_path("/config/topics")
         self._client.create(f"/config/topics/{name}", _json({"version": 1, "config": dict(settings)}))
         partitions = {str(number): list(brokers) for number, brokers in enumerate(replicas)}
         self._client.create(f"/brokers/topics/{name}", _json({"version": 1, "partitions": partitions}))
+
+    def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
+        """By the tool of the time, which placed the replicas and wrote the assignment (`AdminUtils`)."""
+        of = ("--topic", name, "--partitions", str(partitions), "--replication-factor", str(replication))
+        self._run_tool(TOPIC_TOOL, "--zookeeper", "localhost:2181", "--create", *of)
+        return f"tool {TOPIC_TOOL}"
 
     def place_controller(self, broker: int) -> None:
         """Delete /controller until `broker` is the one that creates it anew.
@@ -97,12 +117,22 @@ class ZnodeAdmin:
         """By the znode that the tool of the time wrote (`PreferredReplicaLeaderElectionCommand`); the controller
         deletes it when it is done. HarnessError if an election that was asked for before is not.
         """
-        wanted = {"version": 1, "partitions": [{"topic": topic, "partition": partition}]}
+        asked = {"topic": topic, "partition": partition}
+        return self._ask(PREFERRED_ELECTION, asked, "an election")
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> str:
+        """By the znode that the tool of the time wrote (`ReassignPartitionsCommand`); the controller deletes it when it
+        is done. HarnessError if a reassignment that was asked for before is not.
+        """
+        asked = {"topic": topic, "partition": partition, "replicas": list(replicas)}
+        return self._ask(REASSIGNMENT, asked, "a reassignment")
+
+    def _ask(self, path: str, partition: Mapping[str, object], what: str) -> str:
         try:
-            self._client.create(PREFERRED_ELECTION, _json(wanted))
+            self._client.create(path, _json({"version": 1, "partitions": [partition]}))
         except NodeExistsError:
-            raise HarnessError(f"{PREFERRED_ELECTION} is there: an election asked for before is not done") from None
-        return f"znode {PREFERRED_ELECTION}"
+            raise HarnessError(f"{path} is there: {what} asked for before is not done") from None
+        return f"znode {path}"
 
     def _wait_watched(self, path: str, deadline: float) -> None:
         """Wait until every live broker's session has a watch on this node."""
@@ -140,20 +170,25 @@ def watchers(listing: str, path: str) -> set[int]:
 class ProtocolAdmin:
     """Administration by the admin protocol (topics: KIP-4, 0.10.1 and later)."""
 
-    def __init__(self, bootstrap: str, settings: Mapping[str, str]) -> None:
+    def __init__(self, addresses: Mapping[int, str], settings: Mapping[str, str], observer: ClusterObserver) -> None:
+        """`addresses` are those of the brokers, by id."""
+        bootstrap = ",".join(f"{address}:{KAFKA_PORT}" for address in addresses.values())
         configuration: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2, **settings}
         self._client = AdminClient(configuration)
+        self._addresses, self._observer = addresses, observer
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
-        topic = NewTopic(
-            name,
-            num_partitions=len(replicas),
-            replica_assignment=[list(brokers) for brokers in replicas],
-            config=dict(settings),
-        )
+        placed = [list(brokers) for brokers in replicas]
+        self._create(NewTopic(name, num_partitions=len(replicas), replica_assignment=placed, config=dict(settings)))
+
+    def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
+        self._create(NewTopic(name, num_partitions=partitions, replication_factor=replication))
+        return "request CreateTopics"
+
+    def _create(self, topic: Any) -> None:
         self._until_done(
-            f"create topic {name}",
-            lambda: self._client.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[name],
+            f"create topic {topic.topic}",
+            lambda: self._client.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[topic.topic],
         )
 
     def place_controller(self, broker: int) -> None:
@@ -167,6 +202,24 @@ class ProtocolAdmin:
             lambda: self._client.elect_leaders(ElectionType.PREFERRED, [wanted]),
         )
         return "request ElectLeaders"
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> str:
+        """By the request of KIP-455 (2.4): to the controller, or with KRaft to any broker, which passes it on."""
+        what, deadline = f"reassign {topic}-{partition} to {list(replicas)}", time.monotonic() + REASSIGN_LIMIT_S
+        while True:
+            state = self._observer.state
+            asked = next((one for one in (state.controller, *state.brokers) if one in self._addresses), None)
+            try:
+                if asked is None:
+                    raise ConnectionError("no broker is registered")
+                address = (self._addresses[asked], KAFKA_PORT)
+                alter_partition_reassignment(address, topic, partition, replicas, timeout_s=REQUEST_TIMEOUT_S)
+                return "request AlterPartitionReassignments"
+            except (OSError, Refused) as error:
+                refused = isinstance(error, Refused) and error.code != NOT_CONTROLLER
+                if refused or time.monotonic() > deadline:
+                    raise HarnessError(f"{what}: {error}") from None
+            time.sleep(POLL_S)  # who takes it is known to brokers only: asking again is all there is
 
     def _until_done(self, what: str, ask: Any) -> None:
         """Repeat a request while it fails for a passing reason: too few brokers are up, or a connection is dropped."""
@@ -187,33 +240,52 @@ class ProtocolAdmin:
 
 
 class ZooKeeperAdmin(ZnodeAdmin):
-    """ZooKeeper clusters with the admin protocol: topics by request, the controller by its znode."""
+    """ZooKeeper clusters with the admin protocol: topics by request, the controller by its znode, elections and
+    reassignments by request as soon as the version has it.
+    """
 
     def __init__(
-        self, client: KazooClient, protocol: ProtocolAdmin, observer: ClusterObserver, *, has_elect_leaders: bool
+        self,
+        client: KazooClient,
+        observer: ClusterObserver,
+        run_tool: Callable[..., str],
+        protocol: ProtocolAdmin,
+        version: Version,
     ) -> None:
-        super().__init__(client, observer)
-        self._protocol, self._has_elect_leaders = protocol, has_elect_leaders
+        super().__init__(client, observer, run_tool)
+        self._protocol, self._version = protocol, version
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         self._protocol.create_topic(name, replicas, settings)
 
+    def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
+        return self._protocol.create_topic_anywhere(name, partitions, replication)
+
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
-        if self._has_elect_leaders:
+        if self._version.has_elect_leaders:
             return self._protocol.elect_preferred_leader(topic, partition)
         return super().elect_preferred_leader(topic, partition)
 
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> str:
+        if self._version.has_alter_reassignments:
+            return self._protocol.reassign(topic, partition, replicas)
+        return super().reassign(topic, partition, replicas)
 
-def open_admin(version: Version, bootstrap: str, observer: ClusterObserver, zookeeper: KazooClient | None) -> Admin:
-    """The administration that fits the version; `zookeeper` is the observer's client where there is ZooKeeper."""
-    protocol = ProtocolAdmin(bootstrap, version.client_settings) if version.has_create_topics else None
+
+def open_admin(cluster: Cluster, observer: ClusterObserver, zookeeper: KazooClient | None) -> Admin:
+    """The administration that fits the cluster's version; `zookeeper` is the observer's client where there is
+    ZooKeeper.
+    """
+    version = cluster.version
+    addresses = {number: node.address for number, node in cluster.brokers.items()}
+    protocol = ProtocolAdmin(addresses, version.client_settings, observer) if version.has_create_topics else None
     if zookeeper is None:
         if protocol is None:
             raise HarnessError(f"{version.id} has neither ZooKeeper nor the admin protocol")
         return protocol
     if protocol is None:
-        return ZnodeAdmin(zookeeper, observer)
-    return ZooKeeperAdmin(zookeeper, protocol, observer, has_elect_leaders=version.has_elect_leaders)
+        return ZnodeAdmin(zookeeper, observer, cluster.coordinator.run_class)
+    return ZooKeeperAdmin(zookeeper, observer, cluster.coordinator.run_class, protocol, version)
 
 
 def _json(value: object) -> bytes:

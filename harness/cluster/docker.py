@@ -89,6 +89,11 @@ class Node:
             )
         return output
 
+    def run_class(self, *command: str) -> str:
+        """Run a class of Kafka's jars with arguments in the container, in a JVM of its own; else as `run_inside`."""
+        script = '. /opt/kafka/jvm && exec "${jvm[@]}" -Xmx96m "$@"'
+        return self.run_inside("bash", "-c", script, "java", *command)
+
     def last_lines(self, count: int = 15) -> str:
         """The end of what the node printed, for a message that explains a failure."""
         return self.container.logs(tail=count).decode(errors="replace")

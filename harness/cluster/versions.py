@@ -84,6 +84,11 @@ class Version:
         return self.release >= (2, 2)
 
     @property
+    def has_alter_reassignments(self) -> bool:
+        """Whether reassignments can be asked for by request (2.4, KIP-455); before, it is done in ZooKeeper."""
+        return self.release >= (2, 4)
+
+    @property
     def uses_alter_partition(self) -> bool:
         """Whether ISR changes go through the controller (KIP-497, protocol 2.7 and KRaft) or, as before, each leader
         writes them to ZooKeeper itself.

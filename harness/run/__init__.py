@@ -17,13 +17,18 @@ module for each noun:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import structs
+
+from evidence.events import PlaceTopic, Reassign
+from harness.plan import TopicPlan
 from harness.run.account import Account, PreconditionNotHeld
 from harness.run.clients import NO_SETTINGS, Clients
 from harness.run.disks import Disks
@@ -37,13 +42,14 @@ if TYPE_CHECKING:
     from harness.case import Case
     from harness.cluster.admin import Admin
     from harness.cluster.cluster import Cluster
-    from harness.cluster.state import ClusterObserver
+    from harness.cluster.state import ClusterObserver, ClusterState
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
-    from harness.plan import TopicPlan
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
+
+REASSIGN_LIMIT_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +90,7 @@ class Run:
         self.partition, self.assignment_of, self.state_of = who.partition, who.assignment_of, who.state_of
         self.leader_of, self.followers_of, self.replicas_of = who.leader_of, who.followers_of, who.replicas_of
         self.in_isr, self.broker, self.controller = who.in_isr, who.broker, who.controller
-        self.coordinator = who.coordinator
+        self.coordinator, self.without = who.coordinator, who.without
 
         waits = Waits(parts.observer, who, account)
         self.wait_state, self.wait_log_line = waits.wait_state, waits.wait_log_line
@@ -142,6 +148,49 @@ class Run:
             t = Partition(plan.name, number)
             self.wait_leader(t, self.broker(brokers[0]))
             self.wait_isr(t, self.replicas_of(t))
+
+    def create_topic_anywhere(self, name: str, *, partitions: int, replication: int) -> None:
+        """Create a topic whose replicas Kafka places itself, in the way of the version, and wait until all are in sync.
+        Where they lie is in `topics` then.
+        """
+        with self.step("create topic, placed by Kafka", topic=name, partitions=partitions, replication=replication):
+            by = self.admin.create_topic_anywhere(name, partitions, replication)
+            numbers = [Partition(name, number) for number in range(partitions)]
+            state = self.wait_state(
+                f"{name} has its replicas in sync",
+                lambda state: all(
+                    t in state.partitions and len(state.partitions[t].isr) == replication for t in numbers
+                ),
+            )
+        self.timeline.append(PlaceTopic(topic=name, partitions=partitions, replication=replication, by=by))
+        plan = TopicPlan(name=name, replicas=tuple(state.partitions[t].replicas or () for t in numbers))
+        self.topics.append(plan)
+        self._facts["topics"].append(plan.as_json())
+
+    def reassign(self, t: Partition, targets: Sequence[Target]) -> None:
+        """Ask for the partition's replicas to be on these brokers, the preferred leader first, in the way of the
+        version. They are its `replicas_of` from now on; `wait_reassigned` waits for them.
+        """
+        replicas = tuple(target.id for target in targets)
+        with self.step("ask for other replicas", partition=str(t), replicas=list(replicas)):
+            number, plan = next((i, plan) for i, plan in enumerate(self.topics) if plan.name == t.topic)
+            placed = (*plan.replicas[: t.number], replicas, *plan.replicas[t.number + 1 :])
+            self.topics[number] = replace(plan, replicas=placed)
+            self._facts["topics"][number] = self.topics[number].as_json()
+            begun_ns, wall_ns = time.monotonic_ns(), time.time_ns()  # what follows may be stated before the answer
+            by = self.admin.reassign(*t, replicas)
+            asked = Reassign(topic=t.topic, partition=t.number, replicas=replicas, by=by)
+            self.timeline.append(structs.replace(asked, monotonic_ns=begun_ns, wall_ns=wall_ns))
+
+    def wait_reassigned(self, t: Partition) -> None:
+        """Wait until the partition's replicas are those last asked for, all in sync, and one of them leads."""
+        wanted = self.assignment_of(t)
+
+        def over(state: ClusterState) -> bool:
+            seen = state.partitions[t]
+            return seen.replicas == wanted and set(seen.isr) == set(wanted) and seen.leader in wanted
+
+        self.wait_state(f"{t} is on {list(wanted)}, in sync", over, REASSIGN_LIMIT_S)
 
     def elect_preferred_leader(self, t: Partition) -> None:
         """Ask for the election of the partition's preferred leader, in the way of the version; does not wait for it."""

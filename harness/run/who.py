@@ -82,6 +82,11 @@ class Who:
         """All replicas, in the order of the assignment."""
         return [self.broker(b, f"replica of {t}") for b in self.assignment_of(t)]
 
+    def without(self, t: Partition) -> list[Target]:
+        """The brokers that hold no replica of the partition, but for one that is there to be the controller."""
+        elsewhere = {*self.assignment_of(t), self._cluster.plan.controller}
+        return [self.broker(b, f"without {t}") for b in sorted(self._cluster.brokers) if b not in elsewhere]
+
     def in_isr(self, t: Partition) -> list[Target]:
         """The in-sync replicas at this moment."""
         return [self.broker(b, f"in the ISR of {t}") for b in self.state_of(t).isr]

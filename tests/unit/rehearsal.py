@@ -9,6 +9,7 @@ bug: a leader that is elected has lost the last record of its log.
 from __future__ import annotations
 
 import queue
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -211,9 +212,29 @@ class Stage:
             self._state(name, number, leader=brokers[0], isr=tuple(brokers), epoch=0)
         self._write()
 
+    def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
+        self.create_topic(name, [tuple(range(1, replication + 1))] * partitions, {})
+        return "the stage"
+
+    def reassign(self, topic: str, number: int, replicas: Sequence[int]) -> str:
+        """The new replicas have the log at once, and the first of them leads; the old ones have none."""
+        key, state = (topic, number), self.observer.state.partitions[topic, number]
+        log = self.brokers[state.leader].logs[key]
+        for broker in self.brokers.values():
+            broker.logs.pop(key, None)
+        for each in replicas:
+            self.brokers[each].logs[key] = list(log)
+        self.replicas[key] = tuple(replicas)
+        self._state(topic, number, leader=replicas[0], isr=tuple(replicas), epoch=state.leader_epoch + 1)
+        for node in NODES.values():
+            shutil.rmtree(self.data / node / "kafka" / f"{topic}-{number}", ignore_errors=True)
+        self._write()
+        return "the stage"
+
     def _state(self, topic: str, number: int, *, leader: int, isr: tuple[int, ...], epoch: int) -> None:
         now = self.observer.state
-        partition = PartitionState(leader=leader, leader_epoch=epoch, isr=isr, controller_epoch=1)
+        about: dict[str, Any] = {"replicas": self.replicas[topic, number], "controller_epoch": 1}
+        partition = PartitionState(leader=leader, leader_epoch=epoch, isr=isr, **about)
         self._publish(partitions={**now.partitions, (topic, number): partition})
 
     def _publish(self, **changes: Any) -> None:

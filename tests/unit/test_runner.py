@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 import pytest
 
 from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
-from evidence.events import Fault, Firewall, Moment, Note, Software, Step
+from evidence.events import Fault, Firewall, Moment, Note, PlaceTopic, Reassign, Software, Step
+from evidence.events import Partition as State
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
@@ -66,6 +67,30 @@ def test_a_clean_run_is_complete_judged_and_removed(
     assert not finished.run_dir.data.exists()
     assert facts["moments"][-1].endswith("final")
     assert facts["sequence"]["ended"] is True
+
+
+def test_a_partition_that_moved_is_looked_for_where_it_was_moved_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 3)
+        run.reassign(t, [run.broker(4), run.leader_of(t)])
+        assert [one.id for one in run.replicas_of(t)] == [4, 1]
+        assert [one.id for one in run.without(t)] == [2, 3]
+        run.wait_reassigned(t)
+        run.send(t, 2)
+        run.create_topic_anywhere("anywhere", partitions=2, replication=2)
+
+    run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
+    facts, reading = run_dir.read_run(), read(run_dir.timeline)
+    assert [topic["partitions"] for topic in facts["topics"]] == [{"0": [4, 1]}, {"0": [1, 2], "1": [1, 2]}]
+    (asked,) = reading.of(Reassign)
+    assert (asked.replicas, asked.by) == ((4, 1), "the stage")
+    assert all(asked.at_ns < state.at_ns for state in reading.of(State) if state.replicas == (4, 1))
+    (made,) = reading.of(PlaceTopic)
+    assert (made.topic, made.partitions, made.replication) == ("anywhere", 2, 2)
+    assert judged(run_dir).verdict == "as-documented"
 
 
 def test_what_nodes_run_and_their_packet_filters_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

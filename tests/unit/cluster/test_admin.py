@@ -7,7 +7,7 @@ import pytest
 from kazoo.exceptions import NodeExistsError
 
 from evidence.errors import HarnessError, WaitTimeout
-from harness.cluster import admin
+from harness.cluster import admin, versions
 from harness.cluster.admin import ZnodeAdmin, ZooKeeperAdmin, watchers
 
 BUSY = "/brokers/ids\n\t0x1f4a0001\n/controller\n\t0x1f4a0001\n"
@@ -46,7 +46,7 @@ class FakeKafka:
 
 def test_the_controller_is_moved_only_while_every_broker_watches() -> None:
     kafka = FakeKafka(BUSY, BUSY, READY)
-    ZnodeAdmin(kafka, kafka).place_controller(3)  # type: ignore[arg-type]
+    ZnodeAdmin(kafka, kafka, no_tool).place_controller(3)  # type: ignore[arg-type]
     assert kafka.deleted_after == [1]
     assert kafka.state.controller == 3
 
@@ -55,7 +55,7 @@ def test_a_broker_that_never_watches_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(admin, "PLACE_LIMIT_S", 0.2)
     kafka = FakeKafka(BUSY)
     with pytest.raises(WaitTimeout, match=r"brokers \[3\] do not watch /controller"):
-        ZnodeAdmin(kafka, kafka).place_controller(3)  # type: ignore[arg-type]
+        ZnodeAdmin(kafka, kafka, no_tool).place_controller(3)  # type: ignore[arg-type]
     assert kafka.deleted_after == []
 
 
@@ -71,16 +71,26 @@ class FakeZooKeeper:
         self.nodes[path] = data
 
 
+def no_tool(*command: str) -> str:
+    raise AssertionError(f"nobody asked for {command}")
+
+
 class FakeProtocol:
     """The admin protocol of a broker that has the request."""
 
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         return f"asked for {topic}-{partition}"
 
+    def reassign(self, topic: str, partition: int, replicas: Any) -> str:
+        return f"asked for {topic}-{partition} on {replicas}"
+
+    def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
+        return f"asked for {name}"
+
 
 def test_a_preferred_election_is_asked_for_in_a_znode_and_one_at_a_time() -> None:
     zookeeper: Any = FakeZooKeeper()
-    made = ZnodeAdmin(zookeeper, zookeeper)
+    made = ZnodeAdmin(zookeeper, zookeeper, no_tool)
     assert made.elect_preferred_leader("t", 2) == "znode /admin/preferred_replica_election"
     assert zookeeper.nodes == {
         "/admin/preferred_replica_election": b'{"version":1,"partitions":[{"topic":"t","partition":2}]}'
@@ -89,9 +99,47 @@ def test_a_preferred_election_is_asked_for_in_a_znode_and_one_at_a_time() -> Non
         made.elect_preferred_leader("t", 2)
 
 
-@pytest.mark.parametrize(("has_elect_leaders", "znodes"), [(True, 0), (False, 1)], ids=["request", "znode"])
-def test_the_version_decides_how_a_preferred_election_is_asked_for(has_elect_leaders: bool, znodes: int) -> None:
-    zookeeper, protocol = FakeZooKeeper(), FakeProtocol()
-    anything: Any = (zookeeper, protocol, zookeeper)
-    asked = ZooKeeperAdmin(*anything, has_elect_leaders=has_elect_leaders).elect_preferred_leader("t", 0)
-    assert (asked == "asked for t-0", len(zookeeper.nodes)) == (has_elect_leaders, znodes)
+def of_version(version: str, zookeeper: FakeZooKeeper) -> ZooKeeperAdmin:
+    client: Any = zookeeper
+    protocol: Any = FakeProtocol()
+    return ZooKeeperAdmin(client, client, no_tool, protocol, versions.get(version))
+
+
+@pytest.mark.parametrize(("version", "by_request"), [("2.2.2", True), ("1.1.1", False)])
+def test_the_version_decides_how_a_preferred_election_is_asked_for(version: str, by_request: bool) -> None:
+    zookeeper = FakeZooKeeper()
+    asked = of_version(version, zookeeper).elect_preferred_leader("t", 0)
+    assert (asked == "asked for t-0", not zookeeper.nodes) == (by_request, by_request)
+
+
+def test_a_reassignment_is_asked_for_in_a_znode_and_one_at_a_time() -> None:
+    zookeeper = FakeZooKeeper()
+    made = of_version("2.2.2", zookeeper)
+    assert made.reassign("t", 2, [3, 1]) == "znode /admin/reassign_partitions"
+    assert zookeeper.nodes == {
+        "/admin/reassign_partitions": b'{"version":1,"partitions":[{"topic":"t","partition":2,"replicas":[3,1]}]}'
+    }
+    with pytest.raises(HarnessError, match="a reassignment asked for before is not done"):
+        made.reassign("t", 2, [3, 1])
+
+
+def test_from_2_4_on_a_reassignment_is_asked_for_by_request() -> None:
+    zookeeper = FakeZooKeeper()
+    assert of_version("2.8.2", zookeeper).reassign("t", 2, [3, 1]) == "asked for t-2 on [3, 1]"
+    assert zookeeper.nodes == {}
+
+
+def test_before_0_10_1_the_tool_places_replicas() -> None:
+    ran: list[tuple[str, ...]] = []
+
+    def tool(*command: str) -> str:
+        ran.append(command)
+        return "Created"
+
+    zookeeper: Any = FakeZooKeeper()
+    made = ZnodeAdmin(zookeeper, zookeeper, tool)
+    assert made.create_topic_anywhere("u", 6, 2) == "tool kafka.admin.TopicCommand"
+    (command,) = ran
+    assert command[0] == "kafka.admin.TopicCommand"
+    assert " ".join(command[-6:]) == "--topic u --partitions 6 --replication-factor 2"
+    assert of_version("0.10.2.2", zookeeper).create_topic_anywhere("u", 6, 2) == "asked for u"

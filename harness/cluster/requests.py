@@ -1,0 +1,117 @@
+"""The one request that the client library does not have: AlterPartitionReassignments (KIP-455).
+
+One connection, one request, one answer, in the flexible encoding of KIP-482: lengths and counts are varints, one more
+than the number, and each structure ends with its tagged fields, here none.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+from evidence.errors import HarnessError
+
+ALTER_PARTITION_REASSIGNMENTS: Final = 45
+CLIENT: Final = b"kafka-chaos"
+NO_TAGS: Final = b"\x00"
+NONE: Final = 0
+NOT_CONTROLLER: Final = 41
+
+
+class Refused(HarnessError):
+    """A broker's answer to a request is an error; `code` is Kafka's."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"error {code}: {message}")
+        self.code = code
+
+
+def alter_partition_reassignment(
+    address: tuple[str, int], topic: str, partition: int, replicas: Sequence[int], *, timeout_s: float
+) -> None:
+    """Ask a broker (with ZooKeeper the controller, with KRaft any) to move a partition to these replicas.
+
+    Raises Refused, and OSError if there is no connection or no answer.
+    """
+    request = _request(topic, partition, replicas, timeout_ms=int(timeout_s * 1000))
+    with socket.create_connection(address, timeout=timeout_s) as connection:
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        with connection.makefile("rb") as answers:
+            size = answers.read(4)
+            answer = answers.read(struct.unpack(">i", size)[0]) if len(size) == 4 else b""
+    if not answer:
+        raise ConnectionError(f"{address[0]} closed the connection without an answer")
+    code, message = _outcome(answer)
+    if code != NONE:
+        raise Refused(code, message)
+
+
+def _request(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms: int) -> bytes:
+    """The request, version 0, with its header (version 2)."""
+    header = struct.pack(">hhih", ALTER_PARTITION_REASSIGNMENTS, 0, 0, len(CLIENT)) + CLIENT + NO_TAGS
+    brokers = _count(len(replicas)) + b"".join(struct.pack(">i", broker) for broker in replicas)
+    partitions = _count(1) + struct.pack(">i", partition) + brokers + NO_TAGS
+    topics = _count(1) + _count(len(topic)) + topic.encode() + partitions + NO_TAGS
+    return header + struct.pack(">i", timeout_ms) + topics + NO_TAGS
+
+
+def _outcome(answer: bytes) -> tuple[int, str]:
+    """The error code and message of a whole answer: those of the request, or else those of the partition."""
+    reader = _Reader(answer)
+    reader.skip(4 + len(NO_TAGS) + 4)  # the header, and for how long the request was throttled
+    code, message = reader.int16(), reader.text()
+    for _ in range(reader.count() if code == NONE else 0):
+        reader.text()
+        for _ in range(reader.count()):
+            reader.skip(4)
+            code, message = reader.int16(), reader.text()
+            if code != NONE:
+                return code, message
+            reader.skip(len(NO_TAGS))
+        reader.skip(len(NO_TAGS))
+    return code, message
+
+
+def _count(number: int) -> bytes:
+    r"""A compact length: one more than the number, as an unsigned varint.
+
+    >>> _count(3), _count(200)
+    (b'\x04', b'\xc9\x01')
+    """
+    value, coded = number + 1, bytearray()
+    while value >= 0x80:
+        coded.append(value & 0x7F | 0x80)
+        value >>= 7
+    coded.append(value)
+    return bytes(coded)
+
+
+class _Reader:
+    """Reads an answer from its beginning."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def skip(self, size: int) -> bytes:
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def int16(self) -> int:
+        value: int = struct.unpack(">h", self.skip(2))[0]
+        return value
+
+    def count(self) -> int:
+        """A compact length; -1 for null."""
+        value, shift = 0, 0
+        while True:
+            (byte,) = self.skip(1)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value - 1
+            shift += 7
+
+    def text(self) -> str:
+        """A compact string; "" for null."""
+        return self.skip(max(self.count(), 0)).decode(errors="replace")

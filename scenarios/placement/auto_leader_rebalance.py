@@ -1,0 +1,87 @@
+"""Leadership goes back to preferred replicas by itself, if enough of it is elsewhere (Kafka documentation, Balancing
+leadership).
+
+The preferred leader A dies while a producer sends and a consumer reads; B leads. A comes back and is in sync again.
+Nobody asks for an election: the controller looks every five seconds here (300 in Kafka's defaults) which share of the
+partitions that a broker should lead others lead. A should lead t and, alone, the partitions of another topic, which
+nobody else can lead. With three of these a quarter of A's leaderships is elsewhere, more than the 10 % that
+leader.imbalance.per.broker.percentage allows: the next check moves leadership back. With eleven it is a twelfth, and B
+leads on.
+
+KRaft's controller looks at partitions, not at brokers: whatever another leads goes back, in either case. The setting of
+the share is gone with 4.0.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, KRAFT, ZOOKEEPER, Case, Documented, scenario
+
+CHECK_S = 5
+RATE_PER_S = 50
+ALONE = {"above": 3, "below": 11}
+"""So many further partitions are to be led by the broker that returns."""
+RETURNS = (
+    "leadership-returns-by-itself",
+    "preferred-leader-elected",
+    "leader-elected-from-isr",
+    "leader-epoch-rises-by-one",
+)
+
+
+@scenario(
+    name="auto-leader-rebalance",
+    claim="""With auto.leader.rebalance.enable leadership goes back to a preferred replica that is in sync again, by the
+        next check, if its broker lacks more than leader.imbalance.per.broker.percentage of its leaderships.""",
+    source="Kafka documentation, Balancing leadership; broker configuration: auto.leader.rebalance.enable; Kafka "
+    "sources, KafkaController: checkAndTriggerAutoLeaderRebalance, ReplicationControlManager: "
+    "maybeBalancePartitionLeaders",
+    operator="""Leave auto.leader.rebalance.enable on, which is the default: after a failover leadership is back within
+        leader.imbalance.check.interval.seconds. With ZooKeeper a broker that leads many partitions may lack a tenth of
+        them for good: ask for a preferred election, or lower leader.imbalance.per.broker.percentage.""",
+    cluster=ClusterPlan(
+        settings={
+            "auto.leader.rebalance.enable": "true",
+            "leader.imbalance.check.interval.seconds": str(CHECK_S),
+            "replica.socket.timeout.ms": "3000",
+        }
+    ),
+    cases={
+        "above": Case(documented=[Documented(on=EVERY_VERSION, claims=RETURNS)]),
+        "below": Case(
+            documented=[
+                Documented(
+                    on=ZOOKEEPER,
+                    claims=["small-imbalance-is-left", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
+                    says="""Though the preferred replica is in sync again, another leads on: its broker lacks less than
+                        leader.imbalance.per.broker.percentage of its leaderships.""",
+                ),
+                Documented(
+                    on=KRAFT,
+                    claims=RETURNS,
+                    says="""Leadership goes back to the preferred replica by the next check: KRaft's controller knows no
+                        share of leaderships that a broker may lack.""",
+                ),
+            ]
+        ),
+    },
+)
+def auto_leader_rebalance(run: Run) -> None:
+    t = run.partition()
+    preferred, heir, _ = run.replicas_of(t)
+    run.create_topic(TopicPlan(name="alone", replicas=((preferred.id,),) * ALONE[run.case.name]))
+
+    with run.consume(t) as consumer, run.load(t, rate_per_s=RATE_PER_S) as load:
+        load.wait_acked(50, timeout_s=30)
+        run.kill(preferred)
+        run.wait_leader(t, heir)
+        run.start(preferred)
+        run.wait_isr(t, run.replicas_of(t))
+        if run.case.name == "above" or KRAFT.holds(run.version):
+            run.wait_leader(t, preferred)
+        so_far = load.wait_acked(50, timeout_s=30).acked
+        # As many as are sent in three intervals: at least two checks have found nothing to do.
+        for_three_checks = so_far + 3 * CHECK_S * RATE_PER_S
+        consumer.wait_read(load.wait_acked(for_three_checks, timeout_s=60).acked, timeout_s=30)
+    run.send(t)

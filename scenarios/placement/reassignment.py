@@ -1,0 +1,108 @@
+"""A partition moves to other brokers while it is written and read (Kafka documentation, Expanding your
+cluster; KIP-455).
+
+Two replicas lie on A and B, and are to lie on C and D. The controller adds C and D, which fetch the log; when both are
+in sync C leads, and A and B delete what they have. The log is some megabytes that followers fetch in small pieces, so
+that there is time to kill a broker half way: C, which is to lead in the end, or A, which leads in the beginning. What C
+has copied when it dies it goes on from; when A dies B leads, and the copying goes on from B.
+
+Up to 2.3 the controller is asked by the znode /admin/reassign_partitions, which it deletes when it is done. From 2.4 on
+it is asked by request, and the assignment itself names the replicas that are added and removed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run, Target
+from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, Line, scenario
+
+RECORDS = 10_000
+RECORD_BYTES = 1000
+"""10 MB, which a follower fetches in more than a thousand requests of what follows."""
+SMALL_FETCHES = {"message.max.bytes": "10000", "replica.fetch.max.bytes": "10000"}
+SMALL_BATCHES: dict[str, Any] = {"batch.size": "4000"}
+COPY_LIMIT_S = 60.0
+
+BY_ZNODE = Line("asked for in a znode (before 2.4)", lambda version: not version.has_alter_reassignments)
+MOVED = (
+    "reassignment-ends-as-asked",
+    "reassignment-adds-before-it-removes",
+    "reassignment-elects-first-of-new",
+)
+ONE_RECORD_EACH = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+"""With ZooKeeper the controller writes a partition's state three times at once, and not every one is seen."""
+
+
+def documented(*more: str) -> list[Documented]:
+    """The same for every version but for where the controller is asked and what the assignment names."""
+    return [
+        Documented(
+            on=BY_ZNODE,
+            claims=[*MOVED, "reassignment-znode-comes-and-goes", *more],
+            says="""A partition moves to other brokers while it is written, in two steps: new replicas are added, and
+                the old ones removed when the new ones are in sync; /admin/reassign_partitions, by which that was asked
+                for, is then deleted. Nothing acknowledged is lost, nor if a broker dies half way.""",
+        ),
+        Documented(on=ZOOKEEPER, claims=[*MOVED, "reassignment-states-its-change", *more]),
+        Documented(on=KRAFT, claims=[*MOVED, *ONE_RECORD_EACH, "reassignment-states-its-change", *more]),
+    ]
+
+
+@scenario(
+    name="reassignment",
+    claim="""A partition moves to other brokers while it is written, in two steps that its assignment names: new
+        replicas are added, and the old ones removed when the new ones are in sync. Nothing acknowledged is lost, nor
+        if a broker dies half way.""",
+    source="Kafka documentation, Expanding your cluster; KIP-455; Kafka sources, KafkaController: "
+    "onPartitionReassignment, ReplicationControlManager: alterPartitionReassignments",
+    operator="""Moving partitions is safe under load, and goes on by itself when a broker that takes part dies and
+        returns. Until the new replicas are in sync the old ones hold your records: do not take them down for good
+        before the assignment has changed.""",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3, 4), controller=5, settings={"replica.socket.timeout.ms": "3000", **SMALL_FETCHES}
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    cases={
+        "plain": Case(documented=documented("removed-replicas-are-deleted")),
+        "target-killed": Case(documented=documented()),
+        "source-killed": Case(documented=documented("leader-replaced-in-time")),
+    },
+)
+def reassignment(run: Run) -> None:
+    t = run.partition()
+    source, target = run.leader_of(t), run.without(t)[0]
+    with run.load(t, records=RECORDS, record_bytes=RECORD_BYTES, **SMALL_BATCHES) as before:
+        before.wait_acked(RECORDS, timeout_s=60)
+
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100, **SMALL_BATCHES) as load:
+        load.wait_acked(50, timeout_s=30)
+        run.reassign(t, run.without(t))
+        if run.case.name == "target-killed":
+            kill_half_way(run, t, target, copying=target)
+            load.wait_acked(300, timeout_s=30)
+            run.start(target)
+        elif run.case.name == "source-killed":
+            kill_half_way(run, t, source, copying=target)
+        run.wait_reassigned(t)
+        if run.case.name == "source-killed":
+            run.start(source)
+        so_far = load.wait_acked(50, timeout_s=30).acked
+        consumer.wait_read(RECORDS + load.wait_acked(so_far + 100, timeout_s=60).acked, timeout_s=60)
+    run.send(t)
+
+
+def kill_half_way(run: Run, t: Partition, victim: Target, *, copying: Target) -> None:
+    """Kill a broker when `copying` has a part of the log, and the reassignment is not over."""
+    run.wait_files(
+        f"{copying.node.name} has a part of the log",
+        lambda: run.log_end_and_high_watermark(copying, t)[0] > RECORDS // 20,
+        lambda: f"its log ends at {run.log_end_and_high_watermark(copying, t)[0]}",
+        COPY_LIMIT_S,
+    )
+    run.kill(victim)
+    in_sync, (copied, _) = [one.id for one in run.in_isr(t)], run.log_end_and_high_watermark(copying, t)
+    half_way = copying.id not in in_sync and copied < RECORDS
+    run.require("a broker died half way through the move", half_way, isr=in_sync, copied=copied, of=RECORDS)
+    run.copy_replicas("half-way")

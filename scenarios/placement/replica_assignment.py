@@ -1,0 +1,51 @@
+"""Where Kafka places the replicas of new topics (Kafka sources: AdminUtils, StripedReplicaPlacer).
+
+On clusters of three, four and five brokers topics are made with one, two and three replicas, without saying where. With
+ZooKeeper the first replica of partition i is on broker (s+i) mod n of some order that begins anywhere, the second
+follows by a shift, and the shift grows by one each time that all brokers have had their turn: brokers that share one
+partition share few others. KRaft puts the brokers in a random order for each such turn, and each partition on brokers
+that follow each other in it. Either way leaders and replicas are even.
+
+The code ran in the tool kafka-topics before 0.10.1; from then on it runs in the controller, which is asked by
+CreateTopics. What came of it is read from /brokers/topics/T, or from the metadata log.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, scenario
+
+TURNS = 3
+DOCUMENTED = (
+    Documented(on=ZOOKEEPER, claims=["replicas-placed-evenly", "replicas-placed-by-shift"]),
+    Documented(
+        on=KRAFT,
+        claims=["replicas-placed-evenly", "replicas-placed-in-stripes"],
+        says="""Kafka puts the brokers in a random order each time that all have had their turn, and the replicas of a
+            partition on brokers that follow each other in it: leaders and replicas are even.""",
+    ),
+)
+
+
+def brokers(count: int) -> Case:
+    """The case of a cluster of so many brokers."""
+    return Case(cluster=ClusterPlan(brokers=tuple(range(1, count + 1)), controller=1), documented=DOCUMENTED)
+
+
+@scenario(
+    name="replica-assignment",
+    claim="""Kafka places the first replicas of a new topic's partitions round the brokers and the others behind them by
+        a shift that grows with each turn: leaders and replicas are even.""",
+    source="Kafka documentation, Design: replication; Kafka sources: AdminUtils.assignReplicasToBrokers, "
+    "StripedReplicaPlacer; KIP-36",
+    operator="""Give a topic as many partitions as there are brokers, or a multiple of that: each broker then leads as
+        many as any other. Brokers that join later get nothing of what is there: move partitions to them yourself.""",
+    cluster=ClusterPlan(controller=1),
+    cases={"three-brokers": brokers(3), "four-brokers": brokers(4), "five-brokers": brokers(5)},
+)
+def replica_assignment(run: Run) -> None:
+    run.send(run.partition())
+    for replication in (1, 2, 3):
+        partitions = TURNS * len(run.cluster.brokers)
+        run.create_topic_anywhere(f"placed-{replication}", partitions=partitions, replication=replication)

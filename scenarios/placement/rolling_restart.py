@@ -1,0 +1,69 @@
+"""All brokers are restarted one after the other while a producer sends and a consumer reads (Kafka documentation,
+Graceful shutdown; KIP-101).
+
+Each of three brokers leads a partition, and one of them is the controller (with KRaft that is apart). One after the
+other is stopped, cleanly or by kill -9, and started again; the next one's turn comes when all replicas are in sync.
+With acks=all and min.insync.replicas=2 writes go on with one broker down, and nothing acknowledged is lost.
+
+Before 0.11 a follower that starts truncates to its own high watermark and fetches the rest again, from a leader that
+may be the next to go. Waiting for all replicas to be in sync keeps that from losing anything, as far as was seen; it is
+not documented to.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Case, Documented, scenario
+
+ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+
+
+def documented(*claims: str) -> list[Documented]:
+    """Nothing is lost from leader epochs on; before, a loss is allowed."""
+    return [
+        Documented(
+            on=HIGH_WATERMARK_TRUNCATION,
+            allowed=LOST | {"replica-divergence"},
+            claims=[*claims, *ELECTED],
+            says="""Writes go on while brokers are restarted in turn. Followers that start truncate to their own high
+                watermark: that nothing acknowledged is lost by it is not documented.""",
+        ),
+        Documented(on=LEADER_EPOCHS, claims=[*claims, *ELECTED]),
+    ]
+
+
+@scenario(
+    name="rolling-restart",
+    claim="""All brokers can be restarted in turn, cleanly or not, while producers with acks=all and
+        min.insync.replicas=2 go on: nothing acknowledged is lost.""",
+    source="Kafka documentation, Graceful shutdown; Kafka documentation, topic configuration: min.insync.replicas; "
+    "KIP-101",
+    operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next: with
+        replication factor 3 and min.insync.replicas=2 producers notice a fraction of a second per broker.""",
+    cluster=ClusterPlan(controller=1, settings={"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}),
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
+    cases={
+        "clean": Case(documented=documented("leader-moved-before-shutdown", "writes-pause-briefly")),
+        "killed": Case(documented=documented("leader-replaced-in-time", "writes-pause-for-the-session")),
+    },
+)
+def rolling_restart(run: Run) -> None:
+    partitions = [run.partition(number) for number in range(3)]
+    t = partitions[0]
+    may_be_lost = HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100, doomed=may_be_lost) as load:
+        so_far = load.wait_acked(100, timeout_s=30).acked
+        for restarted in run.replicas_of(t):
+            if run.case.name == "clean":
+                run.stop(restarted)
+            else:
+                run.kill(restarted)
+            for p in partitions:
+                run.wait_leader(p, *(one for one in run.replicas_of(p) if one.id != restarted.id))
+            so_far = load.wait_acked(so_far + 100, timeout_s=60).acked
+            run.start(restarted)
+            for p in partitions:
+                run.wait_isr(p, run.replicas_of(p))
+        consumer.wait_read(load.wait_acked(so_far + 100, timeout_s=60).acked, timeout_s=60)
+    run.send(t)

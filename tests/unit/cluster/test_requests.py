@@ -1,0 +1,63 @@
+"""The one request that is put together here, and what a broker answers, against one that listens on this machine."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment
+
+DONE = bytes.fromhex("00000000 00 00000000 0000 00 02 0274 02 00000002 0000 00 00 00 00")
+"""No error at the top; topic t, partition 2, no error."""
+REFUSED = bytes.fromhex("00000000 00 00000000 0000 00 02 0274 02 00000002 0027 056465616400 00 00")
+"""Topic t, partition 2: INVALID_REPLICA_ASSIGNMENT, "dead"."""
+ELSEWHERE = bytes.fromhex("00000000 00 00000000 0029 00 01 00")
+
+
+@contextmanager
+def broker(answer: bytes) -> Iterator[tuple[tuple[str, int], list[bytes]]]:
+    """Answers one request, whatever it is; without an answer it closes the connection."""
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as stream:
+                heard.append(stream.read(struct.unpack(">i", stream.read(4))[0]))
+                connection.sendall(struct.pack(">i", len(answer)) + answer if answer else b"")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname(), heard
+        finally:
+            thread.join()
+
+
+def test_a_broker_is_asked_in_the_words_of_the_protocol() -> None:
+    with broker(DONE) as (address, heard):
+        alter_partition_reassignment(address, "t", 2, [3, 1], timeout_s=5)
+    header = struct.pack(">hhih", 45, 0, 0, 11) + b"kafka-chaos" + b"\0"
+    partition = struct.pack(">i", 2) + b"\x03" + struct.pack(">ii", 3, 1) + b"\0"
+    assert heard == [header + struct.pack(">i", 5000) + b"\x02\x02t\x02" + partition + b"\0" + b"\0"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "says"),
+    [(REFUSED, 39, "dead"), (ELSEWHERE, NOT_CONTROLLER, "error 41")],
+    ids=["the partition", "the whole request"],
+)
+def test_a_refusal_has_its_code(answer: bytes, code: int, says: str) -> None:
+    with broker(answer) as (address, _), pytest.raises(Refused, match=says) as refused:
+        alter_partition_reassignment(address, "t", 2, [3, 1], timeout_s=5)
+    assert refused.value.code == code
+
+
+def test_no_answer_is_no_success() -> None:
+    with broker(b"") as (address, _), pytest.raises(ConnectionError, match="without an answer"):
+        alter_partition_reassignment(address, "t", 2, [3, 1], timeout_s=5)
