@@ -28,12 +28,13 @@ from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.due import due, times
 from analysis.metadata import METADATA_CHECKS
-from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement
+from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement, unsent
 from analysis.settled import NOTHING_SETTLED, Settled
 from analysis.unknown import newly_settled, settle, unknown_operations
 from analysis.view import (
     EVIDENCE_LIMIT,
     NO_TRANSACTION,
+    Ints,
     PartitionView,
     Rows,
     endings_of,
@@ -44,12 +45,14 @@ from analysis.view import (
 )
 from analysis.watermarks import WATERMARK_CHECKS
 from evidence import claims, timeline
+from evidence.anomalies import HISTORIES, METADATA, REPLICAS
 from evidence.availability import availability
 from evidence.claims import Witness
 from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import Event, Log
 from evidence.history import schema
+from evidence.history.compared import differing
 from evidence.history.read import NO_PARTITION, UNREADABLE, History, open_run, sealed_files, strangers
 from evidence.rundir import SCHEMA, RunDir
 
@@ -82,7 +85,6 @@ check is given the whole partition.
 """
 OF_PIPELINES: Final = frozenset({"committed-too-far", "skipped-processing", "repeated-processing"})
 """The checks that find nothing where no pipeline processed or committed anything."""
-METADATA: Final = "metadata"
 PROCESSOR: Final = "processor"
 WRITERS: Final = ("producer", PROCESSOR)
 NOT_READ: Final = ("lost-write", "unseen")
@@ -91,6 +93,12 @@ UNCOMMITTED: Final = "read_uncommitted"
 Evidence = Mapping[str, Any]
 Where = tuple[str, int]
 _Placed = tuple[int, Event]
+Reads = tuple[str, ...]
+"""The kinds of evidence that a check reads, in the catalogue's words."""
+OF_HISTORIES: Final[Reads] = (HISTORIES,)
+OF_COPIES: Final[Reads] = (REPLICAS, METADATA)
+OF_METADATA: Final[Reads] = (METADATA,)
+OF_ALL: Final[Reads] = (*OF_HISTORIES, *OF_COPIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +134,8 @@ class Result:
     unknown: list[dict[str, Any]] = field(default_factory=list)
     """What this piece tells of operations of unknown outcome; put together over all pieces in `to_check_again`."""
 
-    def run(self, name: str, where: Where | None, check: Callable[[], Sequence[Evidence]]) -> None:
-        """Run one check: its findings, or its crash."""
+    def run(self, name: str, where: Where | None, reads: Reads, check: Callable[[], Sequence[Evidence]]) -> None:
+        """Run one check, which reads evidence of these kinds: its findings, or its crash."""
         begun = time.monotonic()
         status, reason = "ok", None
         try:
@@ -138,7 +146,7 @@ class Result:
             {"name": name, "status": status, "reason": reason, "seconds": round(time.monotonic() - begun, 4)}
         )
         if evidence:
-            self.findings.append(_finding(name, where, evidence))
+            self.findings.append(_finding(name, where, evidence) | {"reads": list(reads)})
 
     def claim(self, name: str, witness: Witness) -> None:
         """Judge one claim: what came of it, or its crash."""
@@ -225,7 +233,7 @@ def check_piece(piece: Piece) -> Result:
     except UsageError as error:
         result.problems.append({"what": "unreadable run", "process": "", "detail": str(error)})
     except Exception as error:
-        name = f"{piece.topic}-{piece.partition}" if piece.topic else METADATA
+        name = f"{piece.topic}-{piece.partition}" if piece.topic else "metadata"
         result.checks.append(
             {"name": name, "status": "crashed", "reason": f"{type(error).__name__}: {error}", "seconds": 0}
         )
@@ -240,17 +248,18 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     result.problems += [problem.as_json() for problem in seen.history.problems]
     for name, check in PARTITION_CHECKS.items():
         of = seen.whole if seen.left_out and not _found_in_part(name, view) else lambda: view
-        result.run(name, where, lambda check=check, of=of: check(of()))  # type: ignore[misc]
+        result.run(name, where, OF_HISTORIES, lambda check=check, of=of: check(of()))  # type: ignore[misc]
     result.transactions += transactions_of(view)
     result.dependencies += dependencies(view)
     result.unknown += unknown_operations(view, _of_kind(facts, PROCESSOR))
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
     result.lags += [] if lag is None else [lag]
     for name, on_copies in COPIES_CHECKS.items():
-        result.run(name, where, lambda check=on_copies: check(copies))  # type: ignore[misc]
-    result.run("unreplicated-acknowledgement", where, lambda: unreplicated_acknowledgement(view, copies))
+        result.run(name, where, OF_COPIES, lambda check=on_copies: check(copies))  # type: ignore[misc]
+    result.run("unreplicated-acknowledgement", where, OF_ALL, lambda: unreplicated_acknowledgement(view, copies))
     for name, on_both in WATERMARK_CHECKS.items():
-        result.run(name, where, lambda check=on_both: check(view, copies))  # type: ignore[misc]
+        result.run(name, where, OF_ALL, lambda check=on_both: check(view, copies))  # type: ignore[misc]
+    result.problems += unsent(view, copies, seen.sent)
     result.statistics["replica_records"] += sum(
         segment.records for copy in copies.copies for segment in copy.replica.segments
     )
@@ -317,6 +326,8 @@ class _Seen:
     left_out: Screened | None
     """What screening left out of the view; None if the view has every row."""
     whole: Callable[[], PartitionView]
+    sent: Ints | None = None
+    """Of a large partition, the values of the sends that may be left out."""
 
 
 def _found_in_part(name: str, view: PartitionView) -> bool:
@@ -359,7 +370,7 @@ def _see(
     history = open_run(run_dir, facts, only=NO_PARTITION, counted=False)
     kept, loaded = _kept(screening, where, copies)
     history = replace(history, tables={where: kept.table})
-    return _Seen(history, view(history), kept, whole), loaded
+    return _Seen(history, view(history), kept, whole, screening.table), loaded
 
 
 def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, course: Course) -> Screening | None:
@@ -520,13 +531,14 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
     ]
     course = Course(reading.trusted)
     history = open_run(run_dir, facts, only=NO_PARTITION)
-    result.problems += [problem.as_json() for problem in (*history.problems, *strangers(run_dir, facts))]
+    compared = (*history.problems, *strangers(run_dir, facts), *differing(run_dir, facts))
+    result.problems += [problem.as_json() for problem in compared]
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
     for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
-        result.run(name, None, lambda check=check: check(course))  # type: ignore[misc]
+        result.run(name, None, OF_METADATA, lambda check=check: check(course))  # type: ignore[misc]
     witness = Witness(run=facts, course=course, acknowledged=lambda *where: _acknowledged(run_dir, facts, where))
     for name in claims.declared(facts):
         result.claim(name, witness)
@@ -571,9 +583,9 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
                 _merged_check(checks[check["name"]], check)
             else:
                 checks[check["name"]] = dict(check)
-    total.run("torn-transaction", None, lambda: torn_transactions(total.transactions))
-    total.run("G0", None, lambda: dependency_cycles(total.dependencies)[0])
-    total.run("G1c", None, lambda: dependency_cycles(total.dependencies)[1])
+    total.run("torn-transaction", None, OF_HISTORIES, lambda: torn_transactions(total.transactions))
+    total.run("G0", None, OF_HISTORIES, lambda: dependency_cycles(total.dependencies)[0])
+    total.run("G1c", None, OF_HISTORIES, lambda: dependency_cycles(total.dependencies)[1])
     checks |= {check["name"]: check for check in total.checks}
     if not total.statistics["sends_ok"]:
         detail = "no record was acknowledged: nothing can have been lost, and nothing was shown"

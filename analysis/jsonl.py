@@ -39,7 +39,7 @@ import numpy as np
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies
 from analysis.anomalies.real_time_lag import real_time_lag
-from analysis.check import Result, merge, transactions_of
+from analysis.check import OF_HISTORIES, Result, merge, transactions_of
 from analysis.others import NONE, Key, Others, Record, Step, read
 from analysis.settled import OPERATION, TRANSACTION, Operation, Settled
 from analysis.view import (
@@ -317,7 +317,7 @@ def _check_key(name: str, key: Key, others: Others, settled: Settled, times: Int
     view = _view(name, key, others, settled, numbers)
     own = Result()
     for anomaly, check in PARTITION_CHECKS.items():
-        own.run(anomaly, (name, 0), lambda check=check: check(view))  # type: ignore[misc]
+        own.run(anomaly, (name, 0), OF_HISTORIES, lambda check=check: check(view))  # type: ignore[misc]
     for finding in own.findings:
         finding["evidence"] = _restored(finding["evidence"], values, others.times)
     result.checks += own.checks

@@ -128,7 +128,7 @@ def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
             if not piece.topic or parts[2] == "operations" or name.startswith(f"history/sealed/{own}"):
                 files.append(name)
         elif parts[0] == "history" and len(parts) == 2 and name.endswith(".arrows"):
-            (streams if Path(name).stem in sealed else files).append(name)
+            (streams if piece.topic and Path(name).stem in sealed else files).append(name)
         elif piece.topic and parts[0] == "replicas" and (parts[3:4] == (replica,) or parts[-1] == META_PROPERTIES):
             files.append(name)
     return StoredPiece(piece, tuple(files), tuple(streams))

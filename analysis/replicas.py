@@ -37,7 +37,18 @@ import numpy as np
 
 from analysis import metadata, stated
 from analysis.in_parts import read_in_parts
-from analysis.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, Ints, PartitionView, Rows, sender, value_of
+from analysis.view import (
+    EVIDENCE_LIMIT,
+    NO_IDENTITY,
+    Evidence,
+    Ints,
+    PartitionView,
+    Rows,
+    identity_of,
+    pack,
+    sender,
+    value_of,
+)
 from evidence.anomalies import registered
 from evidence.course import UP, Course, in_isr_throughout, isr_at
 from evidence.events import Moment, Partition, of
@@ -168,13 +179,13 @@ def load_copies(
         if moment not in moments:
             if directories:
                 detail = f"{moment}: the timeline does not say when these copies were taken"
-                problems.append({"what": "unknown moment", "process": "", "detail": detail})
+                problems.append(_of_timeline("unknown moment", detail))
             continue
         at_ns = moments[moment].monotonic_ns
         held = {node for node, held in moments[moment].nodes.items() if f"{topic}-{partition}" in held}
         if gone := sorted(held - {path.parent.name for path in directories}):
             detail = f"{moment}: {', '.join(gone)} had {topic}-{partition}, and there is no copy of it"
-            problems.append({"what": "missing copies", "process": "", "detail": detail})
+            problems.append(_of_timeline("missing copies", detail))
         told = None if witnesses is None else witnesses(moment)
         unreadable: dict[Path, str] = {}
         if (examined := in_parts.get(moment)) is None:
@@ -238,7 +249,14 @@ def _examine(
 
 
 def _problem(moment: str, node: str, directory: Path, detail: str) -> Problem:
-    return {"what": "unreadable replica", "process": node, "detail": f"{moment}/{node}/{directory.name}: {detail}"}
+    place = f"{moment}/{node}/{directory.name}"
+    about = {"what": "unreadable replica", "process": node, "detail": f"{place}: {detail}"}
+    return about | {"file": f"replicas/{place}/*"}
+
+
+def _of_timeline(what: str, detail: str) -> Problem:
+    """The moments that the timeline tells of are not those of which there are copies."""
+    return {"what": what, "process": "", "detail": detail, "file": "timeline.jsonl"}
 
 
 def _damage(copy: Copy) -> list[SegmentProblem]:
@@ -387,6 +405,30 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
                     }
                 )
     return rows
+
+
+def unsent(view: PartitionView, copies: Copies, left_out: Ints | None = None) -> list[Problem]:
+    """Records of ours on disks that no history has the sending of, though none is missing or torn: a problem of the
+    histories, for nobody but our clients can have made their bytes. `left_out` has the sends that are not in the view.
+    """
+    if view.writers_missing:
+        return []
+    for copy in copies.copies:
+        values, offsets = copy.contents
+        unheard = (values != NO_IDENTITY) & ~np.isin(values, view.sends.value)
+        for one in view.reservations:
+            first = pack(one.producer, one.first)
+            unheard &= (values < first) | (values >= first + one.count)
+        if left_out is not None and unheard.any():
+            unheard[unheard] = ~np.isin(values[unheard], left_out)
+        if unheard.any():
+            at = int(np.flatnonzero(unheard)[0])
+            who = identity_of(int(values[at]))
+            place = f"{view.topic}-{view.partition}@{offsets[at]}"
+            what = f"m{who['sequence']} of producer {who['producer']} at {place} in “{copy.moment}”"
+            detail = f"{copy.node} held {what}, and no history has its sending"
+            return [{"what": "incomplete history", "process": "", "detail": detail, "file": "history/*"}]
+    return []
 
 
 def corrupt_on_disk(copies: Copies) -> Rows:

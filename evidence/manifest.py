@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evidence.rundir import MANIFEST, SCHEMA, RunDir, leaves, write_json
 
@@ -24,6 +24,17 @@ DIRECTORIES: Final = ("config", "history", "logs", "replicas")
 SHOWN: Final = 5
 WORKERS: Final = 4
 """Hashing is done without the interpreter's lock."""
+
+
+class Difference(NamedTuple):
+    """A file that is not what the manifest lists."""
+
+    path: str
+    """Within the run directory."""
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.how}"
 
 
 def _files(run_dir: RunDir) -> Iterator[Path]:
@@ -62,25 +73,27 @@ def digest(run_dir: RunDir) -> str:
         return ""
 
 
-def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | None = None) -> list[str]:
+def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | None = None) -> list[Difference]:
     """What a run's files have otherwise than its manifest; nothing for a run that has none and says so.
 
     With `changed_since_ns` only files whose size differs, or that were changed since (wall time), are hashed.
     """
+    name = run_dir.manifest.name
     try:
         manifest = json.loads(run_dir.manifest.read_text())
-        listed = {str(name): (int(one["bytes"]), str(one["sha256"])) for name, one in manifest["files"].items()}
-        name, lines = str(manifest["run"]), int(manifest["timeline_lines"])
+        listed = {str(path): (int(one["bytes"]), str(one["sha256"])) for path, one in manifest["files"].items()}
+        of_run, lines = str(manifest["run"]), int(manifest["timeline_lines"])
     except FileNotFoundError:
-        return ["manifest.json: missing"] if leaves(run, MANIFEST) else []
+        return [Difference(name, "missing")] if leaves(run, MANIFEST) else []
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return [f"manifest.json: not readable as a manifest ({error!r})"]
-    found = [] if name == run.get("run") else [f"manifest.json: it is of the run {name}"]
+        return [Difference(name, f"not readable as a manifest ({error!r})")]
+    found = [] if of_run == run.get("run") else [Difference(name, f"it is of the run {of_run}")]
     there = {str(path.relative_to(run_dir.path)): path for path in _files(run_dir)}
-    found += [f"{path}: gone since the run was sealed" for path in sorted(listed.keys() - there.keys())]
-    found += [f"{path}: not there when the run was sealed" for path in sorted(there.keys() - listed.keys())]
-    if "timeline.jsonl" in there and _lines(run_dir) != lines:
-        found.append(f"timeline.jsonl: {_lines(run_dir)} lines, it had {lines}")
+    found += [Difference(path, "gone since the run was sealed") for path in sorted(listed.keys() - there.keys())]
+    found += [Difference(path, "not there when the run was sealed") for path in sorted(there.keys() - listed.keys())]
+    timeline = run_dir.timeline.name
+    if timeline in there and _lines(run_dir) != lines:
+        found.append(Difference(timeline, f"{_lines(run_dir)} lines, it had {lines}"))
 
     def differs(path: str) -> bool:
         stat = there[path].stat()
@@ -93,6 +106,11 @@ def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | N
     both = sorted(listed.keys() & there.keys())
     with ThreadPoolExecutor(WORKERS) as pool:
         changed = [path for path, differs in zip(both, pool.map(differs, both), strict=True) if differs]
-    found += [f"{path}: not what it was when the run was sealed" for path in changed]
-    more = len(found) - SHOWN
-    return found[:SHOWN] + ([f"manifest.json: {more} more differences"] if more > 0 else [])
+    return found + [Difference(path, "not what it was when the run was sealed") for path in changed]
+
+
+def told(differences: Sequence[Difference]) -> list[str]:
+    """The first differences, a line each, and how many more there are."""
+    more = len(differences) - SHOWN
+    counted = [f"manifest.json: {more} more differences"] if more > 0 else []
+    return [*map(str, differences[:SHOWN]), *counted]

@@ -8,7 +8,7 @@ run, else that it is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -54,14 +54,16 @@ class Outcome:
         )
 
 
-def of_findings(run: Facts, findings: Facts | None, *, sound: bool) -> Outcome:
+def of_findings(run: Facts, findings: Facts | None, *, sound: bool, hollow: Sequence[Facts] = ()) -> Outcome:
     """The outcome of a run from run.json and findings.json; pure.
 
-    Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost.
+    Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost. `hollow` findings rest
+    on evidence that is refuted: that they were made is all that is said.
     """
     if findings is None:
         return Outcome(text="not known what became of the records: there are no findings", tone=ODD)
-    found = [finding for finding in findings.get("findings") or () if isinstance(finding, Mapping)]
+    everything = [finding for finding in findings.get("findings") or () if isinstance(finding, Mapping)]
+    found = [finding for finding in everything if not any(finding is one for one in hollow)]
     counted = (findings.get("statistics") or {}).get("sends_ok")
     acknowledged = counted if isinstance(counted, int) else None
     checked = any(c.get("name") == LOST_WRITE and c.get("status") == "ok" for c in findings.get("checks") or ())
@@ -69,7 +71,10 @@ def of_findings(run: Facts, findings: Facts | None, *, sound: bool) -> Outcome:
     parts = [_records(acknowledged, lost, unread, known=sound and checked)]
     if offsets:
         parts.append((BAD, f"replicas disagree at {_count(offsets, 'offset')}"))
-    parts += _others(run, found)
+    parts += _others(run, found, everything)
+    if hollow:
+        names = ", ".join(sorted({str(finding.get("anomaly")) for finding in hollow}))
+        parts.append((ODD, f"{names} in evidence that is refuted"))
     return Outcome(
         text="; ".join(text for _, text in parts),
         tone=worst(tone for tone, _ in parts),
@@ -127,14 +132,14 @@ def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -
     return GOOD, f"all {records} kept" if acknowledged > 1 else f"{records} kept"
 
 
-def _others(run: Facts, found: list[Facts]) -> list[tuple[str, str]]:
-    """What else was found, but for what is a loss seen from another side, and for what concerns no record and Kafka
-    permits.
+def _others(run: Facts, found: list[Facts], everything: list[Facts]) -> list[tuple[str, str]]:
+    """What else was found, but for what is a loss seen from another side (one of `everything`), and for what concerns
+    no record and Kafka permits.
     """
     counts: dict[tuple[str, str], int] = {}
     for finding in found:
         name = str(finding.get("anomaly"))
-        if name in (LOST_WRITE, UNSEEN, DIVERGENCE) or consequence(finding, found, {LOST_WRITE}):
+        if name in (LOST_WRITE, UNSEEN, DIVERGENCE) or consequence(finding, everything, {LOST_WRITE}):
             continue
         excused = permitted(run, finding) is not None
         of_records = name not in CATALOGUE or CATALOGUE[name].seen_in.startswith(HISTORIES)

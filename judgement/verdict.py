@@ -7,7 +7,8 @@ again from files.
 Two questions are asked, in this order.
 
 1. Was something seen that nothing documents or permits? Then the verdict is `unexpected`, whatever else is wrong
-   with the run: a record that is gone is gone, also if a fault was not proved or the recorder died later.
+   with the run: a record that is gone is gone, also if a fault was not proved or the recorder died later. Not so if
+   it was seen in files that something refutes (judgement/refuted.py): these prove nothing, and are a doubt.
 2. Is the run sound? Each of the things listed in `doubts` (a fault without proof, a blind observer, a dead recorder,
    a check that crashed …) means that what was *not* seen, or *why* something was seen, proves nothing. So
    `not-reproduced` and `as-documented` are given to sound runs only; an unsound one is `error` if the harness
@@ -39,13 +40,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from evidence import claims, errors, manifest
-from evidence.anomalies import LOST_WRITE, consequence, permitted
+from evidence.anomalies import LOST_WRITE, METADATA, consequence, permitted
 from evidence.availability import summary
 from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir
 from judgement import losses, soundness
 from judgement.outcome import Outcome, of_findings
+from judgement.refuted import TIMELINE, rests_on
 
 Facts = Mapping[str, Any]
 
@@ -284,26 +286,32 @@ def judge(
     findings: Facts | None,
     damaged: Sequence[str] = (),
     *,
+    refuted: Sequence[str] = (),
     analysis_failure: str | None = None,
 ) -> Verdict:
     """The verdict on one run; pure.
 
     `run` is run.json, `course` what its timeline says, `findings` the analysis' findings (None: there are none),
-    `damaged` one line for each thing that could not be read, `analysis_failure` what the analysis said when
-    it failed.
+    `damaged` one line for each thing that could not be read, `refuted` the files that are not what they were when the
+    run was sealed, `analysis_failure` what the analysis said when it failed.
     """
     judged = [one for one in (findings or {}).get("claims") or () if one.get("name") in claims.declared(run)]
     documented, observed, expected = run.get("documented") or {}, bool(run.get("observed")), run.get("expect")
     required, allowed = tuple(documented.get("required") or ()), tuple(documented.get("allowed") or ())
     if observed:
         required, allowed = tuple(expected or ()), ()
-    found = list((findings or {}).get("findings") or ())
-    seen = tuple(sorted({str(finding.get("anomaly")) for finding in found}))
+    everything = list((findings or {}).get("findings") or ())
+    seen = tuple(sorted({str(finding.get("anomaly")) for finding in everything}))
+    paths = [*refuted, *_contradicted(run, course, findings)]
+    hollow = [(finding, path) for finding in everything if (path := rests_on(finding, paths)) is not None]
+    found = [finding for finding in everything if not any(finding is one for one, _ in hollow)]
     anything = observed and expected is None
     named = seen if anything else (*required, *allowed)
     open_questions = [f for f in found if f.get("anomaly") not in named]
-    excuses = [(f, permitted(run, f) or consequence(f, found, named)) for f in open_questions]
-    undoomed = losses.undocumented(run, course, found) if LOST_WRITE in named and not observed else []
+    excuses = [(f, permitted(run, f) or consequence(f, everything, named)) for f in open_questions]
+    # Which sends are doomed the timeline says.
+    told = [finding for finding in found if rests_on(finding, paths, METADATA) is None]
+    undoomed = losses.undocumented(run, course, told) if LOST_WRITE in named and not observed else []
     unexpected = tuple(
         sorted(
             {str(finding.get("anomaly")) for finding, excuse in excuses if excuse is None}
@@ -319,6 +327,7 @@ def judge(
     contradictions += [f"{line}; {unfounded}" for line in undoomed]
     reasons = doubts(run, course, findings, damaged, analysis_failure, required)
     reasons += losses.unnamed(run, found) if LOST_WRITE in named and not observed else []
+    reasons += [f"{named_summary(one)}; it proves nothing, for it rests on {path}" for one, path in hollow]
     failed = run.get("state") == "failed"
     failure = [f"the harness failed: {run.get('failure') or 'no reason recorded'}"] if failed else []
     contradicted = [one for one in judged if one.get("outcome") == claims.CONTRADICTED]
@@ -355,10 +364,16 @@ def judge(
         seed=run.get("seed", 0),
         run=run.get("run", ""),
         seconds=_seconds(run, findings),
-        outcome=of_findings(run, findings, sound=not failed and not reasons),
+        outcome=of_findings(run, findings, sound=not failed and not reasons, hollow=[one for one, _ in hollow]),
         claims=tuple({key: value for key, value in one.items() if key != "evidence"} for one in judged),
         availability=tuple(summary((findings or {}).get("availability") or ())),
     )
+
+
+def _contradicted(run: Facts, course: Course, findings: Facts | None) -> list[str]:
+    """The files, within the run directory, that the run's other evidence contradicts."""
+    named = [str(problem["file"]) for problem in (findings or {}).get("problems") or () if problem.get("file")]
+    return named + ([TIMELINE] if soundness.timeline_not_ended(run, course) else [])
 
 
 def named_summary(finding: Facts) -> str:
@@ -414,7 +429,7 @@ def read_verdict(run_dir: RunDir) -> Verdict:
     if judged.manifest != manifest.digest(run_dir):
         raise errors.UsageError(f"{run_dir.verdict}: given for other files than are there; {advice}")
     if judged.manifest:
-        changed = manifest.verify(run_dir, run_dir.read_run(), changed_since_ns=given_ns)
+        changed = manifest.told(manifest.verify(run_dir, run_dir.read_run(), changed_since_ns=given_ns))
         if {f"damaged: {line}" for line in changed} - set(judged.reasons):
             raise errors.UsageError(f"{run_dir.verdict}: given before the files changed ({changed[0]}); {advice}")
     return judged

@@ -13,11 +13,11 @@ batch: what it holds in memory is what it asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,7 @@ from evidence.history.runs import expand
 from evidence.history.whole import Whole
 from evidence.rundir import NAMED, RunDir, leaves
 
+T = TypeVar("T")
 PLAIN_SCHEMA: Final = pa.schema(
     [pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in schema.SCHEMA]
 )
@@ -54,9 +55,13 @@ class Problem:
     what: str
     process: str
     detail: str
+    file: str = ""
+    """The file, within the run directory, that is not what it was; "" if what there is of it can be relied upon."""
 
     def as_json(self) -> dict[str, str]:
-        return {"what": self.what, "process": self.process, "detail": self.detail}
+        return {"what": self.what, "process": self.process, "detail": self.detail} | (
+            {"file": self.file} if self.file else {}
+        )
 
 
 def plain(table: pa.Table) -> pa.Table:
@@ -66,6 +71,11 @@ def plain(table: pa.Table) -> pa.Table:
 
 def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a stream's whole batches, one for each record; what is wrong is added to `complaints`."""
+    return from_batches(path, complaints, expand)
+
+
+def from_batches(path: Path, complaints: list[str], made: Callable[[pa.RecordBatch], Iterable[T]]) -> Iterator[T]:
+    """What is made of each whole batch of a stream, as it was recorded; what is wrong is added to `complaints`."""
     if not path.is_file():
         complaints.append("not a regular file")  # opening a FIFO waits for a writer, for ever
         return
@@ -87,7 +97,7 @@ def stream_batches(path: Path, complaints: list[str]) -> Iterator[pa.RecordBatch
             batch = reader.read_next_batch()
             # Codes beyond the words they stand for would take the process down later.
             batch.validate(full=True)
-            yield from expand(batch)
+            yield from made(batch)
         except StopIteration:
             return
         except (*UNREADABLE, pa.ArrowException) as error:
@@ -207,7 +217,7 @@ def _streamed(path: Path, process: str, only: tuple[str, int] | None) -> History
         pa.concat_tables(operations),
         (
             *(Problem("torn history", process, complaint) for complaint in complaints),
-            *(Problem("incomplete history", process, gap) for gap in gaps),
+            *(Problem("incomplete history", process, gap, f"history/{path.name}") for gap in gaps),
         ),
         frozenset(named),
         frozenset([run]),
@@ -218,6 +228,16 @@ def processes_of(run_dir: RunDir, facts: Mapping[str, Any]) -> list[str]:
     """The processes that `run.json` names, then those that only left a stream."""
     named = [str(process["name"]) for process in facts.get("processes", ())]
     return named + [path.stem for path in sorted(run_dir.history.glob("*.arrows")) if path.stem not in named]
+
+
+def open_stream(run_dir: RunDir, process: str) -> History:
+    """All that a process's stream holds."""
+    return _streamed(run_dir.stream(process), process, None)
+
+
+def open_sealed(run_dir: RunDir, process: str) -> History | None:
+    """All that a process's sealed files hold; None if they are not whole."""
+    return _sealed(run_dir, process, None, counted=True)
 
 
 def _runs_of(facts: Mapping[str, Any]) -> set[str]:
@@ -275,12 +295,12 @@ def open_run(
     )
 
 
-def _manifest(run_dir: RunDir, process: str) -> list[tuple[str, int, int]]:
-    """Topic, partition and rows of the files that were sealed for a process; KeyError if its sealing says nothing of
-    them, or what else is UNREADABLE.
+def sealed_rows(run_dir: RunDir, process: str) -> dict[tuple[str, int], int]:
+    """How many rows the files that were sealed for a process have of each topic-partition; KeyError if its sealing says
+    nothing of them, or what else is UNREADABLE.
     """
     footer = pq.read_schema(run_dir.sealed_operations(process)).metadata or {}
-    return [(topic, partition, rows) for topic, partition, rows in json.loads(footer[MANIFEST])]
+    return {(str(topic), int(partition)): rows for topic, partition, rows in json.loads(footer[MANIFEST])}
 
 
 def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
@@ -294,8 +314,7 @@ def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
         if name not in named:
             problems.append(Problem("unnamed history", name, "run.json names no such process"))
         try:
-            manifest = _manifest(run_dir, name)
-            accounted |= {run_dir.sealed_partition(topic, partition, name) for topic, partition, _ in manifest}
+            accounted |= {run_dir.sealed_partition(*key, name) for key in sealed_rows(run_dir, name)}
         except KeyError:
             continue
         except (*UNREADABLE, pa.ArrowException):

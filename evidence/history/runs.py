@@ -40,21 +40,27 @@ def lengths(begins: npt.NDArray[np.intp], rows: int) -> npt.NDArray[np.int64]:
     return np.diff(begins, append=rows).astype(np.int64)
 
 
-def expand(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The rows that a recorded batch stands for, no more than EXPANDED_ROWS at once.
+def counts_of(batch: pa.RecordBatch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """How many rows each row of a recorded batch stands for, and which of them are runs.
 
     Raises ValueError if a row claims to stand for none, or for more than any writer puts in one.
     """
     is_run = pc.and_(
         pc.is_in(batch.column("kind").cast(pa.string()), pa.array(schema.COUNTED)), pc.is_valid(batch.column("count"))
     )
-    if not pc.any(is_run).as_py():
+    of_run = np.asarray(is_run.fill_null(False)).astype(np.bool_)
+    counts = np.where(of_run, np.asarray(batch.column("count").fill_null(1)), 1).astype(np.int64)
+    if len(counts) and (counts.min() < 1 or counts.max() > schema.RUN_LIMIT):
+        raise ValueError(f"a row stands for {counts.min() if counts.min() < 1 else counts.max()} records")
+    return counts, of_run
+
+
+def expand(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The rows that a recorded batch stands for, no more than EXPANDED_ROWS at once. Raises as `counts_of` does."""
+    counts, of_run = counts_of(batch)
+    if not of_run.any():
         yield batch
         return
-    of_run = np.asarray(is_run.fill_null(False))
-    counts = np.where(of_run, np.asarray(batch.column("count").fill_null(1)), 1)
-    if counts.min() < 1 or counts.max() > schema.RUN_LIMIT:
-        raise ValueError(f"a row stands for {counts.min() if counts.min() < 1 else counts.max()} records")
     through = np.cumsum(counts)
     at = 0
     while at < len(counts):

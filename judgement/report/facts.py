@@ -16,6 +16,7 @@ from evidence.course import Course, FaultFact, Interval, Sent, TopicPartition
 from evidence.errors import UsageError
 from evidence.events import NETWORK_FAULTS, Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
+from evidence.manifest import Difference
 from evidence.rundir import RunDir, scenario_of, write_json
 from judgement.verdict import Verdict, judge, read_findings, read_verdict
 
@@ -218,7 +219,7 @@ class _Files:
     """What is wrong with the findings."""
     manifest: str
     """SHA-256 of the manifest; "" if there is none."""
-    unbound: tuple[str, ...] = ()
+    unbound: tuple[Difference, ...] = ()
     """What the files have otherwise than the manifest."""
 
     def judged(self, analysis_failure: str | None = None) -> Verdict:
@@ -226,7 +227,8 @@ class _Files:
             self.run,
             Course(self.reading.events),
             self.findings,
-            (*self.reading.damaged, *self.unbound),
+            (*self.reading.damaged, *manifest.told(self.unbound)),
+            refuted=[one.path for one in self.unbound],
             analysis_failure=analysis_failure or self.unreadable,
         )
         return replace(judged, manifest=self.manifest)
@@ -246,7 +248,7 @@ def _read(run_dir: RunDir) -> _Files:
     )
 
 
-def unbound(run_dir: RunDir) -> tuple[str, ...]:
+def unbound(run_dir: RunDir) -> tuple[Difference, ...]:
     """What a run's files have otherwise than its manifest, which is to read them all.
 
     Raises UsageError if this is no run directory.
@@ -255,7 +257,7 @@ def unbound(run_dir: RunDir) -> tuple[str, ...]:
 
 
 def judge_run(
-    run_dir: RunDir, *, analysis_failure: str | None = None, differs: tuple[str, ...] | None = None
+    run_dir: RunDir, *, analysis_failure: str | None = None, differs: tuple[Difference, ...] | None = None
 ) -> RunFacts:
     """Judge a run from its files, write verdict.json, and return what was read and judged. `differs` is what `unbound`
     said of them, if it was asked already.

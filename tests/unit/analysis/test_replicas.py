@@ -23,6 +23,7 @@ from analysis.replicas import (
     replica_divergence,
     two_leaders,
     unreplicated_acknowledgement,
+    unsent,
 )
 from analysis.view import PartitionView, value_of
 from evidence.course import Course
@@ -31,7 +32,7 @@ from evidence.history import record
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles.checkpoints import EpochStart
-from tests.unit.analysis.histories import final_read, polled, sent, view
+from tests.unit.analysis.histories import final_read, polled, reserved, sent, view
 from tests.unit.analysis.runs import make_run
 from tests.unit.kafkafiles.encode import R, batch, message
 from tests.unit.timelines import at
@@ -231,6 +232,36 @@ def test_a_record_nobody_can_read_the_identity_of_may_be_the_one(tmp_path: Path)
 
 
 # corrupt-record, index-mismatch, log-start-regression
+
+
+# Records that no history has the sending of
+
+
+def test_a_record_on_a_disk_that_no_history_has(tmp_path: Path) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0), (1, 1)]}, SETTLED)
+    assert unsent(acked(0, 1), found) == []
+    (problem,) = unsent(acked(0), found)
+    assert (problem["what"], problem["file"]) == ("incomplete history", "history/*")
+    assert "m1 of producer 1 at t-0@1" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        view(sent(0, 0), reserved(0, 2)),
+        view(sent(0, 0), writers_missing=True),
+        view(sent(0, 0), sent(1, None, outcome="info")),
+    ],
+    ids=["reserved", "a writer is missing", "of unknown outcome"],
+)
+def test_a_record_on_a_disk_that_may_have_been_sent(tmp_path: Path, known: PartitionView) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0), (1, 1)]}, SETTLED)
+    assert unsent(known, found) == []
+
+
+def test_a_send_that_screening_left_out_is_one(tmp_path: Path) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0), (1, 1)]}, SETTLED)
+    assert unsent(acked(0), found, acked(1).sends.value) == []
 
 
 def damage(path: Path, position: int) -> None:

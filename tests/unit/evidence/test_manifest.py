@@ -31,7 +31,7 @@ def run_dir(tmp_path: Path) -> RunDir:
 
 
 def complaints(run_dir: RunDir) -> list[str]:
-    return manifest.verify(run_dir, run_dir.read_run())
+    return manifest.told(manifest.verify(run_dir, run_dir.read_run()))
 
 
 def test_what_was_sealed_is_there(run_dir: RunDir) -> None:
@@ -78,6 +78,8 @@ def test_many_differences_are_counted(run_dir: RunDir) -> None:
     for number in range(8):
         run_dir.stream(f"q{number}").write_text("q")
     assert complaints(run_dir)[-1] == "manifest.json: 3 more differences"
+    every = manifest.verify(run_dir, run_dir.read_run())
+    assert [one.path for one in every] == [f"history/q{number}.arrows" for number in range(8)]
 
 
 def test_only_what_was_changed_since_is_hashed(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
