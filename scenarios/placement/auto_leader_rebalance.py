@@ -22,12 +22,7 @@ CHECK_S = 5
 RATE_PER_S = 50
 ALONE = {"above": 3, "below": 11}
 """So many further partitions are to be led by the broker that returns."""
-RETURNS = (
-    "leadership-returns-by-itself",
-    "preferred-leader-elected",
-    "leader-elected-from-isr",
-    "leader-epoch-rises-by-one",
-)
+RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", "leader-epoch-rises-by-one")
 
 
 @scenario(
@@ -53,7 +48,7 @@ RETURNS = (
             documented=[
                 Documented(
                     on=ZOOKEEPER,
-                    claims=["small-imbalance-is-left", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
+                    claims=["small-imbalance-is-left", "leader-epoch-rises-by-one"],
                     says="""Though the preferred replica is in sync again, another leads on: its broker lacks less than
                         leader.imbalance.per.broker.percentage of its leaderships.""",
                 ),
