@@ -24,7 +24,7 @@ from evidence.claims.basis import (
     timed,
 )
 from evidence.course import DOWN, DYING, FROZEN, Course
-from evidence.events import NO_LEADER, Log, Partition, of
+from evidence.events import NO_LEADER, Log, Partition, Znode, of
 
 QUORUM_MS: Final = {
     "controller.quorum.fetch.timeout.ms": 2000,
@@ -33,6 +33,7 @@ QUORUM_MS: Final = {
 }
 """What a quorum's election takes, with Kafka's defaults."""
 VOTES: Final = 2
+PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
 QUORUM_BOUND: Final = (
     "controller.quorum.fetch.timeout.ms (2 s), after which voters miss their leader, and twice (votes may be split) "
     "controller.quorum.election.timeout.ms (1 s, and up to as much again at random) and "
@@ -221,6 +222,21 @@ def preferred_leader_elected(witness: Witness) -> Judged:
         kept = set(after.isr) == set(before.isr) and after.leader in before.isr
         wrong += rows[-1:] if not kept or [after.leader] != list(after.replicas or ())[:1] else []
     return judged(rows, wrong, count(len(rows), "preferred election"), "no leader that lived was replaced")
+
+
+def preferred_election_znode_comes_and_goes(witness: Witness) -> Judged:
+    """/admin/preferred_replica_election names partitions, and is deleted when their preferred replicas lead."""
+    rows = []
+    told = [one for one in of(witness.course.events, Znode) if one.path == PREFERRED_ELECTION]
+    for made in (one for one in told if one.content is not None):
+        gone_ns = next((one.at_ns for one in told if one.content is None and one.at_ns > made.at_ns), None)
+        for named in (made.content or {}).get("partitions", ()):
+            states = witness.course.states.get((named["topic"], int(named["partition"])), ())
+            then = [one for one in states if one.at_ns <= (gone_ns or 0)][-1:]
+            preferred = any([one.leader] == list(one.replicas or ())[:1] for one in then)
+            rows.append({"path": made.path, **named, "made_ns": made.at_ns, "gone_ns": gone_ns, "preferred": preferred})
+    wrong = [row for row in rows if not row["preferred"]]
+    return judged(rows, wrong, count(len(rows), "request") + " in the znode", f"nothing was in {PREFERRED_ELECTION}")
 
 
 # Controllers
@@ -418,6 +434,13 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="By a preferred election the first replica of the assignment leads, and the ISR stays as it was.",
         source="Kafka documentation, Balancing leadership; KIP-183, KIP-460",
         judge=preferred_leader_elected,
+    ),
+    Claim(
+        name="preferred-election-znode-comes-and-goes",
+        says="/admin/preferred_replica_election names the partitions, until the controller deletes it when their "
+        "preferred replicas lead.",
+        source="Kafka sources: PreferredReplicaLeaderElectionCommand, KafkaController (up to 2.1; KIP-183)",
+        judge=preferred_election_znode_comes_and_goes,
     ),
     Claim(
         name="stale-controller-refused",

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from harness.plan import ClusterPlan
 from harness.run import Run
-from harness.scenario import EVERY_VERSION, Documented, scenario
+from harness.scenario import EVERY_VERSION, Documented, Line, scenario
+
+BY_ZNODE = Line("asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders)
+ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-rises-by-one")
 
 
 @scenario(
@@ -22,10 +25,8 @@ from harness.scenario import EVERY_VERSION, Documented, scenario
         for a preferred election when the broker is in sync again: it moves leadership without loss.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
-        Documented(
-            on=EVERY_VERSION,
-            claims=["preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
-        )
+        Documented(on=BY_ZNODE, claims=[*ELECTED, "preferred-election-znode-comes-and-goes"]),
+        Documented(on=EVERY_VERSION, claims=ELECTED),
     ],
 )
 def preferred_leader_election(run: Run) -> None:

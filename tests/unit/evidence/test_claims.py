@@ -28,6 +28,7 @@ from evidence.events import (
     Partition,
     Send,
     Target,
+    Znode,
 )
 from harness.scenario import EVERY_VERSION, Documented
 from tests.unit.timelines import at
@@ -315,6 +316,27 @@ ALL_IN_SYNC = placed(1, 0, (1, 3, 2), 0)
 )
 def test_the_first_in_the_assignment_leads(events: list[Event], outcome: str) -> None:
     assert judged("leader-is-first-in-assignment", *events, WAIT)["outcome"] == outcome
+
+
+PATH = "/admin/preferred_replica_election"
+ASKED = Znode(path=PATH, content={"version": 1, "partitions": [{"topic": "t", "partition": 0}]})
+ANSWERED = Znode(path=PATH, content=None)
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ([ASKED, placed(1, 2, (2, 1), 2), ANSWERED], HELD),
+        ([ASKED, ANSWERED, placed(1, 2, (2, 1), 2)], CONTRADICTED),
+        ([ASKED, placed(1, 2, (2, 1), 2)], CONTRADICTED),
+        ([ASKED, ANSWERED], CONTRADICTED),
+        ([placed(1, 2, (2, 1), 2)], NOT_OBSERVED),
+    ],
+    ids=["until it leads", "gone before", "for ever", "for nothing", "asked for by request"],
+)
+def test_the_znode_of_preferred_elections(events: list[Event], outcome: str) -> None:
+    found = judged("preferred-election-znode-comes-and-goes", placed(2, 1, (2, 1), 1), *events)
+    assert found["outcome"] == outcome
 
 
 @pytest.mark.parametrize(
