@@ -20,6 +20,10 @@ from typing import Any, Final, Literal, TypeVar
 from msgspec import UNSET, Struct, UnsetType, field
 
 NO_LEADER: Final = -1
+KILLED: Final = 137
+"""The exit code of a process that SIGKILL ended."""
+TERMINATED: Final = (0, 143)
+"""Those of a broker that SIGTERM ended: its shutdown hook ran."""
 UNSTAMPED: Final = -1
 
 State = Literal["zookeeper", "kraft"]

@@ -16,13 +16,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from evidence.course import Course, FaultFact
-from evidence.events import Container, ContainerAction, End, Fault, Firewall, Moment, Precondition, Software, of
+from evidence.events import (
+    KILLED,
+    TERMINATED,
+    Container,
+    ContainerAction,
+    End,
+    Fault,
+    Firewall,
+    Moment,
+    Precondition,
+    Software,
+    of,
+)
 from evidence.rundir import END, FIREWALL, SEQUENCE, SOFTWARE, leaves
 
 Facts = Mapping[str, Any]
 
-KILLED: Final = 137
-TERMINATED: Final = (0, 143)
 PHASES: Final = (
     ("inject",),
     ("inject", "verified"),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from docker.errors import APIError
 
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
+from evidence.events import KILLED, TERMINATED
 
 if TYPE_CHECKING:
     from evidence.events import Container, ContainerAction
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from harness.faults.base import Proof
     from harness.observers.docker_events import DockerEvents
 
-KILLED: Final = 137
-TERMINATED: Final = (0, 143)
 EVENT_LIMIT_S: Final = 15.0
 STOP_LIMIT_S: Final = 60
 STILL_S: Final = 0.1
@@ -76,7 +75,7 @@ class Kill(OfOneNode):
         # A busy engine takes its time to carry the signal out: this event says when it did.
         killed = self._event("kill")
         if died.exit_code != KILLED:
-            raise FaultUnproved(f"{self.node.name}: ended with exit code {died.exit_code} instead of 137")
+            raise FaultUnproved(f"{self.node.name}: ended with exit code {died.exit_code} instead of {KILLED}")
         return {
             "exit_code": died.exit_code,
             "event": "die",

@@ -84,7 +84,7 @@ def double_failover(run: Run) -> None:
     run.require(
         "the second leader was elected after its death, then the last replica",
         run.elected_after_death(heir, t),
-        leaders=[state.leader for state in run.observer.history_of(*t)],
+        leader=run.state_of(t).leader,
     )
 
     run.send(t)
