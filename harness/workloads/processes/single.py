@@ -37,11 +37,8 @@ class Sender:
         self.transactional = "transactional.id" in settings
         self.number: int | None = None
         """The transaction that was begun last."""
-
-    @property
-    def in_flight(self) -> int:
+        self.in_flight = 0
         """Records whose outcome is not known yet."""
-        return len(self._client)
 
     def reserve(self, topic: str, partitions: Sequence[int], sequence: int, count: int) -> None:
         """Put on record what may be sent from now on."""
@@ -62,10 +59,12 @@ class Sender:
 
         `source`: topic, partition and offset of the input that this record was made from.
         """
+        self.in_flight += 1
         invoked_ns = time.monotonic_ns()
         transaction = self.number if self.transactional else None
 
         def heard(error: KafkaError | None, offset: int | None) -> None:
+            self.in_flight -= 1
             made: dict[str, Any] = {
                 "producer": self._producer,
                 "sequence": sequence,
