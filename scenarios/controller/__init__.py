@@ -6,6 +6,12 @@ a session if a leader dies, of a moment if it is stopped cleanly.
 
 `offline-leader-election` is the common case, and `controlled-shutdown` compares it with a clean stop.
 `unclean-election` is the case in which nobody in sync is left. `controller-failover` and `zombie-controller` are about
-the controller itself. `preferred-leader-election`, `auto-leader-rebalance`, `reassignment` and `rolling-restart` move
-leaders and replicas on purpose.
+the controller itself. `preferred-leader-election` brings leadership back after a failover.
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+BEFORE: Final = 120
+"""Records that the load has had acknowledged before the first fault, about two seconds: what is usual is seen then."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from harness.plan import ClusterPlan
 from harness.run import Run
 from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from scenarios.controller import BEFORE
 
 ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
 
@@ -44,7 +45,7 @@ def controlled_shutdown(run: Run) -> None:
     t = run.partition()
     leader, followers = run.leader_of(t), run.followers_of(t)
     with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
-        load.wait_acked(int(run.vary(50, low=20, high=150)), timeout_s=30)
+        load.wait_acked(int(run.vary(BEFORE, low=60, high=180)), timeout_s=30)
         if run.case.name == "clean":
             run.stop(leader)
         else:

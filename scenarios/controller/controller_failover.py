@@ -1,9 +1,10 @@
 """The controller dies and another takes over (Kafka documentation, Design: replication; KIP-500, KIP-595).
 
-Three brokers, each the leader of one partition, and one of them the controller too. It is killed. With ZooKeeper its
-session ends, /controller is gone with it, one of the others creates it anew and raises /controller_epoch by one. With
-KRaft the three are the quorum: the voters miss their leader and elect another, in a higher epoch. The new controller
-then elects a leader for the partition that the dead broker led, and acks=all goes on.
+Three brokers, each the leader of one partition, and one of them the controller too. A producer sends to all three
+partitions, and a consumer reads them, all the time. The controller is killed. With ZooKeeper its session ends,
+/controller is gone with it, one of the others creates it anew and raises /controller_epoch by one. With KRaft the three
+are the quorum: the voters miss their leader and elect another, in a higher epoch. The new controller then elects a
+leader for the partition that the dead broker led, and acks=all goes on.
 
 With the quorum apart (KRaft) the three controllers are no brokers: writes go on while there is no controller, and what
 shows that the new one is in office is that it elects a leader when a broker dies.
@@ -14,6 +15,7 @@ from __future__ import annotations
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, scenario
+from scenarios.controller import BEFORE
 
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
 ONE_AFTER_THE_OTHER = (
@@ -65,25 +67,27 @@ ONE_AFTER_THE_OTHER = (
 )
 def controller_failover(run: Run) -> None:
     partitions = [run.partition(number) for number in range(3)]
-    for t in partitions:
-        run.send(t, 2)
+    with run.consume(partitions[0]), run.load(partitions[0], rate_per_s=60) as load:
+        load.wait_acked(BEFORE, timeout_s=30)
+        for t in partitions:
+            run.send(t, 2)
 
-    controller = run.controller()
-    led = [t for t in partitions if run.leader_of(t).id == controller.id]
-    orphan = (led or partitions)[0]
-    leader, others = run.leader_of(orphan), run.followers_of(orphan)
-    run.kill(controller)
-    if not led:
+        controller = run.controller()
+        led = [t for t in partitions if run.leader_of(t).id == controller.id]
+        orphan = (led or partitions)[0]
+        leader, others = run.leader_of(orphan), run.followers_of(orphan)
+        run.kill(controller)
+        if not led:
+            run.send(orphan, 2)
+            run.wait_controller_other_than(controller)
+            run.kill(leader)
         run.send(orphan, 2)
         run.wait_controller_other_than(controller)
-        run.kill(leader)
-    run.send(orphan, 2)
-    run.wait_controller_other_than(controller)
-    run.wait_leader(orphan, *others)
-    for t in partitions:
-        run.send(t, 2)
+        run.wait_leader(orphan, *others)
+        for t in partitions:
+            run.send(t, 2)
 
-    run.start(controller, *(() if led else (leader,)))
-    for t in partitions:
-        run.wait_isr(t, run.replicas_of(t))
-        run.send(t)
+        run.start(controller, *(() if led else (leader,)))
+        for t in partitions:
+            run.wait_isr(t, run.replicas_of(t))
+            run.send(t)

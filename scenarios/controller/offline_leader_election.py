@@ -1,10 +1,10 @@
 """The leader dies: the first live in-sync replica in the order of the assignment leads (Kafka documentation, Design:
 replication).
 
-Three replicas A, B and C, assigned in this order. A dies and B leads. A returns and is the last to join the ISR, and B
-dies: not C, which was in sync all the time and stands before A in the ISR, but A leads, for it comes first in the
-assignment. Each election raises the leader epoch by one, leaves only live replicas in the ISR, and is stated with the
-epoch of the controller that held it.
+Three replicas A, B and C, assigned in this order. A producer sends and a consumer reads all the time. A dies and B
+leads. A returns and is the last to join the ISR, and B dies: not C, which was in sync all the time and stands before A
+in the ISR, but A leads, for it comes first in the assignment. Each election raises the leader epoch by one, leaves only
+live replicas in the ISR, and is stated with the epoch of the controller that held it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from harness.plan import ClusterPlan
 from harness.run import Run
 from harness.scenario import EVERY_VERSION, Documented, scenario
+from scenarios.controller import BEFORE
 
 
 @scenario(
@@ -42,9 +43,10 @@ from harness.scenario import EVERY_VERSION, Documented, scenario
 def offline_leader_election(run: Run) -> None:
     t = run.partition()
     a, b, c = run.replicas_of(t)
-    run.send(t, 3)
+    with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
+        load.wait_acked(BEFORE, timeout_s=30)
+        run.send(t, 3)
 
-    with run.consume(t) as consumer:
         run.kill(a)
         run.send(t, 2)
         run.wait_leader(t, b)
@@ -57,4 +59,4 @@ def offline_leader_election(run: Run) -> None:
         run.start(b)
         run.wait_isr(t, [a, b, c])
         run.send(t)
-        consumer.wait_read(8, timeout_s=30)
+        consumer.wait_read(load.wait_acked(200, timeout_s=30).acked, timeout_s=30)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from harness.plan import ClusterPlan
 from harness.run import Run
 from harness.scenario import EVERY_VERSION, Documented, Line, scenario
+from scenarios.controller import BEFORE
 
 BY_ZNODE = Line("asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders)
 ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-rises-by-one")
@@ -32,18 +33,19 @@ ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-
 def preferred_leader_election(run: Run) -> None:
     t = run.partition()
     preferred, heir, _ = run.replicas_of(t)
-    run.send(t, 3)
-    run.kill(preferred)
-    run.wait_leader(t, heir)
-    run.send(t, 2)
-    run.start(preferred)
-    run.wait_isr(t, run.replicas_of(t))
-    run.require("leadership has not returned by itself", run.leader_of(t).id == heir.id)
+    with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
+        load.wait_acked(BEFORE, timeout_s=30)
+        run.send(t, 3)
+        run.kill(preferred)
+        run.wait_leader(t, heir)
+        run.send(t, 2)
+        run.start(preferred)
+        run.wait_isr(t, run.replicas_of(t))
+        run.require("leadership has not returned by itself", run.leader_of(t).id == heir.id)
 
-    with run.consume(t) as consumer, run.load(t, rate_per_s=100) as load:
         before = load.wait_acked(50, timeout_s=30)
         run.elect_preferred_leader(t)
         run.wait_leader(t, preferred)
         consumer.wait_read(load.wait_acked(before.acked + 200, timeout_s=30).acked, timeout_s=30)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t)
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t)

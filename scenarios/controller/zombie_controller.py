@@ -1,5 +1,7 @@
 """A controller that was replaced without knowing it can do no harm (Kafka documentation, Design: replication; KIP-500).
 
+A producer sends to every partition, and a consumer reads them, all the while.
+
 Frozen: the controller stands still for longer than its session, and another takes over, in a higher epoch. It goes on
 and finds that it is a broker like the others.
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.scenario import EVERY_VERSION, ZOOKEEPER, Case, Documented, scenario
+from scenarios.controller import BEFORE
 
 NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
 
@@ -36,15 +39,17 @@ NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
 )
 def zombie_controller(run: Run) -> None:
     partitions = [run.partition(number) for number in range(3)]
-    for t in partitions:
-        run.send(t, 2)
-    if run.case.name == "frozen":
-        frozen(run)
-    else:
-        cut_off(run)
-    for t in partitions:
-        run.wait_isr(t, run.replicas_of(t))
-        run.send(t)
+    with run.consume(partitions[0]), run.load(partitions[0], rate_per_s=60) as load:
+        load.wait_acked(BEFORE, timeout_s=30)
+        for t in partitions:
+            run.send(t, 2)
+        if run.case.name == "frozen":
+            frozen(run)
+        else:
+            cut_off(run)
+        for t in partitions:
+            run.wait_isr(t, run.replicas_of(t))
+            run.send(t)
 
 
 def frozen(run: Run) -> None:
