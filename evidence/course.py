@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evidence.events import (
     NO_LEADER,
@@ -106,6 +106,31 @@ class FaultFact:
         return "proved" if self.proved_ns is not None else "never verified"
 
 
+class RecordId(NamedTuple):
+    """Which record: its partition, and the producer and sequence that its own bytes carry.
+
+    >>> str(RecordId("orders", 0, 1, 3))
+    'orders-0:1/3'
+    """
+
+    topic: str
+    partition: int
+    producer: int
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}:{self.producer}/{self.sequence}"
+
+    @property
+    def where(self) -> TopicPartition:
+        return (self.topic, self.partition)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this harness wrote it; others, and damaged ones, have no identity."""
+        return self.producer >= 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """One scripted record: when it was handed over, when and how that ended. `done_ns` is None if it never did."""
@@ -126,8 +151,8 @@ class Sent:
     """Whether the scenario says that this is a record whose loss it documents."""
 
     @property
-    def key(self) -> tuple[str, int, int, int]:
-        return (self.topic, self.partition, self.producer, self.sequence)
+    def key(self) -> RecordId:
+        return RecordId(self.topic, self.partition, self.producer, self.sequence)
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ def table(runs: Loaded, *, plain: bool | None = None, colour: bool | None = None
     )
 
 
+FIRST_PRODUCER: Final = 1
 WITNESS: Final = 10
 """Columns for the name of a witness."""
 PAINT: Final = {
@@ -205,6 +206,11 @@ def run_summary(facts: RunFacts) -> str:
     return "\n".join([*lines, f"again:  {visible(str(facts.run['command']))}"] if facts.run.get("command") else lines)
 
 
+def _live_name(event: events.Acked | events.Failed) -> str:
+    """A record as the report will name it, and its producer unless that is the first, which every run has."""
+    return f"m{event.sequence}" + (f" of producer {event.producer}" if event.producer != FIRST_PRODUCER else "")
+
+
 def progress_line(event: Event) -> str | None:
     """One line about an event of the timeline as it happens, or None for those that are not worth a line."""
     match event:
@@ -226,10 +232,10 @@ def progress_line(event: Event) -> str | None:
         case events.Moment():
             return f"· replicas' files copied: {event.name}"
         case events.Acked():
-            return f"  m{event.sequence} acknowledged at offset {event.offset}"
+            return f"  {_live_name(event)} acknowledged at offset {event.offset}"
         case events.Failed():
             how = "failed" if event.outcome == "fail" else "has no known outcome"
-            return f"  m{event.sequence} {how}: {event.error}"
+            return f"  {_live_name(event)} {how}: {event.error}"
         case events.Note():
             return f"  {event.text}"
         case events.Blind(phase="begin"):

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from evidence.course import TopicPartition
+from evidence.course import RecordId, TopicPartition
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import RunDir
 from judgement.report import console
@@ -23,7 +23,7 @@ from judgement.report.facts import RunFacts, load
 from judgement.report.headline import headline, outcome
 from judgement.report.steps import StoryStep, named
 from judgement.report.story import Story, findings_of, identities, stories, stories_of
-from judgement.report.witnesses import RecordId, Witnesses, missing_from_timeline
+from judgement.report.witnesses import Witnesses, missing_from_timeline
 
 SCHEMA: Final = 1
 MAX_STORIES: Final = 10
@@ -59,7 +59,7 @@ def records_named(facts: RunFacts, witnesses: Witnesses, text: str) -> list[Reco
 def _examples(facts: RunFacts) -> str:
     """Examples of records of this run, to show how they are named."""
     named_by_findings = [one for finding in findings_of(facts) for one in identities(finding)]
-    scripted = [RecordId(*send.key) for send in facts.sends]
+    scripted = [send.key for send in facts.sends]
     some = list(dict.fromkeys([*named_by_findings, *scripted]))[:3]
     return f"; there are {', '.join(map(str, some))}" if some else ""
 
@@ -191,12 +191,19 @@ def run(run_dir: RunDir, *, record: str | None = None, anomaly: str | None = Non
         limit = sys.maxsize if as_json else MAX_STORIES
         told, more = stories(facts, anomaly=anomaly, limit=limit, witnesses=witnesses)
         note = _note(facts, anomaly, told)
+        if anomaly is None and not findings_of(facts):
+            told = stories_of(facts, _of_interest(facts)[:limit], witnesses)
     missing = [*missing_from_timeline(facts), *witnesses.missing]
     if as_json:
         print(json.dumps(json_of(facts, told, more, missing, note), indent=1))
     else:
         lines = text_lines(facts, told, more, missing, note, width=console.columns(), colour=console.in_colour())
         print("\n".join(lines))
+
+
+def _of_interest(facts: RunFacts) -> list[RecordId]:
+    """The records of a script that were not acknowledged, or whose loss the scenario documents."""
+    return [send.key for send in facts.sends if send.outcome != "acked" or send.doomed]
 
 
 def _note(facts: RunFacts, anomaly: str | None, told: Sequence[Story]) -> str:
@@ -210,4 +217,7 @@ def _note(facts: RunFacts, anomaly: str | None, told: Sequence[Story]) -> str:
     what = f"There is no {anomaly} in this run" if anomaly else "No anomaly was found in this run"
     if facts.findings is None:
         what = "This run has not been analysed"
+    shown = "told is of the records that were not acknowledged, or that the steps name as doomed"
+    if anomaly is None and _of_interest(facts):
+        return f"{what}; {shown}. To be told of another, --record: {FORMS}."
     return f"{what}, so no record stands out. To be told of one, --record: {FORMS}{_examples(facts)}."

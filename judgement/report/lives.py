@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from evidence.course import Sent, TopicPartition
+from evidence.course import RecordId, Sent, TopicPartition
 from evidence.events import Log
 from judgement.report.facts import RunFacts
 from judgement.report.steps import (
@@ -32,7 +32,7 @@ from judgement.report.steps import (
     named,
     truncations,
 )
-from judgement.report.witnesses import Content, DiskState, Holding, Read, ReadPast, RecordId, Witnesses
+from judgement.report.witnesses import Content, DiskState, Holding, Read, ReadPast, Witnesses
 
 MAX_READERS: Final = 6
 

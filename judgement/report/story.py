@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evidence.course import TopicPartition
+from evidence.course import RecordId, TopicPartition
 from evidence.events import Ends, Log
 from judgement.report.facts import RunFacts
 from judgement.report.lives import Life, RecordGroup, grouped, record_name
@@ -26,7 +26,7 @@ from judgement.report.steps import (
     named,
     state_text,
 )
-from judgement.report.witnesses import RecordId, Witnesses
+from judgement.report.witnesses import Witnesses
 from judgement.verdict import named_summary
 
 MAX_STORIES: Final = 20

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evidence.course import Sent, TopicPartition, acks_text
+from evidence.course import RecordId, Sent, TopicPartition, acks_text
 from evidence.errors import UsageError
 from evidence.events import Ends, Moment
 from evidence.history import schema
@@ -51,32 +51,6 @@ COLUMNS: Final = (
 )
 """What of a history is asked about."""
 OUTCOMES: Final = {schema.OK: "acked", schema.FAIL: "failed", schema.INFO: "unknown"}
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class RecordId:
-    """Which record: its partition, and the producer and sequence that its own bytes carry.
-
-    >>> str(RecordId("orders", 0, 1, 3))
-    'orders-0:1/3'
-    """
-
-    topic: str
-    partition: int
-    producer: int
-    sequence: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}:{self.producer}/{self.sequence}"
-
-    @property
-    def where(self) -> TopicPartition:
-        return (self.topic, self.partition)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether this harness wrote it; others, and damaged ones, have no identity."""
-        return self.producer >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +112,8 @@ class PartitionHistory:
         return rows
 
     def _id(self, row: Mapping[str, Any]) -> RecordId:
-        nobody = schema.UNKNOWN_IDENTITY
-        producer, sequence = row["producer"], row["sequence"]
-        return RecordId(
-            *self._where, nobody if producer is None else producer, nobody if sequence is None else sequence
-        )
+        own = (schema.UNKNOWN_IDENTITY if row[name] is None else row[name] for name in ("producer", "sequence"))
+        return RecordId(*self._where, *own)
 
     def _send(self, row: Mapping[str, Any]) -> Sent:
         return Sent(
@@ -366,7 +337,7 @@ class Witnesses:
         found: dict[RecordId, list[Sent]] = {one: [] for one in ids}
         for where in {one.where for one in ids}:
             for send in self.history(where).sends(one for one in ids if one.where == where):
-                found[RecordId(*send.key)].append(send)
+                found[send.key].append(send)
         for one, sends in found.items():
             if not sends:
                 other = self._facts.send_of(*one.where, one.producer, one.sequence)
@@ -472,7 +443,7 @@ class Witnesses:
 
     def records_at(self, where: TopicPartition, offsets: Sequence[int]) -> list[RecordId]:
         """Every record of our clients that was acknowledged, read or on a disk at one of these offsets."""
-        found = {RecordId(*send.key): None for send in self.sends_at(where, offsets)}
+        found = {send.key: None for send in self.sends_at(where, offsets)}
         found |= {read.record: None for read in self.history(where).reads((), offsets)}
         for disks in self.disk_states(where, offsets):
             for holding in disks.holdings:

@@ -130,6 +130,21 @@ def test_a_clean_run_says_so_and_how_to_name_a_record(tmp_path: Path, capsys: py
     assert "there are t-0:1/0, t-0:1/1, t-0:1/2." in text
 
 
+def test_a_clean_run_tells_of_what_was_not_acknowledged_or_doomed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = synthetic.double_failover_kept(tmp_path)
+    lines = [json.loads(line) for line in run_dir.timeline.read_text().splitlines()]
+    kept = [line for line in lines if (line["kind"], line.get("sequence")) != ("acked", 4)]
+    doomed = [line | ({"doomed": True} if (line["kind"], line.get("sequence")) == ("send", 3) else {}) for line in kept]
+    run_dir.timeline.write_text("\n".join(map(json.dumps, doomed)))
+    text = explained(capsys, run_dir.path)
+    assert "\nm3, acknowledged with acks=all at offset 3 of t-0" in text
+    assert "\nm4, " in text
+    assert "this run; told is of the records that were not acknowledged" in " ".join(text.split())
+    assert "\nm0" not in text
+
+
 def test_findings_that_name_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = explained(capsys, synthetic.isolation(tmp_path).path)
     assert "What was found names no record: two records <b>nobody</b> sent." in text

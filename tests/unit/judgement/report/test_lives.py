@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from evidence.course import RecordId
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
 from judgement.report import facts
 from judgement.report.lives import Life, at_offsets, grouped
-from judgement.report.witnesses import RecordId, Witnesses
+from judgement.report.witnesses import Witnesses
 from tests.unit.judgement.report import synthetic
 
 M3 = RecordId("t", 0, 1, 3)

@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from evidence.events import Controller
+from evidence.events import Acked, Controller
 from evidence.rundir import RunDir
 from judgement import verdict
 from judgement.report import cells, console, facts, html, junit, story, summary, timeline_svg
@@ -440,6 +441,12 @@ def test_progress_tells_of_proof_and_elections(runs: list[RunDir]) -> None:
     assert "✓ kill -9 of broker-1 (leader of t-0): proved: exit code 137, Docker's event “die”" in lines
     assert "  t-0: leader broker-2, epoch 1, ISR [2, 3]" in lines
     assert "  m3 acknowledged at offset 3" in lines
+
+
+def test_progress_tells_producers_apart() -> None:
+    about: dict[str, Any] = {"topic": "t", "partition": 0, "sequence": 0, "acks": "1", "outcome": "ok", "offset": 7}
+    told = [console.progress_line(Acked(process=f"producer-{n}", producer=n, **about)) for n in (1, 2)]
+    assert told == ["  m0 acknowledged at offset 7", "  m0 of producer 2 acknowledged at offset 7"]
 
 
 def test_progress_leaves_out_what_is_not_worth_a_line() -> None:
