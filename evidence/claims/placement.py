@@ -295,7 +295,7 @@ def _is_even(part: Sequence[tuple[int, ...]], replication: int) -> bool:
     firsts = {replicas[0] for replicas in part if replicas}
     shares = [sum(one in replicas for replicas in part) for one in firsts]
     whole = all(len(set(replicas)) == len(replicas) == replication for replicas in part)
-    return whole and len(firsts) == len(part) and shares == [replication] * len(part)
+    return whole and shares == [replication] * len(part)
 
 
 def replicas_placed_by_shift(witness: Witness) -> Judged:

@@ -97,6 +97,10 @@ class TestReassignment:
             "1 reassignment asked for and over, the slowest after 5.0 s",
         )
 
+    def test_it_is_over_when_one_of_the_new_leads(self) -> None:
+        late: list[Timed] = [(14, state(4, (3, 4), (3, 4), 1)), (16, state(5, (3, 4), (3, 4), 3))]
+        assert "after 6.0 s" in judged("reassignment-ends-as-asked", *self.ADDED, *late, self.END)["says"]
+
     @pytest.mark.parametrize(
         "events",
         [
@@ -256,10 +260,11 @@ class TestRebalance:
         assert found["outcome"] == NOT_OBSERVED
 
     def test_kraft_knows_no_share(self) -> None:
-        led: Timed = (24, state(3, (1, 2, 3), (2, 3, 1), 1))
-        run = self.ALLOWED | {"mode": "kraft"}
-        assert judged("leadership-returns-by-itself", *self.AWAY, led, self.LONG_AFTER, run=run)["outcome"] == HELD
-        assert judged("small-imbalance-is-left", *self.AWAY, led, run=run)["outcome"] == NOT_OBSERVED
+        many = [(1.0, state(0, (1,), (1,), 1, topic="u", partition=number)) for number in range(3, 30)]
+        events: list[Timed] = [*self.AWAY, *many, (24, state(3, (1, 2, 3), (2, 3, 1), 1)), self.LONG_AFTER]
+        for mode, returns, left in (("kraft", HELD, NOT_OBSERVED), ("zookeeper", NOT_OBSERVED, CONTRADICTED)):
+            assert judged("leadership-returns-by-itself", *events, run={"mode": mode})["outcome"] == returns
+            assert judged("small-imbalance-is-left", *events, run={"mode": mode})["outcome"] == left
 
 
 def made(*placed: tuple[int, ...], brokers: tuple[int, ...] = (1, 2, 3)) -> list[Timed]:
