@@ -68,15 +68,13 @@ def auto_leader_rebalance(run: Run) -> None:
     run.create_topic(TopicPlan(name="alone", replicas=((preferred.id,),) * ALONE[run.case.name]))
 
     with run.consume(t) as consumer, run.load(t, rate_per_s=RATE_PER_S) as load:
-        load.wait_acked(50, timeout_s=30)
+        load.wait_more(50, timeout_s=30)
         run.kill(preferred)
         run.wait_leader(t, heir)
         run.start(preferred)
         run.wait_isr(t, run.replicas_of(t))
         if run.case.name == "above" or KRAFT.holds(run.version):
             run.wait_leader(t, preferred)
-        so_far = load.wait_acked(50, timeout_s=30).acked
         # As many as are sent in three intervals: at least two checks have found nothing to do.
-        for_three_checks = so_far + 3 * CHECK_S * RATE_PER_S
-        consumer.wait_read(load.wait_acked(for_three_checks, timeout_s=60).acked, timeout_s=30)
+        consumer.wait_read(load.wait_more(3 * CHECK_S * RATE_PER_S, timeout_s=60).acked, timeout_s=30)
     run.send(t)

@@ -77,19 +77,18 @@ def reassignment(run: Run) -> None:
         before.wait_acked(RECORDS, timeout_s=60)
 
     with run.consume(t) as consumer, run.load(t, rate_per_s=100, **SMALL_BATCHES) as load:
-        load.wait_acked(50, timeout_s=30)
+        load.wait_more(50, timeout_s=30)
         run.reassign(t, run.without(t))
         if run.case.name == "target-killed":
             kill_half_way(run, t, target, copying=target)
-            load.wait_acked(300, timeout_s=30)
+            load.wait_more(100, timeout_s=30)
             run.start(target)
         elif run.case.name == "source-killed":
             kill_half_way(run, t, source, copying=target)
         run.wait_reassigned(t)
         if run.case.name == "source-killed":
             run.start(source)
-        so_far = load.wait_acked(50, timeout_s=30).acked
-        consumer.wait_read(RECORDS + load.wait_acked(so_far + 100, timeout_s=60).acked, timeout_s=60)
+        consumer.wait_read(RECORDS + load.wait_more(100, timeout_s=60).acked, timeout_s=60)
     run.send(t)
 
 

@@ -53,7 +53,7 @@ def rolling_restart(run: Run) -> None:
     t = partitions[0]
     may_be_lost = HIGH_WATERMARK_TRUNCATION.holds(run.version)
     with run.consume(t) as consumer, run.load(t, rate_per_s=100, doomed=may_be_lost) as load:
-        so_far = load.wait_acked(100, timeout_s=30).acked
+        load.wait_more(100, timeout_s=30)
         for restarted in run.replicas_of(t):
             if run.case.name == "clean":
                 run.stop(restarted)
@@ -61,9 +61,9 @@ def rolling_restart(run: Run) -> None:
                 run.kill(restarted)
             for p in partitions:
                 run.wait_leader(p, *(one for one in run.replicas_of(p) if one.id != restarted.id))
-            so_far = load.wait_acked(so_far + 100, timeout_s=60).acked
+            load.wait_more(100, timeout_s=60)
             run.start(restarted)
             for p in partitions:
                 run.wait_isr(p, run.replicas_of(p))
-        consumer.wait_read(load.wait_acked(so_far + 100, timeout_s=60).acked, timeout_s=60)
+        consumer.wait_read(load.wait_more(100, timeout_s=60).acked, timeout_s=60)
     run.send(t)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
@@ -327,6 +328,13 @@ class LoadGenerator(Background[Summary]):
     def wait_acked(self, count: int, *, timeout_s: float) -> Summary:
         """Wait until so many records are acknowledged. WaitTimeout, or HarnessError if the load ended with fewer."""
         return self._wait(lambda summary: summary.acked >= count, f"{count} records acknowledged", timeout_s)
+
+    def wait_more(self, count: int, *, timeout_s: float) -> Summary:
+        """Wait until so many records more are acknowledged than the process has told of by now; else the same."""
+        with suppress(WaitTimeout):
+            while not self._done:
+                self._hear(0.0, "catching up")
+        return self.wait_acked(self._latest.acked + count, timeout_s=timeout_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -18,12 +19,14 @@ from evidence.history.read import open_run, stream_batches
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.workloads.handles.client import (
+    Background,
     BackgroundConsumer,
     Child,
     Client,
     FinalReader,
     LoadGenerator,
     ScriptedProducer,
+    Summary,
 )
 
 NOWHERE = "127.0.0.1:1"
@@ -116,6 +119,26 @@ def test_waiting_has_a_limit_that_says_what_it_saw(run_dir: RunDir) -> None:
     assert kinds.count("send") == 1
 
 
+class Told:
+    """In the place of a process: what it has told, None for a silence."""
+
+    def __init__(self, *acked: int | None) -> None:
+        self._acked = list(acked)
+
+    def hear(self, timeout_s: float, what: str) -> dict[str, int]:
+        told = self._acked.pop(0)
+        if told is None:
+            raise WaitTimeout(f"nothing while {what}")
+        return {"sent": told, "acked": told, "failed": 0}
+
+
+def test_waiting_for_more_counts_from_what_has_been_told_by_now() -> None:
+    load = LoadGenerator.__new__(LoadGenerator)
+    told: Any = Told(5, 9, None, 12, 14)
+    Background.__init__(load, "load", told, Summary(0, 0, 0))
+    assert load.wait_more(5, timeout_s=LIMIT_S).acked == 14
+
+
 def test_a_load_that_ends_with_too_few_says_so(run_dir: RunDir, mock_cluster: Producer, bootstrap: str, topic: str):
     with a_load(run_dir, bootstrap, topic, records=5, rate=None) as load:
         load.wait_acked(5, timeout_s=LIMIT_S)
@@ -172,6 +195,7 @@ def test_kill_9_in_mid_stream_leaves_everything_flushed_and_no_phantoms(
 HARNESS = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from evidence.rundir import RunDir
 from harness.workloads.handles.client import Client, LoadGenerator
 load = LoadGenerator(Client(RunDir(Path(sys.argv[1])), "load", 2, sys.argv[2], {}), topic=sys.argv[3], partitions=[0],
