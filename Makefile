@@ -13,6 +13,9 @@ SCENARIO ?=
 VERSION ?=
 SEED ?=
 REPEAT ?=
+# How many runs `make nightly` has at the same time, and after how many minutes it begins no more.
+JOBS ?= 3
+MINUTES ?= 170
 # What `make test` is narrowed to: files, directories or tests, as pytest takes them.
 TESTS ?=
 # COVERAGE=1 has `make test` measure what the unit tests run of the product, and say it.
@@ -43,10 +46,10 @@ chaos-run: engine venv ## Set everything up and run the default suite (SCENARIO=
 	$(CHAOS) suite $(OPTIONS)
 
 .PHONY: nightly
-nightly: engine venv ## Every scenario on every version, in runs/nightly; started again, it goes on where it stopped
+nightly: engine venv ## Every scenario on every version, in runs/nightly; started again, it goes on (JOBS= MINUTES= change 3, 170)
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
-	  $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
+	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 
 .PHONY: bench-recorder
 bench-recorder: setup ## What recording costs, beside clients that do not record and Kafka's own

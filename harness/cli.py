@@ -13,6 +13,7 @@ import argparse
 import ctypes
 import itertools
 import json
+import math
 import os
 import signal
 import subprocess
@@ -181,7 +182,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _matrix(options: argparse.Namespace) -> int:
-    from harness.matrix import Matrix, cells, write_reports
+    from harness.matrix import Matrix, cells, from_another_cell, write_reports
     from harness.scenario import all_scenarios, get_scenario
     from harness.setup import images
     from harness.setup import settings as known_settings
@@ -196,11 +197,14 @@ def _matrix(options: argparse.Namespace) -> int:
     for version in versions:
         known_settings.validate(version, overrides)
     wanted = cells(chosen, versions, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
+    if options.minutes is not None:
+        wanted = from_another_cell(wanted, options.seed)
     progress = Progress(quiet=options.quiet)
     images.ensure_images([v for v in versions if any(c.version == v.id for c in wanted)], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
-    matrix = Matrix(root, overrides, options.jobs, progress.line, expect)
+    until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
+    matrix = Matrix(root, overrides, options.jobs, progress.line, expect, until)
     runs = list(matrix.run(wanted).values())
     verdicts = [read_verdict(run_dir) for run_dir in runs]
     loaded = write_reports(root, runs)
@@ -209,6 +213,10 @@ def _matrix(options: argparse.Namespace) -> int:
     else:
         print(console.table(loaded))
         print(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
+    if matrix.left:
+        _say(
+            f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; the same command goes on"
+        )
     if matrix.lost:
         raise HarnessError(
             f"{len(matrix.lost)} of {len(wanted)} runs left no run directory; the first: {matrix.lost[0]}"

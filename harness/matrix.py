@@ -8,16 +8,21 @@ Spark application for all.
 
 A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how
 many is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
+
+With a limit of time no run is begun after it, and what is left is told and run by the next call. So that it is not the
+same cells each night that are left, each seed begins at another one (`from_another_cell`).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
 
 PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 """Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""
+
+
+NIGHTS: Final = 7
+"""Seeds in a row that begin at equal distances in the list of cells."""
 
 
 class RunLost(HarnessError):
@@ -83,6 +92,16 @@ def cells(
     return [Cell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
 
 
+def from_another_cell(wanted: Sequence[Cell], seed: int) -> list[Cell]:
+    """The same cells in the same order, round the circle, beginning at another one for each seed.
+
+    >>> [from_another_cell([10, 11, 12], seed) for seed in (1, 2, 3)]
+    [[10, 11, 12], [11, 12, 10], [12, 10, 11]]
+    """
+    at = (seed - 1) * max(1, len(wanted) // NIGHTS) % len(wanted)
+    return [*wanted[at:], *wanted[:at]]
+
+
 def cell_of(facts: Mapping[str, Any]) -> Cell:
     """The cell that a run directory's facts belong to; one that was made before there were cases has the default."""
     case = facts.get("case", DEFAULT_CASE)
@@ -122,8 +141,12 @@ class Matrix:
     echo: Callable[[str], None]
     expect: Sequence[str] | None = None
     """What the user expects of every run, in place of what is documented."""
+    until: float = math.inf
+    """When the last run may begin (time.monotonic)."""
     lost: list[str] = field(default_factory=list)
     """Runs that left nothing behind, each with what it said."""
+    left: int = 0
+    """Runs that were not begun, because it was too late."""
     _children: set[subprocess.Popen[str]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopping: bool = False
@@ -131,7 +154,8 @@ class Matrix:
     def run(self, wanted: Sequence[Cell]) -> dict[Cell, RunDir]:
         """Run every cell that is not finished and return the run directories of all, in order.
 
-        A run that left no run directory at all is told, added to `lost`, and keeps no other from running.
+        A run that left no run directory at all is told, added to `lost`, and keeps no other from running. One that
+        would begin too late is counted in `left`, and is not among those returned.
         KeyboardInterrupt ends the runs under way, each of which removes its containers, and is passed on.
         """
         done = {
@@ -145,7 +169,7 @@ class Matrix:
         if missing:
             with Analyst(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
                 number = 0
-                futures: dict[Future[RunDir], Cell] = {pool.submit(self._one, cell): cell for cell in missing}
+                futures: dict[Future[RunDir | None], Cell] = {pool.submit(self._in_time, c): c for c in missing}
                 try:
                     for future in as_completed(futures):
                         cell = futures[future]
@@ -154,6 +178,9 @@ class Matrix:
                         except RunLost as error:
                             self.lost.append(str(error))
                             self.echo(str(error))
+                            continue
+                        if run_dir is None:
+                            self.left += 1
                             continue
                         verdict = judge(run_dir, analyst).verdict
                         done[cell] = run_dir
@@ -171,6 +198,10 @@ class Matrix:
             children = list(self._children)
         for child in children:
             child.send_signal(signal.SIGINT)
+
+    def _in_time(self, cell: Cell) -> RunDir | None:
+        """Run a cell; None if it is too late to begin."""
+        return self._one(cell) if time.monotonic() < self.until else None
 
     def _one(self, cell: Cell) -> RunDir:
         command = [sys.executable, "-m", "harness", "run", cell.scenario, "--version", cell.version]

@@ -81,6 +81,12 @@ def parser() -> argparse.ArgumentParser:
         default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
         sub.add_argument("--runs-dir", type=Path, default=default, metavar="DIR", help="where the run directories go")
         sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
+        sub.add_argument(
+            "--minutes",
+            type=_positive,
+            metavar="N",
+            help="begin no run after so long; which are left depends on the seed, and the next call runs them",
+        )
         common(sub)
 
     check = command("check", "analysis and verdict again, from the files of runs alone")

@@ -40,6 +40,7 @@ ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
             ]
         ),
     },
+    suite=True,
 )
 def controlled_shutdown(run: Run) -> None:
     t = run.partition()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pytest
 
 from evidence.rundir import RunDir
 from harness import matrix
-from harness.matrix import Cell, Matrix, RunLost, finished_cells
+from harness.matrix import Cell, Matrix, RunLost, finished_cells, from_another_cell
 from judgement.verdict import Verdict
 
 ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
@@ -62,6 +63,22 @@ def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(ran: 
     assert list(runs) == [ONE]
     assert made.lost == ["baseline on 4.3.1, seed 2: ended with -9 and left no run directory"]
     assert sorted(said) == ["[1] baseline on 4.3.1, seed 1 (0 s): as-documented", *made.lost]
+
+
+def test_no_run_begins_after_the_limit_and_what_is_left_is_counted(ran: list[Cell], tmp_path: Path) -> None:
+    late = Matrix(tmp_path, {}, 1, lambda line: None, until=time.monotonic() - 1)
+    assert late.run([ONE, TWO]) == {}
+    assert (ran, late.left) == ([], 2)
+    early = Matrix(tmp_path, {}, 1, lambda line: None, until=time.monotonic() + 3600)
+    assert list(early.run([ONE])) == [ONE]
+    assert early.left == 0
+
+
+def test_each_seed_of_a_week_begins_at_another_cell() -> None:
+    wanted = [Cell(scenario="baseline", version="4.3.1", seed=number) for number in range(70)]
+    orders = [from_another_cell(wanted, seed) for seed in range(1, 9)]
+    assert [order[0].seed for order in orders] == [0, 10, 20, 30, 40, 50, 60, 0]
+    assert all(sorted(order, key=str) == sorted(wanted, key=str) for order in orders)
 
 
 def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: list[Cell], tmp_path: Path) -> None:
