@@ -85,6 +85,15 @@ def test_every_line_of_releases_tells_of_every_step_that_the_claims_need(path: P
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_the_log_of_another_broker_tells_of_no_answer_and_no_followers_log_end(path: Path) -> None:
+    """If logs were mixed up, the claims that need these lines would not be observed. Logs name no broker themselves."""
+    nodes = sample(path)
+    for node, other in (("broker-1", "broker-2"), ("broker-2", "broker-1")):
+        swapped = parse_offsets([line for _, line in nodes[other]], node)
+        assert {one.what for one in swapped if "ReplicaFetcher" in one.line or "Partition" in one.line} == set()
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_isrs_are_told_with_their_members(path: Path) -> None:
     isrs = {event.rpartition("isr=")[2] for _, _, event in found_in(path) if event.startswith("expand-isr t-0")}
     assert isrs
