@@ -14,10 +14,19 @@ from statistics import median
 from typing import Any, Final
 
 from evidence.availability import NO_STRIKE
-from evidence.text import html
 from judgement.report.facts import RunFacts
-from judgement.report.timeline_svg import STYLE
-from judgement.report.timeline_svg.drawing import LEFT, RIGHT, WIDTH, Drawing, Rows, Scale, tag, text, text_width, title
+from judgement.report.timeline_svg.drawing import (
+    LEFT,
+    RIGHT,
+    Drawing,
+    Rows,
+    Scale,
+    assembled,
+    tag,
+    text,
+    text_width,
+    title,
+)
 from judgement.report.timeline_svg.faults import short
 from judgement.report.timeline_svg.scope import MAX_PARTITIONS
 
@@ -131,15 +140,7 @@ def draw(every: Sequence[Panel], heading: str, axis: str, prefix: str, *, standa
     drawing.front.append(text(16, y + 12, axis, class_="muted tiny"))
     height = _legend(drawing, y + 26) + 6
     about = f"{heading}: acknowledged and read records a second over time, faults shaded."
-    parts = [
-        f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
-        f'height="{height:.0f}" role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
-        f'<title id="{prefix}-title">{html(heading)}</title><desc id="{prefix}-desc">{html(about)}</desc>',
-        f"<style>{STYLE}</style>",
-    ]
-    ground = tag("rect", x=0, y=0, width=WIDTH, height=height, fill="var(--surface)", rx=8)
-    parts += [*([ground] if standalone else []), *drawing.back, *drawing.middle, *drawing.front, "</svg>"]
-    return "\n".join(parts) + "\n"
+    return assembled(drawing, heading, about, height, background=standalone)
 
 
 def _panel(drawing: Drawing, one: Panel, y: float, highest: float) -> float:

@@ -19,7 +19,7 @@ from evidence.course import faults_of
 from evidence.events import Event
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
-from judgement.report import availability, cells, steps, story
+from judgement.report import availability, cells, record_ways, steps, story
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
 from judgement.verdict import claim_text
@@ -192,6 +192,7 @@ def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> st
         told = ", ".join(f"{name} {value}" for name, value in zip(availability.HEADINGS[1:], row[1:], strict=True))
         first, *rest = wrapped(f"clients of {row[0]}: {told}", width - 4)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
+    lines += (visible(line) for line in record_ways.text_lines(facts))
     found = story.run_stories(facts)
     for one in found.stories:
         lines += ["", *story_lines(facts, one, width=width, colour=colour)]

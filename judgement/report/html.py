@@ -25,7 +25,17 @@ from evidence.course import acks_text
 from evidence.rundir import RunDir, scenario_of, write_atomically
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, ODD
-from judgement.report import availability, cells, headline, steps, story, timeline_svg, timings
+from judgement.report import (
+    availability,
+    cells,
+    headline,
+    offsets_svg,
+    record_ways,
+    steps,
+    story,
+    timeline_svg,
+    timings,
+)
 from judgement.report.facts import Loaded, RunFacts
 from judgement.verdict import SEVERITY
 
@@ -185,6 +195,8 @@ def render_run(facts: RunFacts) -> str:
             headline=headline.headline(facts),
             figure=timeline_svg.render(facts) if drawable else "",
             closeup=timeline_svg.render(facts, window_s=window, prefix="kc2") if drawable and window else "",
+            offsets=offsets_svg.render(facts) if drawable else "",
+            ways=record_ways.tables(facts),
             stories=told,
             more_stories=found.more,
             not_heard=found.missing,

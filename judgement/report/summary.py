@@ -12,7 +12,7 @@ from typing import Final
 from evidence.text import fenced
 from evidence.text import markdown as escaped
 from judgement.outcome import BAD, GOOD, ODD
-from judgement.report import availability, cells, story, timings
+from judgement.report import availability, cells, record_ways, story, timings
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
 from judgement.report.html import suite_headline
@@ -57,6 +57,7 @@ def _details(facts: RunFacts) -> str:
     about = f"{TONES[records.tone]} {escaped(facts.name)}, seed {facts.run.get('seed')}: {escaped(records.text)}"
     lines = [f"<details><summary>{about}</summary>", "", escaped(headline(facts)), ""]
     lines += [f"- {escaped(reason)}" for reason in facts.verdict.reasons]
+    lines += record_ways.markdown_lines(facts)
     for one in story.run_stories(facts).stories[:5]:
         lines += ["", f"**{escaped(one.title)}**", ""]
         for step in one.steps:
@@ -84,7 +85,9 @@ def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_
     parts += _table("What clients saw", ("scenario", "version", *availability.HEADINGS), _clients(grouped))
     bad = [run for cell in grouped for run in cell.runs if not run.verdict.good]
     shown = [
-        cell.runs[0] for cell in grouped if cell.runs[0].verdict.good and (cell.runs[0].findings or {}).get("findings")
+        run
+        for run in (cell.runs[0] for cell in grouped)
+        if run.verdict.good and ((run.findings or {}).get("findings") or record_ways.tables(run))
     ]
     parts += [_details(run) for run in [*bad, *shown]]
 

@@ -19,23 +19,18 @@ A lane is a module: it puts elements into the layers of a `Drawing` from height 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
-
 from evidence.text import html
 from judgement.report.facts import RunFacts
 from judgement.report.headline import headline
 from judgement.report.timeline_svg.across import axis, blind, controller_lane, elections, moments
 from judgement.report.timeline_svg.brokers import broker_lane
 from judgement.report.timeline_svg.clients import client_lane
-from judgement.report.timeline_svg.drawing import CHAR, WIDTH, Drawing, Scale, patterns, tag, text
+from judgement.report.timeline_svg.drawing import CHAR, WIDTH, Drawing, Scale, assembled, tag, text
 from judgement.report.timeline_svg.faults import faults_lane, stems
 from judgement.report.timeline_svg.legend import legend
 from judgement.report.timeline_svg.scope import chosen_partitions, window_of
 
 __all__ = ["STYLE", "chosen_partitions", "render", "window_of"]
-
-STYLE: Final = (Path(__file__).parent.parent / "templates" / "timeline.css").read_text()
 
 
 def render(
@@ -67,22 +62,11 @@ def render(
 
 
 def _assemble(drawing: Drawing, facts: RunFacts, height: float, standalone: bool) -> str:
-    prefix = drawing.prefix
     name = f"{facts.name}: {facts.verdict.verdict}"
     description = (
         f"{headline(facts)} Lanes over time for the faults, the controller, {', '.join(facts.brokers)} and the clients."
     )
-    parts = [
-        f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
-        f'height="{height:.0f}" role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
-        f'<title id="{prefix}-title">{html(name)}</title><desc id="{prefix}-desc">{html(description)}</desc>',
-        f"<style>{STYLE}</style>",
-        patterns(prefix),
-    ]
-    if standalone:
-        parts.append(tag("rect", x=0, y=0, width=WIDTH, height=height, fill="var(--surface)", rx=8))
-    parts += [*drawing.back, *drawing.middle, *drawing.front, "</svg>"]
-    return "\n".join(parts) + "\n"
+    return assembled(drawing, name, description, height, background=standalone)
 
 
 def _headline(drawing: Drawing, facts: RunFacts, y: float) -> float:

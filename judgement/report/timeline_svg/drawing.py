@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from evidence.text import html
 
+STYLE: Final = (Path(__file__).parent.parent / "templates" / "timeline.css").read_text()
 WIDTH: Final = 1200
 LEFT: Final = 118
 RIGHT: Final = 1184
@@ -146,6 +148,21 @@ def patterns(prefix: str) -> str:
         + pattern("cut", 8, '<path d="M0 6L2 2L4 6L6 2L8 6" fill="none" stroke="var(--cut)" stroke-width="1.6"/>')
         + pattern("blind", 10, line.format(10, "muted", 1), 20),
     )
+
+
+def assembled(drawing: Drawing, name: str, description: str, height: float, *, background: bool = False) -> str:
+    """The <svg> element of a drawing, with what it is for those who cannot see it."""
+    prefix = drawing.prefix
+    parts = [
+        f'<svg class="kc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
+        f'height="{height:.0f}" role="img" aria-labelledby="{prefix}-title {prefix}-desc">',
+        f'<title id="{prefix}-title">{html(name)}</title><desc id="{prefix}-desc">{html(description)}</desc>',
+        f"<style>{STYLE}</style>",
+        patterns(prefix),
+    ]
+    if background:
+        parts.append(tag("rect", x=0, y=0, width=WIDTH, height=height, fill="var(--surface)", rx=8))
+    return "\n".join([*parts, *drawing.back, *drawing.middle, *drawing.front, "</svg>"]) + "\n"
 
 
 def lane(drawing: Drawing, y: float, height: float, name: str, detail: str = "") -> None:
