@@ -225,10 +225,11 @@ def state_text(facts: RunFacts, where: TopicPartition, at_ns: int) -> str:
 
 
 def metadata_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
-    """Elections, changes of the ISR and of the controller, and brokers taken for dead, from a time on."""
+    """Elections, changes of the ISR, the assignment and the controller, and brokers taken for dead, from a time on."""
     witness, source = witness_of_metadata(facts)
     for kind, at_ns, actor, text, quotes in (
         *_partition_changes(facts, where, since_ns),
+        *_assignment_changes(facts, where, since_ns),
         *_controller_changes(facts, since_ns),
         *_registration_changes(facts, where, since_ns),
     ):
@@ -258,6 +259,16 @@ def _partition_changes(facts: RunFacts, where: TopicPartition, since_ns: int) ->
         if changes:
             text = f"{join(changes)} the ISR of {named(where)}: now {ids(after.isr)}."
             yield "isr", after.begin_ns, "leader", text, ()
+
+
+def _assignment_changes(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
+    for before, after in itertools.pairwise(facts.states.get(where, ())):
+        old, new = before.replicas, after.replicas
+        if old is not None and new is not None and old != new and after.at_ns >= since_ns:
+            changes = [f"broker-{b} is added" for b in new if b not in old]
+            changes += [f"broker-{b} is removed" for b in old if b not in new]
+            text = f"{named(where)} is assigned to {ids(new)}"
+            yield "assignment", after.at_ns, "controller", f"{text}: {join(changes)}." if changes else f"{text}.", ()
 
 
 def _unclean(facts: RunFacts, where: TopicPartition, state: PartitionInterval) -> tuple[str, ...]:

@@ -170,7 +170,15 @@ class Synthetic:
         )
 
     def partition(
-        self, at_s: float, leader: int, epoch: int, isr: list[int], *, number: int = 0, version: int | None = None
+        self,
+        at_s: float,
+        leader: int,
+        epoch: int,
+        isr: list[int],
+        *,
+        number: int = 0,
+        version: int | None = None,
+        replicas: list[int] | None = None,
     ) -> None:
         self.event(
             at_s,
@@ -183,6 +191,7 @@ class Synthetic:
                 isr=tuple(isr),
                 controller_epoch=1,
                 version=version,
+                replicas=None if replicas is None else tuple(replicas),
             ),
         )
 

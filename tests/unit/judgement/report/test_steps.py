@@ -163,6 +163,17 @@ def test_a_fault_that_lasts_is_told_and_one_that_is_over_is_not(tmp_path: Path) 
     ]
 
 
+def test_a_change_of_the_assignment_is_a_step(tmp_path: Path) -> None:
+    run = Synthetic(tmp_path, "x", "2.8.2")
+    for second, replicas in enumerate(([1, 2], [3, 1, 2], [3, 1], [1, 3], [1, 3])):
+        run.partition(1.0 + second, 1, 0, [1], replicas=replicas)
+    assert [s.text for s in metadata_steps(facts.load(run.write(ended_s=9.0)), T0, 0)] == [
+        "t-0 is assigned to [3, 1, 2]: broker-3 is added.",
+        "t-0 is assigned to [3, 1]: broker-2 is removed.",
+        "t-0 is assigned to [1, 3].",
+    ]
+
+
 def test_a_change_of_controller_is_a_step(tmp_path: Path) -> None:
     run = Synthetic(tmp_path, "x", "2.8.2")
     run.partition(0.5, 1, 0, [1, 2])
