@@ -1,5 +1,4 @@
-"""From a run directory to findings, verdict and report: the analysis as a process of its own, fed one run at
-a time.
+"""From a run directory to findings, verdict and report: the analysis as a process of its own, fed one run at a time.
 
 Spark takes seconds to start and a second to judge one run, so its start overlaps the cluster's: `Analyst`
 starts `python -m analysis.job --serve` in the background and waits for it only when the first run is ready.
@@ -25,9 +24,7 @@ CLOSE_LIMIT_S: Final = 15.0
 
 
 class Analyst:
-    """A Spark application that waits for run directories. Safe to use from several threads, one check at a
-    time.
-    """
+    """A Spark application that waits for run directories. Safe to use from several threads, one check at a time."""
 
     def __init__(self, *, java_home: str | None = None, master: str = "local[2]", lazy: bool = False) -> None:
         """Start the application; with `lazy`, only when `start` is called or the first run is to be checked.

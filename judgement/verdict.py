@@ -1,8 +1,7 @@
 """Policy: what the analysis found, held against what the scenario documents.
 
-Detection knows nothing of expectations and this module knows nothing of detection: `judge` is a pure function
-of four values (the run's facts, its timeline, the findings, what was damaged), so any verdict can be given
-again from files.
+Detection knows nothing of expectations and this module knows nothing of detection: `judge` is a pure function of four
+values (the run's facts, its timeline, the findings, what was damaged), so any verdict can be given again from files.
 
 Two questions are asked, in this order.
 

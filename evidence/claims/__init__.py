@@ -1,9 +1,8 @@
 """The catalogue of claims: documented behaviour, each judged from the evidence of a run.
 
-An anomaly is something that went wrong; a claim is what brokers are documented to do: "the leader epoch rises by one
-at each election". A claim is a pure function of what a run left behind (`Witness`: run.json, the account of what
-held when and the clients' histories, never a flag that the runner sets), so `kafka-chaos check` judges it again from
-files.
+An anomaly is something that went wrong; a claim is what brokers are documented to do: "the leader epoch rises by one at
+each election". A claim is a pure function of what a run left behind (`Witness`: run.json, the account of what held when
+and the clients' histories, never a flag that the runner sets), so `kafka-chaos check` judges it again from files.
 
 It is `held`, `contradicted`, or `not-observed` where nothing in the run could have shown it; then the run says nothing
 about it, and its verdict is unknown. It gives the rows that it was judged by. A duration has a bound: the documented

@@ -1,12 +1,10 @@
 """One run's cluster: its containers created from compose/, started one by one, removed at the end.
 
-Docker Compose creates network and containers from the same files that a person uses by hand; from then on the
-engine's API starts and stops single nodes, because a scenario cares about their order and compose does not
-offer that at the speed of one call. The rendered compose file goes into the run directory: it brings the same
-cluster up again.
+Docker Compose creates network and containers from the same files that a person uses by hand; from then on the engine's
+API starts and stops single nodes, because a scenario cares about their order and compose does not offer that at the
+speed of one call. The rendered compose file goes into the run directory: it brings the same cluster up again.
 
-Nothing here waits for Kafka to be ready: that is asked of the observers, which see what the cluster says of
-itself.
+Nothing here waits for Kafka to be ready: that is asked of the observers, which see what the cluster says of itself.
 """
 
 from __future__ import annotations
@@ -247,9 +245,8 @@ def create(
 ) -> Cluster:
     """Create (not start) the containers of a cluster in a network of its own.
 
-    `data` is the host directory under which every node keeps its files, `rendered` where the resolved compose
-    file goes. Raises HarnessError with Docker's own words if they cannot be created, UsageError if no address
-    range is free.
+    `data` is the host directory under which every node keeps its files, `rendered` where the resolved compose file
+    goes. Raises HarnessError with Docker's own words if they cannot be created, UsageError if no address range is free.
     """
     file, wanted = compose_file(version, plan), services(version, plan)
     # The containers write as this user, so the directories must exist before Docker makes them as root.

@@ -1,5 +1,4 @@
-"""Docker as this project uses it: finding the engine, our label, nodes, and removing what is ours and nothing
-else.
+"""Docker as this project uses it: finding the engine, our label, nodes, and removing what is ours and nothing else.
 
 Everything the project creates carries its namespace (`kafka-chaos`), the run it belongs to (`kafka-chaos.run`) and the
 process that owns it (`kafka-chaos.process`; harness.cluster.ownership). So what a killed harness left behind can be

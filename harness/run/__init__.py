@@ -217,9 +217,7 @@ class Run:
             yield process
 
     def move_controller_away_from(self, *targets: Target) -> None:
-        """ZooKeeper: see to it that none of these brokers is the controller, now that they may have become
-        it.
-        """
+        """ZooKeeper: see to it that none of these brokers is the controller, now that they may have become it."""
         if self.version.mode != "zookeeper":
             return
         avoid = {target.id for target in targets}

@@ -153,9 +153,7 @@ class Clients:
         return sent
 
     def send_async(self, t: Partition, *, acks: str = "all", doomed: bool = False) -> Pending:
-        """Send one record once, without retries, and do not wait: for records that are not to be
-        acknowledged.
-        """
+        """Send one record once, without retries, and do not wait: for records that are not to be acknowledged."""
         producer = self.producer(acks=acks, settings={"message.send.max.retries": "0"})
         with self._account.step("send without waiting", partition=str(t), acks=acks):
             return producer.send_async(t.topic, t.number, doomed=doomed)

@@ -139,9 +139,7 @@ class Disks:
         return ", ".join(f"{name} LEO {leo} HW {hw}" for name, (leo, hw) in seen.items())
 
     def copy_replicas(self, name: str) -> dict[str, dict[str, Ends]]:
-        """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and
-        HW.
-        """
+        """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and HW."""
         moment = f"{len(self._moments):02d}-{name}"
         nodes = [node.name for node in self._cluster.brokers.values()]
         begun_ns = time.monotonic_ns()

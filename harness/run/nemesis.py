@@ -106,8 +106,7 @@ class Nemesis:
         """Start nodes that are down, each once its old registration is gone, and wait until all that
         are brokers are registered.
 
-        From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only
-        add noise.
+        From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only add noise.
         """
         for target in targets:
             self._waits.wait_unregistered(target)

@@ -40,9 +40,7 @@ class Waits:
         *,
         alive: Sequence[Target] = (),
     ) -> ClusterState:
-        """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has
-        ended.
-        """
+        """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended."""
         deadline = time.monotonic() + limit_s
         with self._account.step(f"wait until {what}"):
             while True:
@@ -85,9 +83,7 @@ class Waits:
         return self._who.controller()
 
     def wait_no_leader(self, t: Partition, dead: Target) -> None:
-        """Wait until the cluster knows that the partition's leader is gone: it has none, or the dead one
-        unregistered.
-        """
+        """Wait until the cluster knows that the partition's leader is gone: it has none, or a dead one's name."""
         self.wait_state(
             f"{t} is without a live leader",
             lambda state: dead.id not in state.brokers and state.partitions[t].leader in (NO_LEADER, dead.id),

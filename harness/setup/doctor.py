@@ -42,7 +42,7 @@ NODE_BYTES: Final = 300_000_000
 CLUSTER_NODES: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """One thing looked at."""
 
@@ -61,23 +61,17 @@ def diagnose() -> list[Check]:
 
 
 def _python() -> Check:
-    return Check(name="Python", status="ok", detail=platform.python_version())
+    return Check("Python", "ok", platform.python_version())
 
 
 def _engine_checks() -> list[Check]:
     try:
         client = engine.connect()
     except UsageError as error:
-        return [
-            Check(name="Docker engine", status="missing", detail=str(error), remedy="make setup, as root on Debian")
-        ]
+        return [Check("Docker engine", "missing", str(error), "make setup, as root on Debian")]
     try:
         info: dict[str, Any] = client.info()
-        found = [
-            Check(
-                name="Docker engine", status="ok", detail=f"{info.get('ServerVersion')} on {info.get('KernelVersion')}"
-            )
-        ]
+        found = [Check("Docker engine", "ok", f"{info.get('ServerVersion')} on {info.get('KernelVersion')}")]
         root = Path(str(info.get("DockerRootDir", "")))
         if root.is_dir():
             found.append(_disk(root, "Docker"))
@@ -85,9 +79,7 @@ def _engine_checks() -> list[Check]:
         found.extend(_inside(client))
         return found
     except (DockerException, OSError) as error:
-        return [
-            Check(name="Docker engine", status="missing", detail=str(error)[:200], remedy="look at the engine's log")
-        ]
+        return [Check("Docker engine", "missing", str(error)[:200], "look at the engine's log")]
     finally:
         client.close()
 
@@ -95,16 +87,16 @@ def _engine_checks() -> list[Check]:
 def _compose() -> Check:
     version = compose_version()
     if version is None:
-        return Check(name="docker compose", status="missing", detail="no version 2", remedy="make setup, or install it")
-    return Check(name="docker compose", status="ok", detail=version)
+        return Check("docker compose", "missing", "no version 2", "make setup, or install it")
+    return Check("docker compose", "ok", version)
 
 
 def _java() -> Check:
     try:
         found = java.find_java()
     except UsageError as error:
-        return Check(name="Java", status="missing", detail=str(error), remedy="make setup")
-    return Check(name="Java", status="ok", detail=f"{java.major_version(found)} at {found}")
+        return Check("Java", "missing", str(error), "make setup")
+    return Check("Java", "ok", f"{java.major_version(found)} at {found}")
 
 
 def _images(client: DockerClient) -> Check:
@@ -113,12 +105,12 @@ def _images(client: DockerClient) -> Check:
     absent = [kafka for kafka in by_release if kafka not in ready]
     detail = f"ready: {', '.join(ready) or 'none'}"
     if not absent:
-        return Check(name="images", status="ok", detail=detail)
+        return Check("images", "ok", detail)
     return Check(
-        name="images",
-        status="warning",
-        detail=f"{detail}; not built: {', '.join(absent)}",
-        remedy="built on first use, or all at once by kafka-chaos setup --versions all",
+        "images",
+        "warning",
+        f"{detail}; not built: {', '.join(absent)}",
+        "built on first use, or all at once by kafka-chaos setup --versions all",
     )
 
 
@@ -147,10 +139,7 @@ def _inside(client: DockerClient) -> list[Check]:
     if tag is None:
         return [
             Check(
-                name="containers",
-                status="warning",
-                detail="no image yet to look inside a container with",
-                remedy="make setup, then look again",
+                "containers", "warning", "no image yet to look inside a container with", "make setup, then look again"
             )
         ]
     container: Container | None = None
@@ -168,14 +157,14 @@ def _inside(client: DockerClient) -> list[Check]:
             status, output = container.exec_run(["bash", "-c", command], user="0")
             assert isinstance(output, bytes)
             if status == 0:
-                checks.append(Check(name=name, status="ok", detail="works in a container"))
+                checks.append(Check(name, "ok", "works in a container"))
             else:
                 severity, remedy = PROBE_NEEDS[name]
                 words = " ".join(output.decode(errors="replace").split())[:160]
-                checks.append(Check(name=name, status=severity, detail=words or f"ended with {status}", remedy=remedy))
+                checks.append(Check(name, severity, words or f"ended with {status}", remedy))
         return [*checks, _freezer(container)]
     except (DockerException, OSError, ImageNotFound) as error:
-        return [Check(name="containers", status="missing", detail=str(error)[:200], remedy="look at the engine's log")]
+        return [Check("containers", "missing", str(error)[:200], "look at the engine's log")]
     finally:
         if container is not None:
             with contextlib.suppress(NotFound):
@@ -189,21 +178,17 @@ def _freezer(container: Any) -> Check:
         state = container.status
         container.unpause()
     except DockerException as error:
-        return Check(
-            name="freezer", status="warning", detail=str(error)[:160], remedy="freezing brokers needs cgroups' freezer"
-        )
-    return Check(
-        name="freezer", status="ok" if state == "paused" else "warning", detail=f"a frozen container is {state}"
-    )
+        return Check("freezer", "warning", str(error)[:160], "freezing brokers needs cgroups' freezer")
+    return Check("freezer", "ok" if state == "paused" else "warning", f"a frozen container is {state}")
 
 
 def _loop_mounts() -> Check:
     """Power loss is simulated on file systems in loop images, which need root and loop devices."""
     remedy = "power-loss scenarios on real file systems need root and loop devices; nothing in the default suite does"
     if os.geteuid() != 0:
-        return Check(name="loop mounts", status="warning", detail="not root", remedy=remedy)
+        return Check("loop mounts", "warning", "not root", remedy)
     if shutil.which("mkfs.ext4") is None:
-        return Check(name="loop mounts", status="warning", detail="no mkfs.ext4", remedy="install e2fsprogs")
+        return Check("loop mounts", "warning", "no mkfs.ext4", "install e2fsprogs")
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
         image, place = Path(scratch) / "image", Path(scratch) / "mount"
         place.mkdir()
@@ -212,11 +197,11 @@ def _loop_mounts() -> Check:
         for command in (["mkfs.ext4", "-q", str(image)], ["mount", "-o", "loop", str(image), str(place)]):
             problem = _try(command)
             if problem is not None:
-                return Check(name="loop mounts", status="warning", detail=problem, remedy=remedy)
+                return Check("loop mounts", "warning", problem, remedy)
         problem = _try(["umount", str(place)])
     if problem is not None:
-        return Check(name="loop mounts", status="warning", detail=problem, remedy=remedy)
-    return Check(name="loop mounts", status="ok", detail="an ext4 image was mounted")
+        return Check("loop mounts", "warning", problem, remedy)
+    return Check("loop mounts", "ok", "an ext4 image was mounted")
 
 
 def _try(command: list[str]) -> str | None:
@@ -232,11 +217,9 @@ def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usag
     free = usage(path).free
     detail = f"{free / 1e9:.0f} GB free at {path}"
     if free >= FREE_BYTES:
-        return Check(name=f"disk for {what}", status="ok", detail=detail)
+        return Check(f"disk for {what}", "ok", detail)
     status: Status = "missing" if free < FREE_BYTES / 5 else "warning"
-    return Check(
-        name=f"disk for {what}", status=status, detail=detail, remedy=f"{FREE_BYTES / 1e9:.0f} GB are comfortable"
-    )
+    return Check(f"disk for {what}", status, detail, f"{FREE_BYTES / 1e9:.0f} GB are comfortable")
 
 
 def _ours(path: Path, what: str, remedy: str) -> Check:
@@ -249,7 +232,7 @@ def _ours(path: Path, what: str, remedy: str) -> Check:
         return _disk(place, what)
     except OSError as error:
         detail = f"{place} cannot be written: {error.strerror}"
-        return Check(name=f"disk for {what}", status="missing", detail=detail, remedy=remedy)
+        return Check(f"disk for {what}", "missing", detail, remedy)
 
 
 def _cache() -> Check:
@@ -259,7 +242,7 @@ def _cache() -> Check:
         # A set-up by another user (root with this user's HOME) may own a part of it.
         parts = [cache, *sorted(part for part in cache.iterdir() if part.is_dir())]
     except (UsageError, OSError) as error:
-        return Check(name="disk for the cache", status="missing", detail=str(error), remedy=remedy)
+        return Check("disk for the cache", "missing", str(error), remedy)
     checks = [_ours(part, "the cache", remedy) for part in parts]
     return next((check for check in checks if check.status == "missing"), checks[0])
 
@@ -278,9 +261,9 @@ def _memory() -> Check:
     except OSError:
         free = None
     if free is None:
-        return Check(name="memory", status="warning", detail="unknown: /proc/meminfo does not say")
+        return Check("memory", "warning", "unknown: /proc/meminfo does not say")
     needed = NODE_BYTES * CLUSTER_NODES + 1_500_000_000
     detail = f"{free / 1e9:.1f} GB available; a cluster and Spark take about {needed / 1e9:.1f} GB"
     if free >= needed:
-        return Check(name="memory", status="ok", detail=detail)
-    return Check(name="memory", status="warning", detail=detail, remedy="run one cluster at a time (--jobs 1)")
+        return Check("memory", "ok", detail)
+    return Check("memory", "warning", detail, "run one cluster at a time (--jobs 1)")

@@ -425,9 +425,7 @@ class BackgroundConsumer(Background[Reading]):
         return self._wait(lambda reading: reading.records >= count, f"{count} records read", timeout_s)
 
     def wait_position(self, topic: str, partition: int, offset: int, *, timeout_s: float) -> Reading:
-        """Wait until a partition has been read up to an offset. WaitTimeout, or HarnessError if the process has
-        ended.
-        """
+        """Wait until a partition has been read up to an offset. Raises as `wait_read` does."""
         return self._wait(
             lambda reading: reading.positions.get((topic, partition), 0) >= offset,
             f"{topic}-{partition} read up to {offset}",
