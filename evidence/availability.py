@@ -7,7 +7,8 @@ For one partition that clients wrote to and read from while something went wrong
 - A pause of reads is the time from one record that a consumer was given to the next, or to the last acknowledgement if
   it was given none after that. It lasts about as long as writes pause, for there is nothing to read then.
 - An error window lasts from the first error that a producer was told to the next acknowledgement.
-- The first success after a fault is the first acknowledgement of a record that was sent after its injection.
+- The first success after a fault is the first acknowledgement of a record that was sent when the fault was proved to
+  have taken effect, counted from then: what is acknowledged while a process is being killed says nothing.
 - The rate is what was acknowledged in a second. The usual one is the median of the seconds before the first fault, the
   lowest that of any second from then to the last sending.
 
@@ -161,11 +162,12 @@ def _error_windows(clients: Clients) -> list[dict[str, Any]]:
 
 
 def _first_success(clients: Clients, fault: FaultFact) -> dict[str, Any] | None:
-    done = clients.done_ns[clients.sent_ns > fault.inject_ns]
+    since_ns = fault.proved_ns or fault.inject_ns
+    done = clients.done_ns[clients.sent_ns > since_ns]
     if not len(done):
         return None
-    took_ms = round(int(done[0] - fault.inject_ns) / 1e6, 1)
-    return {"fault": fault.description, "kind": fault.kind, "at_ns": fault.inject_ns, "ms": took_ms}
+    took_ms = round(int(done[0] - since_ns) / 1e6, 1)
+    return {"fault": fault.description, "kind": fault.kind, "at_ns": since_ns, "ms": took_ms}
 
 
 def _rates(clients: Clients, begin_ns: int, struck_ns: Sequence[int]) -> tuple[float | None, float | None]:

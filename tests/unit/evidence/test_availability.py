@@ -34,8 +34,9 @@ def steady(begin_ms: int, end_ms: int, every_ms: int = 20) -> list[dict[str, Any
     return [one for at in times for one in (row("send", at, at + 5), row("poll", at, at + 10))]
 
 
-def fault(at_ms: int, kind: str = "kill") -> FaultFact:
-    times = {"inject_ns": at_ms * MS, "proved_ns": at_ms * MS, "until_ns": (at_ms + 1000) * MS}
+def fault(at_ms: int, kind: str = "kill", *, proved_ms: int | None = None) -> FaultFact:
+    proved_ns = (at_ms if proved_ms is None else proved_ms) * MS
+    times = {"inject_ns": at_ms * MS, "proved_ns": proved_ns, "until_ns": (at_ms + 1000) * MS}
     about = {"id": f"f{at_ms}", "kind": kind, "node": "broker-1", "role": "", "description": f"{kind} of broker-1"}
     return FaultFact(**about, **times, heal_ns=None, healed_ns=None, proof={}, unproved=False)  # type: ignore[arg-type]
 
@@ -57,13 +58,17 @@ def test_a_kill_under_load_has_a_pause_a_first_success_and_a_dip() -> None:
     assert found is not None
     assert found["write_pause"] == {"at_ns": 3000 * MS, "ms": 2005.0}
     assert found["read_pause"] == {"at_ns": 2990 * MS, "ms": 2020.0}
-    assert found["first_success"] == [
-        {"fault": "kill of broker-1", "kind": "kill", "at_ns": 3000 * MS, "ms": 2005.0 - 0.0}
-    ]
+    assert found["first_success"] == [{"fault": "kill of broker-1", "kind": "kill", "at_ns": 3000 * MS, "ms": 2005.0}]
     assert (found["usual_per_s"], found["lowest_per_s"]) == (50.0, 0.0)
     assert (found["bucket_ms"], sum(found["acknowledged_in"])) == (250, found["acknowledged"])
     assert found["acknowledged_in"][12:20] == [0] * 8
     assert (found["errors"], found["error_windows"]) == ({}, [])
+
+
+def test_what_is_acknowledged_before_a_fault_has_taken_effect_is_no_success() -> None:
+    found = seen(struck(), [fault(2900, proved_ms=3010)])
+    assert found is not None
+    assert [one["ms"] for one in found["first_success"]] == [1995.0]
 
 
 def test_a_time_in_which_nobody_sends_is_no_pause_of_writes() -> None:
