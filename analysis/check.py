@@ -267,8 +267,16 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     _count(seen, where, result)
     if seen.left_out is None and where in seen.history.tables:  # a partition so large that rows are left out has none
         final = {str(process["name"]) for process in facts.get("processes") or () if process.get("final")}
-        cost = availability(*where, seen.history.tables[where], course.faults, final)
+        cost = availability(*where, seen.history.tables[where], course.faults, final=final, ended=_ended(seen.history))
         result.availability += [] if cost is None else [cost]
+
+
+def _ended(history: History) -> dict[str, int]:
+    """When each process that ended properly did."""
+    rows = history.operations.filter(pc.equal(history.operations["kind"], schema.CLOSE))
+    return {
+        row["process"]: int(row["completed_ns"] or 0) for row in rows.select(["process", "completed_ns"]).to_pylist()
+    }
 
 
 def _facts(run_dir: RunDir) -> Mapping[str, Any]:

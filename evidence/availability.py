@@ -4,8 +4,8 @@ For one partition that clients wrote to and read from while something went wrong
 
 - A pause of writes is the time in which records were waiting and none was acknowledged: from one acknowledgement (or,
   if nothing was waiting then, from the next sending) to the next. What nobody sent does not pause.
-- A pause of reads is the time from one record that a consumer was given to the next, or to the last acknowledgement if
-  it was given none after that. It lasts about as long as writes pause, for there is nothing to read then.
+- A pause of reads is the time from one record that a consumer was given to the next, or, if it was given none any more,
+  to the last acknowledgement before it ended. It lasts about as long as writes pause: there is nothing to read then.
 - An error window lasts from the first error that a producer was told to the next acknowledgement.
 - The first success after a fault is the first acknowledgement of a record that was sent when the fault was proved to
   have taken effect, counted from then: what is acknowledged while a process is being killed says nothing.
@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -36,6 +37,7 @@ SECOND_NS: Final = 1_000_000_000
 BUCKET_MS: Final = 250
 MOST_BUCKETS: Final = 1200
 """A longer run has longer buckets."""
+NEVER: Final[Mapping[str, int]] = MappingProxyType({})
 FEWEST: Final = 50
 """With fewer acknowledged records nobody wrote through what happened: there is nothing to say."""
 NO_STRIKE: Final = ("start", "remove")
@@ -92,13 +94,24 @@ def pauses(sent_ns: Ints, done_ns: Ints) -> tuple[Ints, Ints]:
 
 
 def availability(
-    topic: str, partition: int, table: pa.Table, faults: Sequence[FaultFact], final: Collection[str] = ()
+    topic: str,
+    partition: int,
+    table: pa.Table,
+    faults: Sequence[FaultFact],
+    *,
+    final: Collection[str] = (),
+    ended: Mapping[str, int] = NEVER,
 ) -> dict[str, Any] | None:
-    """What faults cost the clients of a partition, as findings.json has it; None if too little was written."""
+    """What faults cost the clients of a partition, as findings.json has it; None if too little was written.
+
+    `final` are the final readers, `ended` says when processes ended. What was written when the last consumer had ended
+    is left out.
+    """
     clients = clients_of(table, final)
     if len(clients.done_ns) < FEWEST:
         return None
     begin_ns, end_ns = int(clients.sent_ns.min()), max(clients.last_sent_ns, int(clients.done_ns[-1]))
+    end_ns = min(end_ns, max((ended.get(name, end_ns) for name in clients.read_ns), default=end_ns))
     strikes = [f for f in faults if f.kind not in NO_STRIKE and begin_ns < f.inject_ns < clients.last_sent_ns]
     bucket_ns = BUCKET_MS * 1_000_000
     while (end_ns - begin_ns) // bucket_ns >= MOST_BUCKETS:
@@ -116,7 +129,7 @@ def availability(
         "errors": clients.errors,
         "error_windows": _error_windows(clients),
         "write_pause": _longest(*pauses(clients.sent_ns, clients.done_ns)),
-        "read_pause": _longest_of(clients.read_ns.values(), int(clients.done_ns[-1])),
+        "read_pause": _read_pause(clients, ended),
         "first_success": [one for fault in strikes if (one := _first_success(clients, fault))],
         "usual_per_s": usual,
         "lowest_per_s": lowest,
@@ -140,10 +153,11 @@ def _longest(begins: Ints, ends: Ints) -> dict[str, Any] | None:
     return {"at_ns": int(begins[at]), "ms": round(int(ends[at] - begins[at]) / 1e6, 1)}
 
 
-def _longest_of(readers: Iterable[Ints], last_ns: int) -> dict[str, Any] | None:
+def _read_pause(clients: Clients, ended: Mapping[str, int]) -> dict[str, Any] | None:
     found = []
-    for times in readers:
-        whole = np.append(times, max(last_ns, int(times[-1]))) if len(times) else times
+    for name, times in clients.read_ns.items():
+        to_read = clients.done_ns[clients.done_ns <= ended.get(name, clients.done_ns[-1])]
+        whole = np.sort(np.append(times, to_read[-1:]))
         found += [one] if (one := _longest(whole[:-1], whole[1:])) else []
     return max(found, key=lambda one: float(one["ms"]), default=None)
 

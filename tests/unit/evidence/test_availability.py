@@ -41,10 +41,8 @@ def fault(at_ms: int, kind: str = "kill", *, proved_ms: int | None = None) -> Fa
     return FaultFact(**about, **times, heal_ns=None, healed_ns=None, proof={}, unproved=False)  # type: ignore[arg-type]
 
 
-def seen(
-    rows: Sequence[dict[str, Any]], faults: Sequence[FaultFact] = (), final: Sequence[str] = ()
-) -> dict[str, Any] | None:
-    return availability("t", 0, pa.Table.from_pylist(list(rows), schema=PLAIN_SCHEMA), faults, final)
+def seen(rows: Sequence[dict[str, Any]], faults: Sequence[FaultFact] = (), **more: Any) -> dict[str, Any] | None:
+    return availability("t", 0, pa.Table.from_pylist(list(rows), schema=PLAIN_SCHEMA), faults, **more)
 
 
 def struck() -> list[dict[str, Any]]:
@@ -107,6 +105,13 @@ def test_a_consumer_that_is_given_nothing_any_more_pauses_to_the_end() -> None:
     found = seen([*steady(0, 3000), *unread], [fault(2999)])
     assert found is not None
     assert found["read_pause"] == {"at_ns": 2990 * MS, "ms": 2995.0}
+
+
+def test_what_is_written_when_the_consumer_has_ended_is_left_out() -> None:
+    found = seen([*steady(0, 3000), row("send", 9000, 9001)], [fault(1000)], ended={"consumer-1": 3100 * MS})
+    assert found is not None
+    assert found["read_pause"]["ms"] == 20.0
+    assert found["end_ns"] == 3100 * MS
 
 
 def test_a_final_reader_is_no_consumer() -> None:
