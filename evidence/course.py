@@ -53,6 +53,8 @@ FROZEN: Final = "frozen"
 ALIVE: Final = "alive"
 DEADLY: Final = (None, 9, 15)
 """Signals that end a process, and the engine's kill that names none."""
+AT_ONCE: Final = ("start", "double", "remove", "wipe")
+"""Faults that are over when they are proved."""
 REPLACES_PROCESS: Final = ("start", "die", "kill", "stop", "oom")
 
 
@@ -405,9 +407,9 @@ def _ends(event: Fault, begin: Fault) -> bool:
     """Whether what begins with `begin` is over with this event."""
     if event.at_ns < begin.at_ns:
         return False
-    if begin.fault in ("kill", "stop"):
+    if begin.fault in ("kill", "stop", "exit"):
         return event.fault == "start" and event.phase == "verified" and event.target.node == begin.target.node
-    return event.id == begin.id and event.phase == ("verified" if begin.fault in ("start", "remove") else "healed")
+    return event.id == begin.id and event.phase == ("verified" if begin.fault in AT_ONCE else "healed")
 
 
 def blind_intervals(events: Iterable[Event]) -> tuple[tuple[int, int, str], ...]:

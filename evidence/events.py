@@ -24,6 +24,8 @@ KILLED: Final = 137
 """The exit code of a process that SIGKILL ended."""
 TERMINATED: Final = (0, 143)
 """Those of a broker that SIGTERM ended: its shutdown hook ran."""
+SIGNALLED: Final = 128
+"""Exit codes above this are those of processes that a signal ended."""
 UNSTAMPED: Final = -1
 
 State = Literal["zookeeper", "kraft"]
@@ -114,7 +116,7 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
 
     source: Literal["runner"] = "runner"
     fault: str
-    """kill, stop, start, freeze or remove; or one of NETWORK_FAULTS."""
+    """kill, stop, start, double (a start too), exit, freeze, remove or wipe; or one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target
@@ -338,12 +340,40 @@ class IsrChange(Event, frozen=True, kw_only=True, tag="isr-change"):
 
 
 class Znode(Event, frozen=True, kw_only=True, tag="znode"):
-    """What a znode holds that a controller is asked by, or that states a topic's assignment."""
+    """What a znode holds, as it was read."""
 
     source: Literal["zookeeper"] = "zookeeper"
     path: str
-    content: dict[str, Any] | None
-    """None: it was there, and is gone."""
+    content: dict[str, Any] | int | None
+    """A JSON object, or /controller_epoch's number. None: it was there, and is gone."""
+    version: int = 0
+    """How often it was changed (ZooKeeper's dataVersion)."""
+    created: int = 0
+    """The transaction that made it (czxid)."""
+    ephemeral: bool = False
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The JSON object; empty for a number, and if it is gone."""
+        return self.content if isinstance(self.content, dict) else {}
+
+
+class Metadata(Event, frozen=True, kw_only=True, tag="metadata"):
+    """A record of KRaft's metadata log about a broker or a partition, once it is committed."""
+
+    source: Literal["kraft"] = "kraft"
+    type: str
+    """As Kafka names it: REGISTER_BROKER_RECORD."""
+    version: int
+    offset: int
+    epoch: int
+    """The leader epoch of its batch, which is the controller's epoch."""
+    fields: dict[str, Any]
+    """By name (kafkafiles.metadata_records), without those that are null."""
+    topic: str | None = None
+    """Of a partition's record: the name of its topic."""
+    source_ns: int | None = None
+    """The controller's own time (wall)."""
 
 
 class Blind(Event, frozen=True, kw_only=True, tag="blind"):
@@ -388,6 +418,7 @@ LogKind = Literal[
     "unclean-election",
     "stale-controller",
     "stale-leader-epoch",
+    "id-taken",
     "fatal",
 ]
 
@@ -498,6 +529,7 @@ AnyEvent = (
     | Missed
     | IsrChange
     | Znode
+    | Metadata
     | Blind
     | Container
     | Software

@@ -47,6 +47,9 @@ class ClusterPlan:
     """KRaft: brokers 1 to 3 are the controllers too, instead of one controller apart."""
     controllers: int = 1
     """KRaft: so many controllers apart, with ids from 100 on; three are a quorum that outlives one of them."""
+    double_of: int | None = None
+    """A broker of which there is a second one, with the same id and a disk and an address of its own: the node
+    "double", which only the scenario starts. Not for combined nodes."""
     trace: tuple[str, ...] = ()
     """Broker loggers turned to TRACE, for scenarios whose evidence is in the log."""
 
@@ -66,6 +69,7 @@ class ClusterPlan:
         return replace(
             self,
             controller=brokers.get(self.controller, self.controller),
+            double_of=None if self.double_of is None else brokers.get(self.double_of, self.double_of),
             zookeeper_sessions_ms={brokers.get(b, b): ms for b, ms in self.zookeeper_sessions_ms.items()},
             settings={renamed(key): value for key, value in self.settings.items()},
         )

@@ -285,7 +285,7 @@ def _bring_up(run: Run) -> None:
         )
         cluster.start(*brokers[1:])
     else:
-        cluster.start(*cluster.nodes.values())
+        cluster.start(*cluster.members)
         run.observer.start()
     wanted = {node.id for node in brokers}
     run.wait_state(
@@ -577,7 +577,7 @@ def _carry_out(
     with phases.measure("seal"):
         run.clients.close()
         for node in cluster.nodes.values():
-            source = cluster.data / node.name / "server.properties"
+            source = cluster.data / node.name / clusters.PROPERTIES
             with suppress(FileNotFoundError):
                 shutil.copyfile(source, run_dir.config / f"{node.name}.properties")
         seal_run(run_dir)

@@ -12,18 +12,20 @@ fault of ours that nobody carried out, with a proof and Docker's events forged t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from evidence.course import Course, FaultFact
 from evidence.events import (
     KILLED,
+    SIGNALLED,
     TERMINATED,
     Container,
     ContainerAction,
     End,
     Fault,
     Firewall,
+    Log,
     Moment,
     Precondition,
     Software,
@@ -49,6 +51,7 @@ CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
     "kill": ("kill", "die"),
     "stop": ("kill", "kill", "die", "stop"),
     "start": ("start",),
+    "double": ("start",),
     "freeze": ("pause", "unpause"),
 }
 """What Docker may tell of each kind of fault, once each (a stop that takes too long ends with a second signal)."""
@@ -62,17 +65,18 @@ def hollow_proofs(course: Course) -> list[str]:
     """Faults that are called verified, by a proof that does not show it or that Docker's events do not bear out."""
     reasons = []
     containers, said = of(course.events, Container), of(course.events, Fault)
+    logged = {(event.node, event.line) for event in of(course.events, Log)}
     for fault in course.faults:
         what = f"fault {fault.id} ({fault.description})"
         phases = tuple(event.phase for event in said if event.id == fault.id)
         if phases not in PHASES:
             reasons.append(f"{what} went through its phases in the order {', '.join(phases)}")
-        elif fault.proved_ns is not None and (lacks := _lacks(fault, containers)):
+        elif fault.proved_ns is not None and (lacks := _lacks(fault, containers, logged)):
             reasons.append(f"{what} is called verified, but {lacks}")
     return reasons
 
 
-def _lacks(fault: FaultFact, containers: Sequence[Container]) -> str | None:
+def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection[tuple[str, str]]) -> str | None:
     """What the proof of a verified fault lacks; None for a proof that holds."""
     proof = fault.proof
     of_node = [event for event in containers if event.node == fault.node]
@@ -82,9 +86,19 @@ def _lacks(fault: FaultFact, containers: Sequence[Container]) -> str | None:
             return f"its proof has the exit code {proof.get('exit_code')}"
         if not any(_is(event, "die", proof) and event.exit_code == proof["exit_code"] for event in of_node):
             return "Docker told of no such end of the process"
-    elif fault.kind == "start":
+    elif fault.kind in ("start", "double"):
         if not any(_is(event, "start", proof) for event in of_node):
             return "Docker told of no such start"
+    elif fault.kind == "exit":
+        if not 0 < (proof.get("exit_code") or 0) <= SIGNALLED:
+            return f"its proof has the exit code {proof.get('exit_code')}"
+        if not any(_is(event, "die", proof) and event.exit_code == proof["exit_code"] for event in of_node):
+            return "Docker told of no such end of the process"
+        if (fault.node, proof.get("line")) not in logged:
+            return "the broker's log does not say so"
+    elif fault.kind == "wipe":
+        if not proof.get("files_before") or proof.get("files_after") != 0:
+            return "its proof does not show a disk that had files and has none"
     elif fault.kind == "freeze":
         if len(ticks := proof.get("cpu_ticks") or ()) < 2 or len(set(ticks)) > 1:
             return "its proof does not show a CPU clock that stands still"
@@ -126,6 +140,9 @@ def foreign_events(course: Course) -> list[str]:
         for fault in course.faults:
             for action in CAUSES.get(fault.kind, ()) if node == fault.node else ():
                 _take(told, action, fault.inject_ns)
+            if fault.kind == "exit" and node == fault.node and fault.proved_ns is not None:
+                # None but the very end that was documented: it may be older than the fault's begin.
+                told = [event for event in told if not _is(event, "die", fault.proof)]
         if node in out_of_memory:
             _take(told, "die", 0)
         # A container that ends leaves its network, and one that starts joins it: only one more is foreign.

@@ -230,7 +230,7 @@ def preferred_election_znode_comes_and_goes(witness: Witness) -> Judged:
     told = [one for one in of(witness.course.events, Znode) if one.path == PREFERRED_ELECTION]
     for made in (one for one in told if one.content is not None):
         gone_ns = next((one.at_ns for one in told if one.content is None and one.at_ns > made.at_ns), None)
-        for named in (made.content or {}).get("partitions", ()):
+        for named in made.entries.get("partitions", ()):
             states = witness.course.states.get((named["topic"], int(named["partition"])), ())
             then = [one for one in states if one.at_ns <= (gone_ns or 0)][-1:]
             preferred = any([one.leader] == list(one.replicas or ())[:1] for one in then)

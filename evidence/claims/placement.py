@@ -117,7 +117,7 @@ def reassignment_znode_comes_and_goes(witness: Witness) -> Judged:
     for move in _moves(witness.course):
         named = {"topic": move.asked.topic, "partition": move.asked.partition, "replicas": list(move.asked.replicas)}
         held = [one for one in told if one.content is not None and one.at_ns >= move.asked.at_ns]
-        made = next((one for one in held if named in (one.content or {}).get("partitions", ())), None)
+        made = next((one for one in held if named in one.entries.get("partitions", ())), None)
         if made is None:
             continue
         gone = next((one for one in told if one.content is None and one.at_ns > made.at_ns), None)

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
 CONTROLLER_ID: Final = 100
 KAFKA_PORT: Final = 9092
+DOUBLE: Final = "double"
+"""The node of a second broker with the id of another."""
+DOUBLE_GIVES_UP_MS: Final = 15_000
+"""KRaft: how long a broker of which there are two tries to register (60 s by default): the second one ends then."""
+PROPERTIES: Final = "server.properties"
+"""Of each node's data directory: what it is started with."""
 NETWORK_ATTEMPTS: Final = 6
 COMPOSE_TIMEOUT_S: Final = 120
 COMPOSE_FINISH_S: Final = 20
@@ -61,8 +67,11 @@ def compose_file(version: Version, plan: ClusterPlan) -> Path:
 
 
 def services(version: Version, plan: ClusterPlan) -> tuple[str, ...]:
-    """The services to create: the one that coordinates first, then the brokers in the order of starting."""
+    """The services to create: the one that coordinates first, then the brokers in the order of starting, last the
+    second one with a broker's id.
+    """
     brokers = tuple(f"broker-{b}" for b in plan.broker_ids(version.mode))
+    brokers += () if plan.double_of is None else (DOUBLE,)
     if version.mode == "zookeeper":
         return ("zookeeper", *brokers)
     return brokers if plan.combined else (*(f"controller-{number}" for number in _controllers(plan)), *brokers)
@@ -87,6 +96,8 @@ def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str,
             "broker.heartbeat.interval.ms": str(max(session // 8, 100)),
         }
     )
+    if version.mode == "kraft" and plan.double_of is not None:
+        sessions[f"{plan.double_of}:initial.broker.registration.timeout.ms"] = str(DOUBLE_GIVES_UP_MS)
     return dict(STEADY) | sessions | dict(version.settings) | dict(plan.settings) | dict(overrides)
 
 
@@ -110,6 +121,7 @@ def environment(
         "CHAOS_UID": str(os.getuid()),
         "CHAOS_GID": str(os.getgid()),
         "CHAOS_LOG_TRACE": ",".join(plan.trace),
+        "CHAOS_DOUBLE_OF": str(plan.double_of or 1),
     }
 
 
@@ -198,12 +210,17 @@ class Cluster:
 
     def node(self, broker_id: int) -> Node:
         """The node with this broker (or controller) id; HarnessError if the cluster has none."""
-        for node in self.nodes.values():
+        for node in self.members:
             if node.id == broker_id:
                 return node
         raise HarnessError(
             f"the cluster has no node with id {broker_id}; it has {sorted(n.id for n in self.nodes.values())}"
         )
+
+    @property
+    def members(self) -> list[Node]:
+        """All nodes but a second broker with the id of another."""
+        return [node for name, node in self.nodes.items() if name != DOUBLE]
 
     @property
     def bootstrap(self) -> str:
@@ -226,9 +243,11 @@ class Cluster:
             self.rendering.result()
 
 
-def _address(container_name: str, prefix: str) -> tuple[int, str]:
+def _address(container_name: str, prefix: str, plan: ClusterPlan) -> tuple[int, str]:
     if container_name == "zookeeper":
         return 0, f"{prefix}.10"
+    if container_name == DOUBLE:
+        return plan.double_of or 1, f"{prefix}.19"
     kind, _, number = container_name.partition("-")
     return int(number), f"{prefix}.{number if kind == 'controller' else 10 + int(number)}"
 
@@ -286,7 +305,7 @@ def create(
     for service in wanted:
         if service not in found:
             raise HarnessError(f"docker compose made no container for {service}: only {sorted(found)}")
-        number, address = _address(service, prefix)
+        number, address = _address(service, prefix, plan)
         cluster.nodes[service] = engine.Node(service, number, address, found[service])
     return cluster
 

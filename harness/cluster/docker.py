@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import docker
@@ -76,6 +77,14 @@ class Node:
         self.container.reload()
         state: dict[str, Any] = self.container.attrs["State"]
         return state
+
+    def started(self) -> datetime:
+        """When it was last started, by the engine's clock, to the microsecond."""
+        return datetime.fromisoformat(self.state()["StartedAt"][:26].rstrip("Z") + "+00:00")
+
+    def said(self) -> str:
+        """What it has printed since it was last started."""
+        return self.container.logs(since=self.started()).decode(errors="replace")
 
     def run_inside(self, *command: str) -> str:
         """Run a command in the container as root and return what it printed; HarnessError if it fails."""

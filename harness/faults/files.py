@@ -1,11 +1,12 @@
-"""A broker's file is gone when it starts again: removed while the broker is down.
+"""What a broker wrote is gone when it starts again: a file, or all of its disk, removed while the broker is down.
 
-The proof: the file was there and is not any more, and the broker's container was down before and after, so that nobody
-can have written it again.
+The proof: it was there and is not any more, and the broker's container was down before and after, so that nobody can
+have written it again.
 """
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,3 +52,50 @@ class Remove:
 
     def heal(self) -> None:
         """The broker writes the file again by itself."""
+
+
+@dataclass(slots=True)
+class Wipe:
+    """The disk of a node that is down is replaced by an empty one."""
+
+    node: Node
+    path: Path
+    """The directory of its logs."""
+    name: str = "wipe"
+    _there: list[str] = field(default_factory=list, init=False)
+    """The files that were on it."""
+    _ran: bool = field(default=False, init=False)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"blank disk in place of that of {self.node.name}"
+
+    def inject(self) -> None:
+        self._ran = bool(self.node.state()["Running"])
+        self._there = self._files()
+        for entry in self.path.iterdir() if self.path.exists() else ():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+    def verify(self) -> Proof:
+        if not any(file.endswith(".log") for file in self._there):
+            raise FaultUnproved(f"{self.node.name}: there was no log on its disk; there was {self._there}")
+        if self._ran or self.node.state()["Running"]:
+            raise FaultUnproved(f"{self.node.name}: its process runs, and may write its disk again")
+        if left := self._files():
+            raise FaultUnproved(f"{self.node.name}: its disk still has {', '.join(left)}")
+        return {"files_before": len(self._there), "logs_before": _logs(self._there), "files_after": 0}
+
+    def heal(self) -> None:
+        """The broker fetches again what the leaders have."""
+
+    def _files(self) -> list[str]:
+        return sorted(str(file.relative_to(self.path)) for file in self.path.rglob("*") if file.is_file())
+
+
+def _logs(files: list[str]) -> list[str]:
+    """The directories among files that hold segments: the replicas, "t-0"."""
+    return sorted({file.partition("/")[0] for file in files if file.endswith(".log") and "/" in file})

@@ -1,15 +1,18 @@
-"""Faults of a broker's process: killed, stopped cleanly, started again, frozen.
+"""Faults of a broker's process: killed, stopped cleanly, started again, frozen; and a broker that ends itself.
 
 Proofs. Killed: Docker's own `die` event with exit code 137, after its `kill` event and the injection. Stopped: the same
 with 143 (Kafka's shutdown hook ran and the JVM ended by SIGTERM) or 0. Nothing more is asked of a dead container: a
 busy engine answers only when it has put away its network, seconds later. Started: a `start` event and a running
-process. Frozen: Docker's `pause` event, its state, and the process's CPU clock standing still while wall time goes on;
-a frozen node's kernel still acknowledges TCP segments, which is why this is the grey failure that a garbage collection
-pause or a stuck disk looks like.
+process; a second node with a broker's id is proved by both nodes' properties too. Ended by itself, as a scenario
+documents: a `die` event with an exit code that is no signal's, and the line by which the broker says why. Frozen:
+Docker's `pause` event, its state, and the process's CPU clock standing still while wall time goes on; a frozen node's
+kernel still acknowledges TCP segments, which is why this is the grey failure that a garbage collection pause or a stuck
+disk looks like.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from docker.errors import APIError
 
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
-from evidence.events import KILLED, TERMINATED
+from evidence.events import KILLED, SIGNALLED, TERMINATED
 
 if TYPE_CHECKING:
     from evidence.events import Container, ContainerAction
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 EVENT_LIMIT_S: Final = 15.0
 STOP_LIMIT_S: Final = 60
+EXIT_LIMIT_S: Final = 60.0
+FILE_LIMIT_S: Final = 15.0
+POLL_S: Final = 0.02
 STILL_S: Final = 0.1
 FREEZE_ATTEMPTS: Final = 10
 
@@ -48,10 +54,10 @@ class OfOneNode:
     def _begin(self) -> None:
         self._since_ns = time.time_ns()
 
-    def _event(self, action: ContainerAction) -> Container:
+    def _event(self, action: ContainerAction, limit_s: float = EVENT_LIMIT_S) -> Container:
         """Docker's event of this kind since the injection; FaultUnproved if there is none."""
         try:
-            return self.events.wait(self.node.name, action, since_ns=self._since_ns, timeout_s=EVENT_LIMIT_S)
+            return self.events.wait(self.node.name, action, since_ns=self._since_ns, timeout_s=limit_s)
         except WaitTimeout as error:
             raise FaultUnproved(f"{self.node.name}: no {action!r} event from Docker: {error}") from None
 
@@ -136,6 +142,76 @@ class Start(OfOneNode):
 
     def heal(self) -> None:
         """Nothing to undo."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Double(Start):
+    """A second broker is started with the id of one that runs, on a disk and an address of its own."""
+
+    first: Node
+    properties: tuple[Path, Path]
+    """The properties that the second one and the first are started with: each node writes them when it starts."""
+    name: str = "double"
+
+    @property
+    def description(self) -> str:
+        return f"start of a second broker with the id of {self.first.name}"
+
+    def verify(self) -> Proof:
+        # Not super(): a dataclass with slots is another class than the one that the compiler knew.
+        started = Start.verify(self)
+        own, others = (_id_in(path) for path in self.properties)
+        if own is None or own != others:
+            raise FaultUnproved(f"{self.node.name} has the id {own}, {self.first.name} has {others}")
+        first = self.first.state()
+        if not first["Running"]:
+            raise FaultUnproved(f"{self.first.name} does not run: {self.node.name} has its id to itself")
+        return {**started, "id": own, "pid_of_first": first["Pid"]}
+
+
+def _id_in(properties: Path) -> int | None:
+    """The broker's id in a file of properties, once it is there; None if it says none."""
+    deadline = time.monotonic() + FILE_LIMIT_S
+    while True:
+        lines = properties.read_text().splitlines() if properties.exists() else []
+        said = dict(line.split("=", 1) for line in lines if "=" in line)
+        found = said.get("broker.id", said.get("node.id"))
+        if found is not None or time.monotonic() > deadline:
+            return int(found) if found is not None and found.isdigit() else None
+        time.sleep(POLL_S)
+
+
+@dataclass(slots=True, kw_only=True)
+class Exit(OfOneNode):
+    """A broker ends itself, as the scenario documents: nobody strikes it, and it says why."""
+
+    says: str
+    """A pattern of the line by which it does."""
+    name: str = "exit"
+    limit_s: float = EXIT_LIMIT_S
+
+    @property
+    def description(self) -> str:
+        return f"{self.node.name} ends itself"
+
+    def inject(self) -> None:
+        """Nothing: whatever it did since it was last started counts."""
+        self._since_ns = int(self.node.started().timestamp() * 1e9)
+
+    def verify(self) -> Proof:
+        died = self._event("die", self.limit_s)
+        if not died.exit_code or died.exit_code > SIGNALLED:
+            raise FaultUnproved(f"{self.node.name}: ended with exit code {died.exit_code}: not by itself")
+        said = self.node.said()
+        line = next((line for line in said.splitlines() if re.search(self.says, line)), None)
+        if line is None:
+            raise FaultUnproved(
+                f"{self.node.name}: no line of it matches {self.says!r}; it said at last:\n{said[-2000:]}"
+            )
+        return {"exit_code": died.exit_code, "event": "die", "time_nano": died.time_nano, "line": line}
+
+    def heal(self) -> None:
+        """It is started again by a `Start`."""
 
 
 def cpu_ticks(pid: int) -> int:

@@ -21,6 +21,8 @@ What each event means, and what it does not:
   the partition's states do.
 - `stale-controller`: a broker refused a request because its controller's epoch was old.
 - `stale-leader-epoch`: a broker refused a controller's request, or a leader a follower's fetch, of an old leader epoch.
+- `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own
+  old registration; KRaft for any), or ends itself.
 - `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
@@ -197,7 +199,11 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("recovery", " since no clean shutdown file was found", r"ecover"),
         ("fatal", "log truncation is not allowed for ", rf"for (?:topic|partition) {_TP}.* offset {_N} is less than"),
         ("fatal", "log truncation is not allowed for ", r"not allowed"),
-        ("fatal", "A broker is already registered on the path", r"already"),
+        ("id-taken", "A broker is already registered on the path", r"already"),
+        ("id-taken", " ephemeral at /brokers/ids/", r"Error while creating .*node already exists"),
+        ("id-taken", " ephemeral node [", r"at /brokers/ids/\d+ a while back in a different session"),
+        ("id-taken", " DUPLICATE_BROKER_REGISTRATION", r"Unable to register"),
+        ("fatal", "unable to register with the controller quorum", r"Shutting down"),
         ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
         ("fatal", "Encountered fatal fault", r"fatal"),
         ("fatal", "java.lang.OutOfMemoryError", r"OutOfMemoryError"),

@@ -31,7 +31,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from evidence.events import Broker, Event, Missed, Note
+from evidence.events import Broker, Event, Metadata, Missed, Note
 from harness.cluster.state import ClusterState, PartitionState
 from harness.observers.state import StateKeeper, node_name
 from kafkafiles import checkpoints
@@ -360,7 +360,8 @@ class KRaftObserver(StateKeeper):
         before = self._image
         self._image = before.apply_all(events)
         kinds = {event.kind for event in events}
-        also = _registrations(before, self._image, self._node_name)
+        also: list[Event] = [_record(event, self._image) for event in events if event.kind in _RECORDED]
+        also += _registrations(before, self._image, self._node_name)
         if "CORRUPT" in kinds:
             offset = next(event.offset for event in events if event.kind == "CORRUPT")
             text = f"the metadata record at offset {offset} could not be decoded"
@@ -389,6 +390,20 @@ _TELLING: Final = frozenset(
         "UNFENCE_BROKER_RECORD",
     )
 )
+# What the timeline has in full: what is said of brokers and of partitions.
+_RECORDED: Final = _TELLING - {"LEADER_CHANGE", "ABORT_TRANSACTION_RECORD", "REMOVE_TOPIC_RECORD", "CLEAR_ELR_RECORD"}
+
+
+def _record(event: MetadataEvent, image: MetadataImage) -> Metadata:
+    return Metadata(
+        type=event.kind,
+        version=event.version,
+        offset=event.offset,
+        epoch=event.epoch,
+        fields={name: value for name, value in event.fields.items() if value is not None},
+        topic=image.topics.get(event.fields.get("topic_id", "")),
+        source_ns=event.timestamp_ms * MS if event.timestamp_ms >= 0 else None,
+    )
 
 
 def _missed(count: int) -> Missed:

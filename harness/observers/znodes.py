@@ -50,6 +50,8 @@ class Stat:
     modified: int
     modified_ms: int
     child_changes: int = 0
+    session: int = 0
+    """Of an ephemeral znode: the session that it ends with; 0 for any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,31 @@ def _object(data: bytes) -> dict[str, Any]:
     return value
 
 
+class Contents:
+    """What znodes hold, as events: one for each content that was read, and one when a znode that was there is gone."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}
+        """By path: czxid and version."""
+
+    def take(self, read: ZnodeRead) -> list[Znode]:
+        """The event that a read of a znode's data gives rise to, if any. Raises ValueError, with nothing changed, if
+        that is neither a JSON object nor a number.
+        """
+        path, kind = read.watch
+        if kind != "data":
+            return []
+        if read.stat is None:
+            return [Znode(path=path, content=None)] if self._seen.pop(path, None) else []
+        now = (read.stat.created, read.stat.version)
+        if self._seen.get(path) == now:
+            return []
+        content = int(read.data) if read.watch == CONTROLLER_EPOCH else _object(read.data)
+        self._seen[path] = now
+        ephemeral = bool(read.stat.session)
+        return [Znode(path=path, content=content, version=now[1], created=now[0], ephemeral=ephemeral)]
+
+
 class Picture:
     """The cluster as the reads so far show it. `topics` limits which topics are watched; None is all of them."""
 
@@ -171,8 +198,6 @@ class Picture:
         self._registered: dict[int, int | None] = {}
         """Brokers and the czxid of their registration, None until it was read."""
         self._assignments: dict[str, dict[int, Assignment]] = {}
-        self._contents: dict[str, dict[str, Any]] = {}
-        """What znodes hold of which every content is told, by path."""
         self._versions: dict[tuple[str, int], tuple[int, int]] = {}
         """Of each partition's state: czxid and version."""
         self._isr_changes: frozenset[str] = frozenset()
@@ -193,8 +218,6 @@ class Picture:
             self._take_topics(read, outcome)
         elif read.watch == ISR_CHANGES:
             self._take_isr_changes(read, outcome)
-        elif read.watch in (REASSIGNMENT, PREFERRED_ELECTION):
-            self._tell_content(read, outcome)
         elif found := _BROKER.fullmatch(path):
             self._take_broker(int(found[1]), read, outcome)
         elif found := _STATE.fullmatch(path):
@@ -276,10 +299,8 @@ class Picture:
         if read.stat is None:
             self._assignments.pop(topic, None)
             self._drop(outcome, lambda key: key[0] == topic)
-            self._tell_content(read, outcome)
             return
         assignment = self._assignments[topic] = parse_assignment(read.data)
-        self._tell_content(read, outcome)
         outcome.watch += [
             Watch(f"{TOPICS.path}/{topic}/partitions/{number}/state", "data") for number in sorted(assignment)
         ]
@@ -315,20 +336,6 @@ class Picture:
             outcome.state = replace(outcome.state, partitions=MappingProxyType(left))
         for key in [key for key in self._versions if gone(key)]:
             del self._versions[key]
-
-    # Contents
-
-    def _tell_content(self, read: ZnodeRead, outcome: Outcome) -> None:
-        """Tell of a content that is new, and of a znode that is gone."""
-        path, before = read.watch.path, self._contents.get(read.watch.path)
-        content = None if read.stat is None else _object(read.data)
-        if content == before:
-            return
-        outcome.also.append(Znode(path=path, content=content))
-        if content is None:
-            del self._contents[path]
-        else:
-            self._contents[path] = content
 
     # Notifications
 

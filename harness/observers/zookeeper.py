@@ -30,7 +30,7 @@ from kazoo.retry import KazooRetry
 from evidence.errors import WaitTimeout
 from evidence.events import Note
 from harness.observers.state import StateKeeper, node_name
-from harness.observers.znodes import ROOTS, Picture, Stat, Watch, ZnodeRead
+from harness.observers.znodes import ROOTS, Contents, Picture, Stat, Watch, ZnodeRead
 
 if TYPE_CHECKING:
     from kazoo.protocol.states import WatchedEvent, ZnodeStat
@@ -95,7 +95,7 @@ class ZooKeeperObserver(StateKeeper):
             command_retry=KazooRetry(max_tries=5, delay=0.05, max_delay=0.5),
             logger=_LOGGER,
         )
-        self._picture = Picture(self._node_name, topics)
+        self._picture, self._contents = Picture(self._node_name, topics), Contents()
         self._queue: SimpleQueue[_Connection | _Fired | _Answer | None] = SimpleQueue()
         self._watched: dict[Watch, None] = dict.fromkeys(ROOTS)
         self._open: set[Watch] = set()
@@ -218,7 +218,7 @@ class ZooKeeperObserver(StateKeeper):
 
     def _apply(self, read: ZnodeRead) -> None:
         try:
-            outcome = self._picture.take(read)
+            held, outcome = self._contents.take(read), self._picture.take(read)
         except ValueError as error:
             text = f"{read.watch.path} is not what it should be: {error}"
             self._timeline.append(Note(source="zookeeper", text=text))
@@ -227,7 +227,7 @@ class ZooKeeperObserver(StateKeeper):
             if watch not in self._watched:
                 self._watched[watch] = None
                 self._ask_for(watch)
-        self.publish(outcome.state, also=outcome.also)
+        self.publish(outcome.state, also=[*held, *outcome.also])
 
     def _ask_for(self, watch: Watch) -> None:
         if watch.kind == "data":
@@ -273,6 +273,7 @@ def _as_read(watch: Watch, value: tuple[Any, ZnodeStat] | None) -> ZnodeRead:
         modified=stat.mzxid,
         modified_ms=stat.mtime,
         child_changes=stat.cversion,
+        session=stat.ephemeralOwner,
     )
     if watch.kind == "data":
         return ZnodeRead(watch=watch, stat=known, data=content)

@@ -113,6 +113,8 @@ class Run:
         self.cut, self.slow, self.heal_network = nemesis.cut, nemesis.slow, nemesis.heal_network
         self.remove_checkpoint = nemesis.remove_checkpoint
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
+        self.start_early, self.start_double = nemesis.start_early, nemesis.start_double
+        self.expect_exit, self.wipe = nemesis.expect_exit, nemesis.wipe
         self.wait_share_of_session = nemesis.wait_share_of_session
         self.elected_after_death = nemesis.elected_after_death
 

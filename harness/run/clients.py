@@ -137,16 +137,18 @@ class Clients:
         *,
         acks: str = "all",
         only: Target | None = None,
+        settings: Mapping[str, str] = NO_SETTINGS,
         limit_s: float = SEND_LIMIT_S,
         doomed: bool = False,
         must: bool = True,
     ) -> list[Sent]:
         """Send records one after the other, each when it is known what came of the one before: acknowledged, refused or
-        unknown. `doomed` names those whose loss the scenario documents: no other record may be lost.
+        unknown. `doomed` names those whose loss the scenario documents: no other record may be lost. `settings` are
+        the producer's own.
 
         Raises PreconditionNotHeld if one is not acknowledged within `limit_s`, unless it need not be (`must`).
         """
-        producer = self.producer(acks=acks, only=only)
+        producer = self.producer(acks=acks, only=only, settings=settings)
         with self._account.step("send", partition=str(t), count=count, acks=acks):
             sent = producer.send(t.topic, t.number, count=count, timeout_s=limit_s, doomed=doomed)
         _require_ok(self._account, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from evidence.events import NETWORK_FAULTS
+from harness.cluster.cluster import DOUBLE, PROPERTIES
 from harness.faults.base import Faults
 from harness.faults.cut import Cut
-from harness.faults.files import Remove
+from harness.faults.files import Remove, Wipe
 from harness.faults.network import OfTheNetwork
-from harness.faults.process import Freeze, Kill, Start, Stop
+from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
 from harness.observers.replicas import LOG_DIR
+from harness.run.who import Target
 from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from harness.observers.docker_events import DockerEvents
     from harness.run.account import Account
     from harness.run.waits import Waits
-    from harness.run.who import Partition, Target
+    from harness.run.who import Partition
 
 
 class Nemesis:
@@ -69,6 +71,17 @@ class Nemesis:
         """Remove the file of checkpointed high watermarks of a broker that is down."""
         path = self._cluster.data / target.node.name / LOG_DIR / HIGH_WATERMARKS
         self._faults.carry_out(Remove(target.node, path), role=target.role)
+
+    def wipe(self, target: Target) -> None:
+        """Put a blank disk in the place of that of a broker that is down."""
+        self._faults.carry_out(Wipe(target.node, self._cluster.data / target.node.name / LOG_DIR), role=target.role)
+
+    def expect_exit(self, target: Target, says: str) -> None:
+        """Wait until a broker has ended itself since it was last started, and has said why in a line that matches.
+
+        For an end that the scenario documents: any other is a doubt. It stays down until it is started again.
+        """
+        self._faults.carry_out(Exit(node=target.node, events=self._events, says=says), role=target.role)
 
     def thaw(self) -> None:
         """Thaw whatever is frozen."""
@@ -116,6 +129,21 @@ class Nemesis:
                 if isinstance(fault, OfTheNetwork) and target.node.name in {node.name for node in fault.senders}:
                     fault.apply(target.node)
         self._waits.wait_registered([target for target in targets if target.node in self._cluster.brokers.values()])
+
+    def start_early(self, target: Target) -> None:
+        """Start a broker though its old registration has not ended, and wait for nothing."""
+        self._faults.carry_out(Start(target.node, self._events), role=target.role)
+
+    def start_double(self) -> Target:
+        """Start the plan's second broker with the id of another that runs, wait for nothing, and return it."""
+        double, data = self._cluster.nodes[DOUBLE], self._cluster.data
+        first = self._cluster.node(double.id)
+        properties = (data / double.name / PROPERTIES, data / first.name / PROPERTIES)
+        target = Target(f"second broker with the id of {first.name}", double)
+        self._faults.carry_out(
+            Double(node=double, events=self._events, first=first, properties=properties), role=target.role
+        )
+        return target
 
     def wait_share_of_session(self, target: Target, share: float) -> None:
         """Wait until `share` of the session has passed since this broker was killed.

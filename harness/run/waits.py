@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import HarnessError, WaitTimeout
@@ -133,11 +132,10 @@ class Waits:
 
         Raises WaitTimeout with the end of what it printed.
         """
-        since = datetime.fromisoformat(target.node.state()["StartedAt"][:26].rstrip("Z") + "+00:00")
         expression, deadline = re.compile(pattern), time.monotonic() + limit_s
         with self._account.step(f"wait until {target.node.name} logs: {what}"):
             while True:
-                text = target.node.container.logs(since=since).decode(errors="replace")
+                text = target.node.said()
                 for line in text.splitlines():
                     if expression.search(line):
                         self._account.note(f"{target.node.name} logged: {line}")

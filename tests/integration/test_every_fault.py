@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from evidence.events import Fault, Note, Precondition
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
+from harness.faults.files import Wipe
 from harness.faults.network import CHAIN
+from harness.faults.process import Double
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
@@ -47,6 +51,12 @@ def steps(run: Run) -> None:
 
     run.stop(three)
     run.start(three)
+
+    run.expect_exit(run.start_double(), "already registered|unable to register")
+    run.kill(two)
+    run.wait_unregistered(two)
+    run.wipe(two)
+    run.start(two)
     run.wait_isr(run.partition(), run.replicas_of(run.partition()))
     run.send(run.partition(), 1)
 
@@ -56,7 +66,7 @@ EVERY_FAULT = Scenario(
     claim="Every fault takes effect and heals.",
     source="this test",
     operator="",
-    cluster=ClusterPlan(settings={"replica.fetch.wait.max.ms": "500", "replica.lag.time.max.ms": "10000"}),
+    cluster=ClusterPlan(double_of=1, settings={"replica.fetch.wait.max.ms": "500", "replica.lag.time.max.ms": "10000"}),
     topic=TopicPlan(),
     cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
     steps=steps,
@@ -75,5 +85,52 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     assert all(event.held for event in reading.of(Precondition)), notes
     phases = [(event.fault, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
-    assert proved == ["cut", "cut", "slow", "slow", "freeze", "kill", "start", "stop", "start"]
+    assert proved == [
+        *("cut", "cut", "slow", "slow", "freeze", "kill", "start", "stop", "start"),
+        *("double", "exit", "kill", "wipe", "start"),
+    ]
     assert [phase for _, phase in phases].count("healed") == 5
+
+
+def killed_and_wiped(run: Run) -> None:
+    run.send(run.partition(), 1)
+    (one, *_) = run.replicas_of(run.partition())
+    run.kill(one)
+    run.wipe(one)
+
+
+def doubled(run: Run) -> None:
+    run.start_double()
+
+
+def expected_to_end(run: Run) -> None:
+    """A second broker that somebody kills has not ended itself."""
+    double = run.start_double()
+    double.node.container.kill()
+    run.expect_exit(double, "")
+
+
+@pytest.mark.parametrize(
+    ("sequence", "sabotaged", "seen"),
+    [
+        (killed_and_wiped, Wipe, "there was no log on its disk"),
+        (doubled, Double, "no 'start' event"),
+        (expected_to_end, None, "exit code 137: not by itself"),
+    ],
+    ids=["a disk that is not wiped", "a second broker that is not started", "an end that is not its own"],
+)
+def test_a_fault_that_does_nothing_is_noticed(
+    sequence: Callable[[Run], None],
+    sabotaged: type[Wipe | Double] | None,
+    seen: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if sabotaged is not None:
+        monkeypatch.setattr(sabotaged, "inject", lambda self: None)
+    scenario = replace(EVERY_FAULT, name="sabotaged-fault", steps=sequence)
+    finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
+    finished.wait_removed()
+    unproved = [event for event in read(finished.run_dir.timeline).of(Fault) if event.phase == "unproved"]
+    assert [seen in event.proof["seen"] for event in unproved] == [True]
+    assert seen in finished.run_dir.read_run()["sequence"]["ended"]

@@ -15,9 +15,9 @@ from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
 from harness.faults.cut import Cut, parse_counters, rules_between
-from harness.faults.files import Remove
+from harness.faults.files import Remove, Wipe
 from harness.faults.network import WHOLE, foreign_rules
-from harness.faults.process import FREEZE_ATTEMPTS, Freeze, Kill, Start, Stop
+from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Bucket, Slow, parse_buckets
 
 
@@ -45,6 +45,7 @@ class FakeEngine:
             "Pid": self.pid,
             "Status": status,
             "OOMKilled": False,
+            "StartedAt": "2026-11-22T00:00:00.123456789Z",
         }
 
     def _end(self, code: int) -> None:
@@ -77,8 +78,8 @@ class FakeEngine:
         self.paused = False
         self.log.append("unpause")
 
-    def logs(self, tail: int) -> bytes:
-        return b"a line\n"
+    def logs(self, **_options: Any) -> bytes:
+        return b"a line\nthe id is taken\n"
 
 
 class FakeEvents:
@@ -210,6 +211,104 @@ def test_a_sabotaged_removal_is_noticed(tmp_path: Path, monkeypatch: pytest.Monk
     fault = Remove(node, file)
     fault.inject()
     with pytest.raises(FaultUnproved, match="is still there"):
+        fault.verify()
+
+
+def second(tmp_path: Path, ids: tuple[str, str], engine: FakeEngine, *, first: bool = True) -> Double:
+    paths = tmp_path / "double", tmp_path / "broker-1"
+    for path, number in zip(paths, ids, strict=True):
+        path.write_text(f"log.dirs=/data/kafka\n{number}\n")
+    original, _ = made(FakeEngine(running=first, pid=7))
+    node, events = made(engine)
+    return Double(node=node, events=events, first=original, properties=paths)
+
+
+@pytest.mark.parametrize("said", ["broker.id=1", "node.id=1"])
+def test_a_second_broker_is_proved_by_both_ids(tmp_path: Path, said: str) -> None:
+    fault = second(tmp_path, (said, said), FakeEngine(running=False))
+    fault.inject()
+    proof = fault.verify()
+    assert (proof["event"], proof["id"], proof["pid_of_first"]) == ("start", 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("ids", "sabotaged", "first", "seen"),
+    [
+        (("broker.id=2", "broker.id=1"), False, True, "has the id 2"),
+        (("broker.id=", "broker.id="), False, True, "has the id None"),
+        (("broker.id=1", "broker.id=1"), False, False, "broker-1 does not run"),
+        (("broker.id=1", "broker.id=1"), True, True, "no 'start' event"),
+    ],
+    ids=["another id", "no id", "the first is down", "the start does nothing"],
+)
+def test_a_second_broker_that_is_none_is_noticed(
+    tmp_path: Path, ids: tuple[str, str], sabotaged: bool, first: bool, seen: str
+) -> None:
+    fault = second(tmp_path, ids, FakeEngine(running=False, sabotaged=sabotaged), first=first)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=seen):
+        fault.verify()
+
+
+def test_a_broker_that_ends_itself_is_proved_by_its_exit_code_and_its_words() -> None:
+    engine = FakeEngine(running=False, exit_code=1, log=["die"])
+    node, events = made(engine)
+    fault = Exit(node=node, events=events, says="id is taken")
+    fault.inject()
+    assert fault.verify() == {"exit_code": 1, "event": "die", "time_nano": 1, "line": "the id is taken"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "says", "seen"),
+    [
+        (FakeEngine(), "taken", "no 'die' event"),
+        (FakeEngine(running=False, exit_code=137, log=["die"]), "taken", "exit code 137: not by itself"),
+        (FakeEngine(running=False, exit_code=0, log=["die"]), "taken", "exit code 0: not by itself"),
+        (FakeEngine(running=False, exit_code=1, log=["die"]), "log truncation", "no line of it matches"),
+    ],
+    ids=["it runs", "it was killed", "it was stopped", "for another reason"],
+)
+def test_an_end_of_another_kind_is_none_that_was_expected(engine: FakeEngine, says: str, seen: str) -> None:
+    node, events = made(engine)
+    fault = Exit(node=node, events=events, says=says)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=seen):
+        fault.verify()
+
+
+def disk(tmp_path: Path) -> Path:
+    """A log directory with a replica."""
+    (tmp_path / "kafka" / "t-0").mkdir(parents=True)
+    (tmp_path / "kafka" / "t-0" / f"{0:020}.log").write_bytes(b"records")
+    (tmp_path / "kafka" / "meta.properties").write_text("broker.id=1\n")
+    return tmp_path / "kafka"
+
+
+def test_a_blank_disk_had_a_log_and_has_nothing(tmp_path: Path) -> None:
+    node, _ = made(FakeEngine(running=False))
+    fault = Wipe(node, disk(tmp_path))
+    fault.inject()
+    assert fault.verify() == {"files_before": 2, "logs_before": ["t-0"], "files_after": 0}
+    (tmp_path / "kafka" / "meta.properties").touch()
+    with pytest.raises(FaultUnproved, match=r"still has meta\.properties"):
+        fault.verify()
+
+
+def test_a_disk_that_was_blank_or_is_in_use_is_noticed(tmp_path: Path) -> None:
+    for path, running, seen in ((tmp_path / "none", False, "no log on its disk"), (disk(tmp_path), True, "runs")):
+        node, _ = made(FakeEngine(running=running))
+        fault = Wipe(node, path)
+        fault.inject()
+        with pytest.raises(FaultUnproved, match=seen):
+            fault.verify()
+
+
+def test_a_sabotaged_wipe_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.files.shutil.rmtree", lambda *_: None)
+    node, _ = made(FakeEngine(running=False))
+    fault = Wipe(node, disk(tmp_path))
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="still has t-0/"):
         fault.verify()
 
 

@@ -15,6 +15,7 @@ from evidence.events import (
     Fault,
     FaultPhase,
     Firewall,
+    Log,
     Moment,
     Partition,
     Precondition,
@@ -60,6 +61,14 @@ def slowed(**link: float) -> Fault:
     return fault(12, "verified", "slow", node="broker-1, broker-2", links={"broker-1 to broker-2": link})
 
 
+LINE = "A broker is already registered on the path /brokers/ids/1"
+SAID = at(25, Log(node="broker-1", event="id-taken", line=LINE))
+EXIT = [fault(23, "inject", "exit", "f3"), docker(26, "die", code=1), SAID]
+EXITED = fault(27, "verified", "exit", "f3", exit_code=1, time_nano=26, line=LINE)
+DOUBLE = [fault(10, "inject", "double", node="double"), docker(11, "start", "double")]
+DOUBLED = fault(12, "verified", "double", node="double", time_nano=11, id=1)
+WIPED = fault(15, "verified", "wipe", "f4", files_before=9, files_after=0)
+
 PROVED: dict[str, list[Event]] = {
     "kill and start": [UP, *KILL, KILLED, *START, STARTED, docker(20, "connect")],
     "stop and start": [UP, *STOP, STOPPED, *START, STARTED],
@@ -67,6 +76,20 @@ PROVED: dict[str, list[Event]] = {
     "freeze": [UP, *FREEZE, FROZEN, *THAWED],
     "cut": [UP, *CUT, CUT_OFF, *HEALED],
     "slow": [UP, SLOW, slowed(bytes_per_s=20_000.0, packets_waiting=9, datagrams_arrived=8)],
+    "an end that was expected": [UP, *KILL, KILLED, *START, STARTED, *EXIT, EXITED],
+    "an end that was over when it was asked for": [
+        UP,
+        *KILL,
+        KILLED,
+        *START,
+        EXIT[1],
+        SAID,
+        STARTED,
+        fault(30, "inject", "exit", "f3"),
+        at(31, EXITED),
+    ],
+    "a second broker": [UP, *DOUBLE, DOUBLED],
+    "a blank disk": [UP, *KILL, KILLED, fault(14, "inject", "wipe", "f4"), WIPED],
     "no fault": [UP],
 }
 
@@ -78,6 +101,21 @@ def test_what_docker_bears_out_is_sound(events: list[Event]) -> None:
 
 
 HOLLOW: dict[str, tuple[list[Event], str]] = {
+    "an end that the broker does not speak of": ([*EXIT[:2], EXITED], "log does not say so"),
+    "an end that another broker speaks of": (
+        [*EXIT[:2], at(25, Log(node="broker-2", event="id-taken", line=LINE)), EXITED],
+        "log does not say so",
+    ),
+    "an end by a signal": (
+        [*EXIT, fault(27, "verified", "exit", "f3", exit_code=137, time_nano=26, line=LINE)],
+        "exit code 137",
+    ),
+    "an end that Docker knows nothing of": ([EXIT[0], SAID, EXITED], "no such end"),
+    "a second broker that was not started": ([DOUBLE[0], DOUBLED], "no such start"),
+    "a disk that was not blank": (
+        [fault(14, "inject", "wipe", "f4"), fault(15, "verified", "wipe", "f4", files_before=9, files_after=1)],
+        "has none",
+    ),
     "no exit code": ([*KILL, fault(13, "verified", "kill")], "exit code None"),
     "another exit code": ([*KILL, fault(13, "verified", "kill", exit_code=0, time_nano=12)], "exit code 0"),
     "no event": ([KILL[0], KILLED], "told of no such end"),

@@ -18,6 +18,7 @@ from harness.observers.znodes import (
     REASSIGNMENT,
     ROOTS,
     TOPICS,
+    Contents,
     Outcome,
     Picture,
     Stat,
@@ -228,24 +229,41 @@ class TestPartitions:
 class TestContents:
     ASKED = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[3,4]}]}'
 
+    @pytest.fixture
+    def contents(self) -> Contents:
+        return Contents()
+
     @pytest.mark.parametrize("watch", [REASSIGNMENT, PREFERRED_ELECTION])
-    def test_a_request_is_told_with_its_content_and_when_it_is_gone(self, picture: Picture, watch: Watch) -> None:
-        assert picture.take(gone(watch)).also == []
-        asked = Znode(path=watch.path, content=json.loads(self.ASKED))
-        assert picture.take(data(watch, self.ASKED, stat(2))).also == [asked]
-        assert picture.take(data(watch, self.ASKED, stat(2))).also == []
-        assert picture.take(gone(watch)).also == [Znode(path=watch.path, content=None)]
-        assert picture.take(gone(watch)).also == []
+    def test_a_request_is_told_with_its_content_and_when_it_is_gone(self, contents: Contents, watch: Watch) -> None:
+        assert contents.take(gone(watch)) == []
+        asked = Znode(path=watch.path, content=json.loads(self.ASKED), created=2)
+        assert contents.take(data(watch, self.ASKED, stat(2))) == [asked]
+        assert contents.take(data(watch, self.ASKED, stat(2))) == []
+        assert contents.take(gone(watch)) == [Znode(path=watch.path, content=None)]
+        assert contents.take(gone(watch)) == []
 
-    def test_an_assignment_is_told_with_all_that_its_znode_holds(self, picture: Picture) -> None:
-        picture.take(children(TOPICS, "t"))
-        (told,) = picture.take(data(TOPIC, '{"version":3,"partitions":{"0":[1,2]},"topic_id":"x"}', stat(1))).also
-        assert told == Znode(path=TOPIC.path, content={"version": 3, "partitions": {"0": [1, 2]}, "topic_id": "x"})
+    def test_each_content_is_told_with_all_that_the_znode_holds(self, contents: Contents) -> None:
+        (told,) = contents.take(data(TOPIC, '{"version":3,"partitions":{"0":[1,2]},"topic_id":"x"}', stat(1)))
+        content = {"version": 3, "partitions": {"0": [1, 2]}, "topic_id": "x"}
+        assert told == Znode(path=TOPIC.path, content=content, created=1)
+        assert contents.take(state(1, 0, [1, 2], stat(5, version=3, created=2)))[0].version == 3
+        assert contents.take(epoch(4, 9))[0].content == 4
 
-    def test_a_request_that_is_none_changes_nothing(self, picture: Picture) -> None:
+    def test_a_session_makes_a_znode_ephemeral(self, contents: Contents) -> None:
+        read = replace(controller(2, 7), stat=replace(stat(7), session=5))
+        assert contents.take(read)[0].ephemeral
+        assert not contents.take(controller(2, 8))[0].ephemeral
+
+    def test_the_same_content_made_anew_is_told(self, contents: Contents) -> None:
+        assert len(contents.take(controller(2, 7))) == len(contents.take(controller(2, 8))) == 1
+
+    def test_names_of_children_are_no_content(self, contents: Contents) -> None:
+        assert contents.take(children(TOPICS, "t")) == []
+
+    def test_what_is_no_content_changes_nothing(self, contents: Contents) -> None:
         with pytest.raises(ValueError, match="not a JSON object"):
-            picture.take(data(REASSIGNMENT, "[]", stat(2)))
-        assert picture.take(gone(REASSIGNMENT)).also == []
+            contents.take(data(REASSIGNMENT, "[]", stat(2)))
+        assert contents.take(gone(REASSIGNMENT)) == []
 
 
 class TestIsrChanges:

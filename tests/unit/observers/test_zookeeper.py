@@ -122,7 +122,9 @@ class Server:
             self.zxid += 1
             old = self.nodes.get(path)
             created, version = (self.zxid, 0) if old is None else (old.stat.czxid, old.stat.version + 1)
-            stat = SimpleNamespace(version=version, czxid=created, mzxid=self.zxid, mtime=self.zxid, cversion=0)
+            stat = SimpleNamespace(
+                version=version, czxid=created, mzxid=self.zxid, mtime=self.zxid, cversion=0, ephemeralOwner=0
+            )
             self.nodes[path] = Znode(value.encode() if isinstance(value, str) else json.dumps(value).encode(), stat)
             self._fire("data", path, EventType.CREATED if old is None else EventType.CHANGED)
             if old is None:
