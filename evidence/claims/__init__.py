@@ -20,7 +20,10 @@ from typing import Any, Final
 from evidence.claims import (
     acks,
     checkpoints,
+    contents,
+    disks,
     elections,
+    isolation,
     isr,
     lag,
     placement,
@@ -48,6 +51,9 @@ __all__ = [
 EVERY: Final[tuple[Claim, ...]] = (
     *elections.CLAIMS,
     *sessions.CLAIMS,
+    *isolation.CLAIMS,
+    *contents.CLAIMS,
+    *disks.CLAIMS,
     *truncation.CLAIMS,
     *unavailability.CLAIMS,
     *isr.CLAIMS,

@@ -41,7 +41,13 @@ ONE_AFTER_THE_OTHER = (
             documented=[
                 Documented(
                     on=ZOOKEEPER,
-                    claims=[*ONE_AFTER_THE_OTHER, "controller-epoch-rises-by-one", "dead-broker-leaves-in-session"],
+                    claims=[
+                        *ONE_AFTER_THE_OTHER,
+                        "controller-epoch-rises-by-one",
+                        "dead-broker-leaves-in-session",
+                        "controller-znode-content",
+                        "controller-epoch-znode-content",
+                    ],
                 ),
                 Documented(
                     on=KRAFT,

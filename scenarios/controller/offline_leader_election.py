@@ -11,8 +11,19 @@ from __future__ import annotations
 
 from harness.plan import ClusterPlan
 from harness.run import Run
-from harness.scenario import EVERY_VERSION, Documented, scenario
+from harness.scenario import KRAFT, ZOOKEEPER, Documented, scenario
 from scenarios.controller import BEFORE
+
+CLAIMS = (
+    "leader-is-first-in-assignment",
+    "leader-elected-from-isr",
+    "leader-epoch-rises-by-one",
+    "election-leaves-live-replicas",
+    "election-in-the-controllers-epoch",
+    "dead-broker-leaves-in-session",
+    "leader-replaced-in-time",
+    "writes-resume-in-time",
+)
 
 
 @scenario(
@@ -25,19 +36,8 @@ from scenarios.controller import BEFORE
         the order of replicas decides where load goes. Spread first and second replicas over different brokers.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
-        Documented(
-            on=EVERY_VERSION,
-            claims=[
-                "leader-is-first-in-assignment",
-                "leader-elected-from-isr",
-                "leader-epoch-rises-by-one",
-                "election-leaves-live-replicas",
-                "election-in-the-controllers-epoch",
-                "dead-broker-leaves-in-session",
-                "leader-replaced-in-time",
-                "writes-resume-in-time",
-            ],
-        )
+        Documented(on=ZOOKEEPER, claims=[*CLAIMS, "topic-znode-content", "state-znode-content"]),
+        Documented(on=KRAFT, claims=[*CLAIMS, "partition-records-content"]),
     ],
 )
 def offline_leader_election(run: Run) -> None:

@@ -39,7 +39,10 @@ CLAIMS = ["isr-shrinks-in-lag-time", "isr-expands-when-caught-up", "acks-all-wai
         settings={"replica.lag.time.max.ms": "3000", "min.insync.replicas": "1"},
     ),
     documented=[
-        Documented(on=ANNOUNCED, claims=[*CLAIMS, "shrunk-isr-releases-acks-all", "isr-change-announced"]),
+        Documented(
+            on=ANNOUNCED,
+            claims=[*CLAIMS, "shrunk-isr-releases-acks-all", "isr-change-announced", "isr-notification-content"],
+        ),
         Documented(
             on=SHRINK_HOLDS_BACK,
             says="""A follower that stands still leaves the ISR in time, but what waits for it with acks=all is not

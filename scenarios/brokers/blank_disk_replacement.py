@@ -1,0 +1,110 @@
+"""A broker comes back with its old id and an empty disk, as a machine that replaces a broken one (Kafka documentation,
+Design: replication; KIP-966, KIP-858).
+
+Out of the ISR: the broker is gone for so long that it has left the ISR. It returns with nothing, fetches everything
+from the leader, and is back in the ISR when it has all of it.
+
+Still in the ISR: it is the last replica in sync when it dies, and so it stays in the ISR of a partition that nobody
+leads. It returns, is elected, for it is in the ISR, and leads an empty log: the follower that returns after it throws
+away its own copy of every record, though each was acknowledged by both with min.insync.replicas=2. With eligible leader
+replicas (KIP-966, on by default for new clusters from 4.1) the follower is still eligible, and the broker that comes
+back without the mark of a clean stop is not: the partition waits for the follower, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Case, Documented, Line, scenario
+
+ELIGIBLE_REPLICAS = Line(
+    "eligible leader replicas (KIP-966, 4.1 and later)",
+    lambda version: version.mode == "kraft" and version.release >= (4, 1),
+)
+
+
+@scenario(
+    name="blank-disk-replacement",
+    claim="""A broker that returns with an empty disk refills it from the leaders, and nothing is lost, if it was out
+        of the ISR; still in it, as its last member, it is elected with an empty log, and everything is lost.""",
+    source="Kafka documentation, Design: replication; KIP-966, KIP-858, KAFKA-14139",
+    operator="""Before you give a broker an empty disk, see to it that it is in no ISR: wait until its partitions
+        have other leaders and have dropped it. The last member of an ISR must not come back blank; eligible leader
+        replicas (4.1 and later, min.insync.replicas=2) guard against it.""",
+    cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
+    topic=TopicPlan(replicas=((1, 2),)),
+    cases={
+        "out-of-isr": Case(documented=[Documented(on=EVERY_VERSION, claims=["blank-replica-refilled"])]),
+        "still-in-isr": Case(
+            topic={"min.insync.replicas": "2"},
+            documented=[
+                Documented(
+                    on=ELIGIBLE_REPLICAS,
+                    claims=["blank-replica-passed-over", "leader-elected-from-isr"],
+                    says="""The follower, which was eligible, is elected when it returns, and nothing is lost.""",
+                ),
+                Documented(
+                    on=HIGH_WATERMARK_TRUNCATION,
+                    required=LOST,
+                    allowed=frozenset({"replica-divergence"}),
+                    claims=["blank-replica-elected", "leader-elected-from-isr"],
+                    says="""The broker is elected with its empty log, for it is in the ISR. The follower truncates to
+                        the end of the new leader's log, and may keep records of its own where the leader has
+                        others.""",
+                ),
+                Documented(
+                    on=EVERY_VERSION,
+                    required=LOST,
+                    claims=["blank-replica-elected", "leader-elected-from-isr"],
+                    says="""The broker is elected with its empty log, for it is in the ISR, and the follower gives up
+                        every record that both had acknowledged.""",
+                ),
+            ],
+        ),
+    },
+)
+def blank_disk_replacement(run: Run) -> None:
+    if run.case.name == "out-of-isr":
+        out_of_isr(run)
+    else:
+        still_in_isr(run)
+
+
+def out_of_isr(run: Run) -> None:
+    """The leader dies, leaves the ISR, and returns blank."""
+    t = run.partition()
+    replaced, other = run.replicas_of(t)
+    run.send(t, 3)
+    run.kill(replaced)
+    run.wait_leader(t, other)
+    run.wait_isr(t, [other])
+    run.send(t, 2)
+    run.wipe(replaced)
+    run.copy_replicas("blank")
+    run.start(replaced)
+    run.wait_isr(t, [replaced, other])
+    run.send(t)
+
+
+def still_in_isr(run: Run) -> None:
+    """The last replica in sync dies, and returns blank before the other is there."""
+    t = run.partition()
+    replaced, other = run.replicas_of(t)
+    doomed = not ELIGIBLE_REPLICAS.holds(run.version)
+    run.send(t, 3, doomed=doomed)
+    run.copy_replicas("armed")
+    run.stop(other)
+    run.wait_isr(t, [replaced])
+    run.kill(replaced)
+    run.wait_no_leader(t, replaced)
+    run.wipe(replaced)
+    run.start(replaced)
+    if doomed:
+        run.wait_leader(t, replaced)
+        run.send(t, acks="1")
+        run.start(other)
+    else:
+        run.start(other)
+        run.wait_leader(t, other)
+    run.wait_isr(t, [replaced, other])
+    run.send(t)

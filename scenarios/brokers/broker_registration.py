@@ -1,0 +1,105 @@
+"""How a broker is known to be there, and how that ends (Kafka documentation, Design: replication; KIP-500, KIP-631).
+
+With ZooKeeper a broker is registered by the ephemeral znode /brokers/ids/N, which lives as long as its session; with
+KRaft by a record in the metadata log, and it is fenced when the controller has had no heartbeat of it for a session.
+
+Killed, it is taken for alive until its session has ended, and only then does the controller elect another leader.
+Stopped by SIGTERM, it ends its registration itself. Started again before the session has ended, it finds its id taken
+by what it was before: 0.8 waits until that is gone, 0.9 and later with ZooKeeper end themselves, and with KRaft the
+controller refuses the new incarnation until the old one is fenced, and the broker asks again.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run, Target
+from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, Line, scenario
+
+WAITS = Line("before 0.9", lambda version: version.release < (0, 9))
+TAKEN = (
+    "already registered on the path|node already exists and owner|NodeExists"
+    "|a while back in a different session|DUPLICATE_BROKER_REGISTRATION"
+)
+"""What a broker says whose id is taken."""
+KILLED = ("registration-outlives-broker", "leader-kept-while-registered", "leader-replaced-in-time")
+STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
+
+
+@scenario(
+    name="broker-registration",
+    claim="""A broker that is killed stays registered until its session has ended, and the controller acts only then; a
+        broker that is stopped ends its registration itself; one that returns before its session has ended finds its id
+        taken, and ends itself.""",
+    source="Kafka documentation, Design: replication; KIP-500, KIP-631; KAFKA-7165",
+    operator="""A broker that crashed is missed only when its session has ended: that is the pause of writes to its
+        partitions, so choose the session by it. A supervisor that restarts it sooner must try again: with ZooKeeper it
+        ends itself until then. Stop brokers by SIGTERM.""",
+    # Longer than a broker takes to start, so that one that returns early is early.
+    cluster=ClusterPlan(session_timeout_ms=8000, settings={"replica.socket.timeout.ms": "3000"}),
+    cases={
+        "killed": Case(
+            documented=[
+                Documented(on=ZOOKEEPER, claims=[*KILLED, "dead-broker-leaves-in-session", "broker-znode-content"]),
+                Documented(
+                    on=KRAFT,
+                    claims=[*KILLED, "dead-broker-leaves-in-session", "broker-records-content"],
+                    says="""A broker that is killed is fenced when the controller has had no heartbeat of it for a
+                        session, and the controller elects another leader only then.""",
+                ),
+            ]
+        ),
+        "stopped": Case(
+            documented=[
+                Documented(on=ZOOKEEPER, claims=[*STOPPED, "broker-znode-content"]),
+                Documented(
+                    on=KRAFT,
+                    claims=[*STOPPED, "broker-records-content"],
+                    says="A broker that is stopped asks the controller for its leave, and is fenced by it at once.",
+                ),
+            ]
+        ),
+        "restarted-early": Case(
+            documented=[
+                Documented(
+                    on=WAITS,
+                    claims=["early-restart-waits", *KILLED],
+                    says="A broker that returns before its session has ended waits until its old znode is gone.",
+                ),
+                Documented(on=ZOOKEEPER, claims=["early-restart-refused", *KILLED]),
+                Documented(
+                    on=KRAFT,
+                    claims=["early-restart-waits", *KILLED, "one-incarnation-at-a-time"],
+                    says="""A broker that returns before it is fenced is refused as a duplicate, and asks again until
+                        the old incarnation is fenced.""",
+                ),
+            ]
+        ),
+    },
+)
+def broker_registration(run: Run) -> None:
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.send(t, 2)
+    if run.case.name == "stopped":
+        run.stop(leader)
+    else:
+        run.kill(leader)
+    waits = run.case.name == "restarted-early" and waits_when_it_returns(run, leader)
+    run.wait_leader(t, *followers)
+    run.send(t, 2)
+
+    if not waits:
+        run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def waits_when_it_returns(run: Run, broker: Target) -> bool:
+    """The broker is started before its session has ended: whether it waits for that, and does not end itself."""
+    run.start_early(broker)
+    waits = run.version.mode == "kraft" or WAITS.holds(run.version)
+    if waits:
+        run.wait_log_line(broker, TAKEN, "that its id is taken")
+    else:
+        run.expect_exit(broker, TAKEN)
+    return waits

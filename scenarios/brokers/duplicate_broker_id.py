@@ -1,0 +1,58 @@
+"""A second broker is started with the id of one that lives: it is refused, and the first is undisturbed (Kafka
+documentation, broker configuration: broker.id; KIP-631).
+
+The second one has a disk and an address of its own, as when somebody copies a broker's configuration to a new machine.
+With ZooKeeper it finds /brokers/ids/N taken by another session and ends itself. With KRaft the controller refuses it as
+a duplicate as long as the first one's session lasts; it asks again until initial.broker.registration.timeout.ms has
+passed, and ends itself then. All the while a producer sends to the partition that the first one leads.
+
+Nothing documents that the second broker of KRaft disturbs the first, and yet it does. It reads the metadata log like
+any other broker, takes the partitions of its id for its own, and tells the controller that they lie in its log
+directory (KIP-858), before it is registered. The controller takes that for the first one's word: the directory is none
+that the first has registered, so it elects another leader and drops the broker from the ISR. The first one corrects the
+assignment, the second one changes it again, and the ISR flaps until the second one has given up. No acknowledged record
+was lost by it in these runs.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import KRAFT, ZOOKEEPER, Documented, scenario
+
+ENDS = "already registered on the path|node already exists and owner|unable to register with the controller quorum"
+"""Why a broker ends itself whose id is taken."""
+REFUSED = ("duplicate-id-refused", "first-broker-keeps-registration")
+
+
+@scenario(
+    name="duplicate-broker-id",
+    claim="""A second broker with the id of one that lives is refused and ends itself; the first one keeps its
+        registration, and with ZooKeeper its leadership too.""",
+    source="Kafka documentation, broker configuration: broker.id, node.id, initial.broker.registration.timeout.ms; "
+    "KIP-631, KIP-858",
+    operator="""With ZooKeeper a broker.id in use twice harms nobody but the second broker, which does not start. With
+        KRaft the second one takes leaderships from the first for as long as it tries, a minute by default and again at
+        each restart by a supervisor: stop it at once.""",
+    cluster=ClusterPlan(double_of=1),
+    documented=[
+        Documented(on=ZOOKEEPER, claims=[*REFUSED, "first-broker-undisturbed"]),
+        Documented(
+            on=KRAFT,
+            claims=[*REFUSED, "duplicate-takes-directories"],
+            says="""The controller refuses the second broker as a duplicate; it asks again until
+                initial.broker.registration.timeout.ms has passed, and ends itself. Until then it has the first one's
+                partitions assigned to its own log directory, and the first one loses its leaderships.""",
+        ),
+    ],
+)
+def duplicate_broker_id(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 2)
+    with run.load(t, rate_per_s=50) as load:
+        load.wait_acked(50, timeout_s=30)
+        double = run.start_double()
+        run.expect_exit(double, ENDS)
+        before = load.wait_acked(1, timeout_s=30)
+        load.wait_acked(before.acked + 50, timeout_s=30)
+    run.send(t, 2)

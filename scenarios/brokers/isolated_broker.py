@@ -1,0 +1,63 @@
+"""A leader loses only those who decide, and does not know that it is replaced (Kafka documentation, Design:
+replication; KIP-966).
+
+The leader of a partition is cut from ZooKeeper, or from KRaft's controller, and from nobody else, for longer than its
+session: another leads. To itself, and to a client that knows only it, it leads on. What it is sent with acks=1 it
+appends and acknowledges, at offsets at which the new leader has other records; when the cut is healed it becomes a
+follower, truncates them, and they are lost. With acks=all it waits for replicas that fetch from another leader by now,
+and cannot take them out of the ISR without those who decide: nothing is acknowledged.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
+
+ELECTED = ["isolated-leader-replaced-in-time", "leader-elected-from-isr", "leader-epoch-rises-by-one"]
+ALONE = {"topic.metadata.refresh.interval.ms": "300000", "message.timeout.ms": "6000", "message.send.max.retries": "0"}
+"""Of a client that does not look for another leader while the one it knows answers (librdkafka's own interval), and
+that waits 6 s for an acknowledgement."""
+
+
+@scenario(
+    name="isolated-broker",
+    claim="""A leader that is cut only from ZooKeeper or the controller is replaced when its session has ended, but goes
+        on acknowledging acks=1 to clients that know it alone: those records are lost. acks=all is not acknowledged.""",
+    source="Kafka documentation, Design: replication; producer configuration: acks; KIP-966, KIP-631",
+    operator="""acks=1 is no protection against a leader that has been replaced and does not know it: use acks=all.
+        An alert on brokers that have lost ZooKeeper or the controller finds such leaders while they still answer.""",
+    cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
+    cases={
+        "acks-1": Case(
+            acks="1",
+            documented=[
+                Documented(on=EVERY_VERSION, required=LOST, claims=[*ELECTED, "replaced-leader-acknowledges-acks-1"])
+            ],
+        ),
+        "acks-all": Case(
+            documented=[
+                Documented(on=EVERY_VERSION, claims=[*ELECTED, "replaced-leader-acknowledges-no-acks-all"]),
+            ],
+        ),
+    },
+)
+def isolated_broker(run: Run) -> None:
+    t = run.partition()
+    zombie, others = run.leader_of(t), run.followers_of(t)
+    acks = run.case.acks
+    run.send(t, 3)
+    # A client that knows the leader alone, and does not look for another while it is answered.
+    run.send(t, acks=acks, only=zombie, settings=ALONE)
+
+    run.cut([zombie], [run.coordinator()])
+    run.wait_leader(t, *others)
+    run.send(t, 2, only=others[0])
+    # One with acks=all: a client that is not answered asks who leads, and the next one would go there.
+    run.send(t, 3 if acks == "1" else 1, acks=acks, only=zombie, settings=ALONE, doomed=acks == "1", must=False)
+    run.copy_replicas("two-leaders")
+
+    run.heal_network()
+    run.wait_registered([zombie])
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, 2)
