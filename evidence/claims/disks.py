@@ -84,21 +84,26 @@ def blank_replica_refilled(witness: Witness) -> Judged:
     return judged(rows, wrong, count(len(rows), "replica") + " refilled", "no replica out of the ISR came back blank")
 
 
+def _last_in_sync(witness: Witness) -> list[dict[str, Any]]:
+    """The elections of partitions whose last replica in sync had come back blank."""
+    rows = []
+    for blank in _blanks(witness):
+        states = witness.course.states[blank.topic, blank.partition]
+        last = next((state.isr for state in reversed(states) if state.isr and state.at_ns <= blank.at_ns), ())
+        rows += [blank.row | {"last_isr": list(last)}] if blank.elected and last == (blank.broker,) else []
+    return rows
+
+
 def blank_replica_elected(witness: Witness) -> Judged:
-    """A blank replica that was still in the ISR is elected."""
-    rows = [blank.row for blank in _blanks(witness) if blank.in_isr and blank.elected is not None]
+    """The blank replica that was the last in sync is elected."""
+    rows = _last_in_sync(witness)
     wrong = [row for row in rows if broker(row["elected"]) != row["node"]]
-    return judged(rows, wrong, count(len(rows), "election"), "no replica in the ISR came back blank")
+    return judged(rows, wrong, count(len(rows), "election"), "no replica that was the last in sync came back blank")
 
 
 def blank_replica_passed_over(witness: Witness) -> Judged:
-    """Another replica than the blank one is elected, though the blank one's broker was the last in sync."""
-    rows, course = [], witness.course
-    for blank in _blanks(witness):
-        states = [state for state in course.states[blank.topic, blank.partition] if state.at_ns <= blank.at_ns]
-        last = next((state.isr for state in reversed(states) if state.isr), ())
-        if blank.elected is not None and last == (blank.broker,):
-            rows.append(blank.row | {"last_isr": list(last)})
+    """Another replica than the blank one that was the last in sync is elected."""
+    rows = _last_in_sync(witness)
     wrong = [row for row in rows if broker(row["elected"]) == row["node"]]
     return judged(rows, wrong, count(len(rows), "election"), "no replica that was the last in sync came back blank")
 

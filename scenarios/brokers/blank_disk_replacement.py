@@ -8,7 +8,9 @@ Still in the ISR: it is the last replica in sync when it dies, and so it stays i
 leads. It returns, is elected, for it is in the ISR, and leads an empty log: the follower that returns after it throws
 away its own copy of every record, though each was acknowledged by both with min.insync.replicas=2. With eligible leader
 replicas (KIP-966, on by default for new clusters from 4.1) the follower is still eligible, and the broker that comes
-back without the mark of a clean stop is not: the partition waits for the follower, and nothing is lost.
+back without the mark of a clean stop is not: the partition waits for the follower, and nothing is lost. Before 4.3 the
+controller forgot the eligible replicas when the broker that came back told it of its new log directory
+(apache/kafka#20716), and elected that broker as the last known leader.
 """
 
 from __future__ import annotations
@@ -18,8 +20,12 @@ from harness.run import Run
 from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Case, Documented, Line, scenario
 
 ELIGIBLE_REPLICAS = Line(
-    "eligible leader replicas (KIP-966, 4.1 and later)",
-    lambda version: version.mode == "kraft" and version.release >= (4, 1),
+    "eligible leader replicas (KIP-966, 4.3 and later)",
+    lambda version: version.mode == "kraft" and version.release >= (4, 3),
+)
+FORGOTTEN = Line(
+    "eligible leader replicas that are forgotten (4.1 and 4.2)",
+    lambda version: version.mode == "kraft" and (4, 1) <= version.release < (4, 3),
 )
 
 
@@ -27,10 +33,10 @@ ELIGIBLE_REPLICAS = Line(
     name="blank-disk-replacement",
     claim="""A broker that returns with an empty disk refills it from the leaders, and nothing is lost, if it was out
         of the ISR; still in it, as its last member, it is elected with an empty log, and everything is lost.""",
-    source="Kafka documentation, Design: replication; KIP-966, KIP-858, KAFKA-14139",
+    source="Kafka documentation, Design: replication; KIP-966, KIP-858, apache/kafka#20716",
     operator="""Before you give a broker an empty disk, see to it that it is in no ISR: wait until its partitions
         have other leaders and have dropped it. The last member of an ISR must not come back blank; eligible leader
-        replicas (4.1 and later, min.insync.replicas=2) guard against it.""",
+        replicas (from 4.3, with min.insync.replicas=2) guard against it.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
@@ -42,6 +48,14 @@ ELIGIBLE_REPLICAS = Line(
                     on=ELIGIBLE_REPLICAS,
                     claims=["blank-replica-passed-over", "leader-elected-from-isr"],
                     says="""The follower, which was eligible, is elected when it returns, and nothing is lost.""",
+                ),
+                Documented(
+                    on=FORGOTTEN,
+                    required=LOST,
+                    claims=["blank-replica-elected", "leader-elected-from-outside-isr"],
+                    says="""The controller forgets that the follower is eligible when the broker tells it of its new log
+                        directory, and elects the broker with its empty log, its last known leader, when the follower
+                        returns.""",
                 ),
                 Documented(
                     on=HIGH_WATERMARK_TRUNCATION,
@@ -90,8 +104,7 @@ def still_in_isr(run: Run) -> None:
     """The last replica in sync dies, and returns blank before the other is there."""
     t = run.partition()
     replaced, other = run.replicas_of(t)
-    doomed = not ELIGIBLE_REPLICAS.holds(run.version)
-    run.send(t, 3, doomed=doomed)
+    run.send(t, 3, doomed=not ELIGIBLE_REPLICAS.holds(run.version))
     run.copy_replicas("armed")
     run.stop(other)
     run.wait_isr(t, [replaced])
@@ -99,12 +112,10 @@ def still_in_isr(run: Run) -> None:
     run.wait_no_leader(t, replaced)
     run.wipe(replaced)
     run.start(replaced)
-    if doomed:
+    if not (ELIGIBLE_REPLICAS | FORGOTTEN).holds(run.version):
         run.wait_leader(t, replaced)
         run.send(t, acks="1")
-        run.start(other)
-    else:
-        run.start(other)
-        run.wait_leader(t, other)
+    run.start(other)
+    run.wait_leader(t)
     run.wait_isr(t, [replaced, other])
     run.send(t)

@@ -69,8 +69,8 @@ def test_a_blank_replica_is_refilled(events: list[Timed], outcome: str) -> None:
     [
         ([*LAST, (25, state(1, 2, 1))], HELD, CONTRADICTED),
         ([*LAST, (25, state(2, 2, 2))], CONTRADICTED, HELD),
-        ([*ELIGIBLE, (25, state(2, 2, 2))], NOT_OBSERVED, HELD),
-        ([*ELIGIBLE, (25, state(1, 2, 1))], NOT_OBSERVED, CONTRADICTED),
+        ([*ELIGIBLE, (25, state(2, 2, 2))], CONTRADICTED, HELD),
+        ([*ELIGIBLE, (25, state(1, 2, 1))], HELD, CONTRADICTED),
         (LAST, NOT_OBSERVED, NOT_OBSERVED),
         ([*OUT, BACK, (28, state(1, 2, 1, 2))], NOT_OBSERVED, NOT_OBSERVED),
     ],

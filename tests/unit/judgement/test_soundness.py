@@ -63,7 +63,7 @@ def slowed(**link: float) -> Fault:
 
 LINE = "A broker is already registered on the path /brokers/ids/1"
 SAID = at(25, Log(node="broker-1", event="id-taken", line=LINE))
-EXIT = [fault(23, "inject", "exit", "f3"), docker(26, "die", code=1), SAID]
+EXIT = [fault(23, "inject", "exit", "f3"), docker(26, "die", code=1), SAID, docker(26, "disconnect")]
 EXITED = fault(27, "verified", "exit", "f3", exit_code=1, time_nano=26, line=LINE)
 DOUBLE = [fault(10, "inject", "double", node="double"), docker(11, "start", "double")]
 DOUBLED = fault(12, "verified", "double", node="double", time_nano=11, id=1)
@@ -161,7 +161,10 @@ FOREIGN: dict[str, tuple[list[Event], str]] = {
 }
 
 
-@pytest.mark.parametrize("of_ours", [[], [*KILL, KILLED, *START, STARTED], [*FREEZE, FROZEN, *THAWED]])
+@pytest.mark.parametrize(
+    "of_ours",
+    [[], [*KILL, KILLED, *START, STARTED], [*FREEZE, FROZEN, *THAWED], [*KILL, KILLED, *START, STARTED, *EXIT, EXITED]],
+)
 @pytest.mark.parametrize(("events", "word"), FOREIGN.values(), ids=FOREIGN)
 def test_what_no_fault_explains(events: list[Event], word: str, of_ours: list[Event]) -> None:
     (reason,) = soundness.foreign_events(course(UP, *of_ours, *events))
@@ -170,6 +173,12 @@ def test_what_no_fault_explains(events: list[Event], word: str, of_ours: list[Ev
 
 def test_what_came_before_a_fault_is_not_explained_by_it() -> None:
     assert soundness.foreign_events(course(UP, docker(5, "die", code=137), *KILL[:2], KILLED)) != []
+
+
+def test_an_expected_end_that_was_not_proved_explains_none() -> None:
+    unproved = fault(27, "unproved", "exit", "f3", seen="another line")
+    told = soundness.foreign_events(course(UP, *KILL, KILLED, *START, STARTED, *EXIT, unproved))
+    assert told == ["broker-1: its process ended (exit code 1), by something other than a fault of this run"]
 
 
 def test_another_nodes_end_is_not_explained() -> None:
