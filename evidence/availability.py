@@ -3,7 +3,8 @@
 For one partition that clients wrote to and read from while something went wrong:
 
 - A pause of writes is the time in which records were waiting and none was acknowledged: from one acknowledgement (or,
-  if nothing was waiting then, from the next sending) to the next. What nobody sent does not pause.
+  if nothing was waiting then, from the next sending) to the next. A record whose sending failed was waiting until then.
+  What nobody sent does not pause.
 - A pause of reads is the time from one record that a consumer was given to the next, or, if it was given none any more,
   to the last acknowledgement before it ended. It lasts about as long as writes pause: there is nothing to read then.
 - An error window lasts from the first error that a producer was told to the next acknowledgement.
@@ -37,6 +38,7 @@ SECOND_NS: Final = 1_000_000_000
 BUCKET_MS: Final = 250
 MOST_BUCKETS: Final = 1200
 """A longer run has longer buckets."""
+_NOTHING: Final = np.zeros(0, np.int64)
 NEVER: Final[Mapping[str, int]] = MappingProxyType({})
 FEWEST: Final = 50
 """With fewer acknowledged records nobody wrote through what happened: there is nothing to say."""
@@ -53,6 +55,8 @@ class Clients:
     done_ns: Ints
     failed_ns: Ints
     """When producers were told of each error, ascending."""
+    failed_sent_ns: Ints
+    """When each of these records was sent."""
     errors: Mapping[str, int]
     last_sent_ns: int
     read_ns: Mapping[str, Ints]
@@ -65,12 +69,14 @@ def clients_of(table: pa.Table, final: Collection[str] = ()) -> Clients:
     acknowledged = sends.filter(pc.equal(sends["outcome"], schema.OK))
     times = acknowledged.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
     others = sends.filter(pc.not_equal(sends["outcome"], schema.OK))
+    failed = others.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
     polls = table.filter(pc.and_(pc.equal(table["kind"], schema.POLL), pc.is_valid(table["completed_ns"])))
     readers = sorted(set(pc.unique(polls["process"]).to_pylist()) - set(final))
     return Clients(
         sent_ns=_numbers(times["invoked_ns"]),
         done_ns=_numbers(times["completed_ns"]),
-        failed_ns=np.sort(_numbers(others["completed_ns"].drop_null())),
+        failed_ns=_numbers(failed["completed_ns"]),
+        failed_sent_ns=_numbers(failed["invoked_ns"]),
         errors=dict(sorted(Counter(name or "no answer" for name in others["error_name"].to_pylist()).items())),
         last_sent_ns=int(pc.max(sends["invoked_ns"]).as_py() or 0),
         read_ns={
@@ -83,14 +89,20 @@ def _numbers(column: pa.ChunkedArray) -> Ints:
     return np.asarray(column.to_numpy(), np.int64)
 
 
-def pauses(sent_ns: Ints, done_ns: Ints) -> tuple[Ints, Ints]:
-    """Begin and end of each pause of writes, of acknowledged records in the order of acknowledgement.
+def pauses(
+    sent_ns: Ints, done_ns: Ints, failed_sent_ns: Ints = _NOTHING, failed_ns: Ints = _NOTHING
+) -> tuple[Ints, Ints]:
+    """Begin and end of each pause of writes, of acknowledged records in the order of acknowledgement and of those that
+    failed in the order of failing.
 
     >>> pauses(np.array([0, 2, 8]), np.array([1, 9, 10]))
     (array([2, 9]), array([ 9, 10]))
     """
-    waiting_since = np.minimum.accumulate(sent_ns[::-1])[::-1]
-    return np.maximum(done_ns[:-1], waiting_since[1:]), done_ns[1:]
+    waiting_since = np.minimum.accumulate(sent_ns[::-1])[::-1][1:]
+    if len(failed_ns):
+        since = np.append(np.minimum.accumulate(failed_sent_ns[::-1])[::-1], np.iinfo(np.int64).max)
+        waiting_since = np.minimum(waiting_since, since[np.searchsorted(failed_ns, done_ns[:-1], side="right")])
+    return np.maximum(done_ns[:-1], waiting_since), done_ns[1:]
 
 
 def availability(
@@ -128,15 +140,12 @@ def availability(
         "acknowledged": len(clients.done_ns),
         "errors": clients.errors,
         "error_windows": _error_windows(clients),
-        "write_pause": _longest(*pauses(clients.sent_ns, clients.done_ns)),
+        "write_pause": _longest(*pauses(clients.sent_ns, clients.done_ns, clients.failed_sent_ns, clients.failed_ns)),
         "read_pause": _read_pause(clients, ended),
         "first_success": [one for fault in strikes if (one := _first_success(clients, fault))],
         "usual_per_s": usual,
         "lowest_per_s": lowest,
     }
-
-
-_NOTHING: Final = np.zeros(0, np.int64)
 
 
 def _counts(times_ns: Ints, begin_ns: int, end_ns: int, bucket_ns: int) -> list[int]:

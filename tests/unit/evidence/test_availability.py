@@ -114,6 +114,13 @@ def test_what_is_written_when_the_consumer_has_ended_is_left_out() -> None:
     assert found["end_ns"] == 3100 * MS
 
 
+def test_a_record_that_is_given_up_was_waiting() -> None:
+    given_up = [row("send", at, 5000, "info", error_name="_MSG_TIMED_OUT") for at in range(3000, 3500, 20)]
+    found = seen([*steady(0, 3000), *given_up, *steady(5000, 7000)], [fault(2999)])
+    assert found is not None
+    assert found["write_pause"] == {"at_ns": 3000 * MS, "ms": 2005.0}
+
+
 def test_a_final_reader_is_no_consumer() -> None:
     late = [row("poll", 20000, 20010, process="final-read-1"), row("poll", 30000, 30010, process="final-read-1")]
     found = seen([*steady(0, 3000), *late], [fault(1000)], final=["final-read-1"])
