@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from evidence.errors import UsageError
 
 SCHEMA: Final = 1
@@ -43,6 +45,66 @@ it leaves and does not have is missing; what a run made before does not list was
 """
 DEFAULT_CASE: Final = "default"
 """The case of a scenario that declares none, and of runs that were made before there were cases."""
+
+
+class _Process(msgspec.Struct):
+    name: str | None = None
+    kind: str | None = None
+    settings: dict[str, Any] | None = None
+    final: bool | None = None
+    doomed: bool | None = None
+
+
+class _Topic(msgspec.Struct):
+    name: str | None = None
+    partitions: dict[str, list[int] | None] | None = None
+    settings: dict[str, Any] | None = None
+
+
+class _Documented(msgspec.Struct):
+    required: list[str] | None = None
+    allowed: list[str] | None = None
+    claims: list[str] | None = None
+    on: str | None = None
+
+
+class _Sequence(msgspec.Struct):
+    ended: bool | str | None = None
+    preconditions: int | None = None
+
+
+class _Facts(msgspec.Struct):
+    """The types of the facts in run.json that anything is concluded from; there may be fewer, and others."""
+
+    scenario: str
+    version: str
+    run: str | None = None
+    case: str | None = None
+    kafka: str | None = None
+    mode: str | None = None
+    state: str | None = None
+    failure: str | None = None
+    command: str | None = None
+    commit: str | None = None
+    seed: int | None = None
+    observed: bool | None = None
+    expect: list[str] | None = None
+    evidence: list[str] | None = None
+    moments: list[str] | None = None
+    settings: dict[str, Any] | None = None
+    overridden: dict[str, Any] | None = None
+    case_changes: dict[str, Any] | None = None
+    layout: dict[str, Any] | None = None
+    images: dict[str, Any] | None = None
+    host: dict[str, Any] | None = None
+    phases: dict[str, float] | None = None
+    topics: list[_Topic] | None = None
+    processes: list[_Process] | None = None
+    documented: _Documented | None = None
+    sequence: _Sequence | None = None
+    started_wall_ns: int | None = None
+    started_monotonic_ns: int | None = None
+    ended_wall_ns: int | None = None
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -187,6 +249,10 @@ class RunDir:
                 f"{self.run_json}: schema {value.get('schema')!r}, this program reads {SCHEMA}; "
                 "use the release that wrote it"
             )
+        try:
+            msgspec.convert(value, _Facts)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{self.run_json}: not the facts of a run ({error}); it cannot be judged") from None
         return value
 
     def refuse_special_files(self) -> None:
