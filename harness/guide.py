@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.case import Case
 from harness.cluster import versions
-from harness.scenario import Scenario, all_scenarios
+from harness.scenario import PACKAGE, Scenario, all_scenarios
 
 
 def described() -> dict[str, Any]:
@@ -26,7 +26,7 @@ def described() -> dict[str, Any]:
     return {
         "versions": [version.id for version in versions.ALL],
         "sections": {
-            folder: inspect.getdoc(importlib.import_module(f"scenarios.{folder}")) or "" for folder in folders
+            folder: inspect.getdoc(importlib.import_module(f"{PACKAGE}.{folder}")) or "" for folder in folders
         },
         "scenarios": [of(one) for one in made],
     }

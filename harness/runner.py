@@ -540,7 +540,9 @@ def _carry_out(
             cluster=cluster,
             events=events,
             observer=observer,
-            open_admin=lambda: open_admin(cluster, observer, getattr(observer, "client", None)),
+            open_admin=lambda: open_admin(
+                cluster, observer, observer.client if isinstance(observer, ZooKeeperObserver) else None
+            ),
             facts=recording.facts,
         )
     )
