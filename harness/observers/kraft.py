@@ -33,9 +33,10 @@ from typing import TYPE_CHECKING, Final
 
 from evidence.events import Broker, Event, Metadata, Missed, Note
 from harness.cluster.state import ClusterState, PartitionState
+from harness.observers.replicas import ReadTo
 from harness.observers.state import StateKeeper, node_name
 from kafkafiles import checkpoints
-from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
+from kafkafiles.batches import BatchHeader, scan_batches
 from kafkafiles.errors import ParseError
 from kafkafiles.metadata_image import MetadataImage
 from kafkafiles.metadata_log import decode_from
@@ -50,8 +51,6 @@ START_LIMIT_S: Final = 60.0
 JOIN_LIMIT_S: Final = 5.0
 DIRECTORY: Final = "__cluster_metadata-0"
 MS: Final = 1_000_000
-# Enough of a batch's header to know it again: offset, size, leader epoch, format, checksum.
-HEAD_BYTES: Final = PREFIX_BYTES + 9
 
 
 class Damaged(Exception):
@@ -78,9 +77,7 @@ class Tail:
     """The first offset known; everything before it is in `image`."""
     image: MetadataImage = field(default_factory=MetadataImage)
     _segment: Path | None = None
-    _position: int = 0
-    _last_head: tuple[int, bytes] = (0, b"")
-    """Position and head of the last batch read: if that is not there any more, the log was truncated."""
+    _read_to: ReadTo = field(default_factory=ReadTo)
 
     @property
     def end(self) -> int:
@@ -116,7 +113,7 @@ class Tail:
     def forget(self) -> None:
         """Begin anew with the next `poll`."""
         self.decisions, self.start, self.image = [], 0, MetadataImage()
-        self._segment, self._position, self._last_head = None, 0, (0, b"")
+        self._segment, self._read_to = None, ReadTo()
 
     def _read(self) -> bool:
         """Read on, over segment borders; False if what was read before is not there any more."""
@@ -127,16 +124,15 @@ class Tail:
             if segment is None:
                 return True
             with segment.open("rb", buffering=0) as file:
-                at, head = self._last_head
-                if head and os.pread(file.fileno(), len(head), at) != head:
+                if not self._read_to.holds(file.fileno()):
                     return False
-                size = os.fstat(file.fileno()).st_size
-                data = os.pread(file.fileno(), max(0, size - self._position), self._position)
+                size, position = os.fstat(file.fileno()).st_size, self._read_to.position
+                data = os.pread(file.fileno(), max(0, size - position), position)
             grew = self._take(data)
             following = segment.with_name(f"{self.end:020d}.log")
             if grew or following == segment or not following.exists():
                 return True
-            self._segment, self._position, self._last_head = following, 0, (0, b"")
+            self._segment, self._read_to = following, ReadTo()
 
     def _open(self) -> bool:
         """Find the segment to read on in. The very first may lie behind a snapshot."""
@@ -152,13 +148,13 @@ class Tail:
             self.start = bases[0]
             self.image = read_snapshot(self.directory, at_least=bases[0])
         base = max((base for base in bases if base <= self.end), default=bases[0])
-        self._segment, self._position, self._last_head = self.directory / f"{base:020d}.log", 0, (0, b"")
+        self._segment, self._read_to = self.directory / f"{base:020d}.log", ReadTo()
         return True
 
     def _take(self, data: bytes) -> bool:
         """Take in the whole batches at the beginning of `data`; whether there was one."""
         headers = [header for header in scan_batches(data) if isinstance(header, BatchHeader)]
-        events, end = decode_from(data, self._position)
+        events, _ = decode_from(data, self._read_to.position)
         for event in events:
             if event.kind == "CORRUPT" and "position" in event.fields:
                 raise Damaged(f"{self._segment}: at byte {event.fields['position']}: {event.fields['reason']}")
@@ -177,9 +173,7 @@ class Tail:
                     )
                 )
         if headers:
-            at = headers[-1].position
-            self._last_head = (self._position + at, data[at : at + HEAD_BYTES])
-        self._position = end
+            self._read_to = self._read_to.after(headers[-1], data)
         return bool(headers)
 
 

@@ -52,30 +52,39 @@ BLOCK_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _End:
-    """How far a segment was read: the position and offset after its last whole batch, and that batch's head."""
+class ReadTo:
+    """How far a growing segment was read: the position after its last whole batch, and where that is and its head."""
 
-    position: int
-    offset: int
+    position: int = 0
     at: int = 0
     head: bytes = b""
+
+    def holds(self, file: int) -> bool:
+        """Whether the batch is still there; where it is not, the segment was truncated."""
+        return not self.head or os.pread(file, len(self.head), self.at) == self.head
+
+    def after(self, last: BatchHeader, data: bytes) -> ReadTo:
+        """With `data`, read from `position` on, whose last whole batch is `last`."""
+        head = data[last.position : last.position + HEAD_BYTES]
+        return ReadTo(position=self.position + last.end, at=self.position + last.position, head=head)
 
 
 class SegmentEnds:
     """The ends of segments, remembered from one asking to the next. For any thread."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, _End] = {}
+        self._known: dict[Path, tuple[ReadTo, int]] = {}
+        """Of each segment: how far it was read, and the offset after that."""
         self._lock = threading.Lock()
 
     def offset(self, segment: Path) -> int:
         """The offset after the last whole batch; the base offset if there is none. FileNotFoundError if it is gone."""
         with self._lock, segment.open("rb", buffering=0) as file:
-            end = self._known.get(segment) or _End(position=0, offset=int(segment.stem))
-            if end.head and os.pread(file.fileno(), len(end.head), end.at) != end.head:
-                end = _End(position=0, offset=int(segment.stem))
-            end = self._known[segment] = _read_on(file.fileno(), end)
-            return end.offset
+            known = self._known.get(segment)
+            if known is None or not known[0].holds(file.fileno()):
+                known = ReadTo(), int(segment.stem)
+            self._known[segment] = _read_on(file.fileno(), *known)
+            return self._known[segment][1]
 
     def __len__(self) -> int:
         return len(self._known)
@@ -87,8 +96,11 @@ class SegmentEnds:
                 del self._known[other]
 
 
-def _read_on(file: int, end: _End) -> _End:
-    """Read whole batches from `end` on, piece by piece; a batch that is larger than a piece gets a larger one."""
+def _read_on(file: int, end: ReadTo, offset: int) -> tuple[ReadTo, int]:
+    """Read on whole batches, piece by piece; a batch that is larger than a piece gets a larger one.
+
+    Returns how far that is, and the offset after it.
+    """
     piece = PIECE_BYTES
     while True:
         data = os.pread(file, piece, end.position)
@@ -97,18 +109,12 @@ def _read_on(file: int, end: _End) -> _End:
             if isinstance(found, BatchHeader):
                 last = found
         if last is not None:
-            head = data[last.position : last.position + HEAD_BYTES]
-            end = _End(
-                position=end.position + last.end,
-                offset=last.last_offset + 1,
-                at=end.position + last.position,
-                head=head,
-            )
+            end, offset = end.after(last, data), last.last_offset + 1
         elif len(data) == piece:
             piece *= 2
             continue
         if len(data) < piece:
-            return end
+            return end, offset
 
 
 _ENDS: Final = SegmentEnds()
