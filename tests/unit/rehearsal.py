@@ -76,6 +76,8 @@ class Container:
     """Signals do nothing: a fault that cannot be proved."""
     stuck: bool = False
     """It cannot be removed."""
+    said: list[str] = field(default_factory=list)
+    """What it printed, beside its version."""
 
     @property
     def name(self) -> str:
@@ -88,7 +90,8 @@ class Container:
     def reload(self) -> None:
         if self not in self.stage.created:
             raise NotFound(f"No such container: {self.name}")
-        self.attrs["State"] = {"Running": self.running, "ExitCode": self.exit_code, "Pid": 1, "Status": "?"}
+        state = {"Running": self.running, "ExitCode": self.exit_code, "Pid": 1, "Status": "?"}
+        self.attrs["State"] = state | {"StartedAt": "2026-01-01T00:00:00.000000000Z"}
 
     def start(self) -> None:
         self.running = True
@@ -112,9 +115,16 @@ class Container:
     def exec_run(self, command: list[str], **_options: Any) -> ExecResult:
         return ExecResult(0, f"-P INPUT ACCEPT\n{WHOLE}\n".encode())
 
-    def logs(self, **_options: Any) -> Any:
-        said = [b"2026-01-01T00:00:00.000000000Z [...] INFO Kafka version: 2.8.2 (AppInfoParser)\n"]
-        return iter(said if self.number else [])
+    def end_itself(self, why: str) -> None:
+        """A broker that says why, and ends."""
+        self.said.append(why)
+        self._end(1)
+
+    def logs(self, *, stream: bool = False, timestamps: bool = False, **_options: Any) -> Any:
+        lines = ["[...] INFO Kafka version: 2.8.2 (AppInfoParser)", *self.said] if self.number else []
+        stamp = "2026-01-01T00:00:00.000000000Z " if timestamps else ""
+        printed = [f"{stamp}{line}\n".encode() for line in lines]
+        return iter(printed) if stream else b"".join(printed)
 
     def remove(self, **_options: Any) -> None:
         if self.stuck:

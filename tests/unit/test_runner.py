@@ -412,6 +412,49 @@ def test_the_words_for_disks_and_for_a_clean_stop(tmp_path: Path, monkeypatch: p
     assert verdict.verdict == "as-documented", verdict.reasons
 
 
+TAKEN = "[...] FATAL A broker is already registered on the path /brokers/ids/2 (kafka.server.KafkaServer)"
+
+
+@pytest.mark.parametrize("expected", [True, False])
+def test_an_end_of_its_own_is_a_doubt_unless_it_is_expected(
+    expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage()
+
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 2)
+        (follower, _) = run.followers_of(t)
+        stage.containers_of[follower.id].end_itself(TAKEN)
+        if expected:
+            run.expect_exit(follower, "already registered")
+        run.start(follower)
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t)
+
+    verdict = judged(rehearse(stage, tmp_path, steps, monkeypatch).run_dir)
+    assert verdict.verdict == ("as-documented" if expected else "unknown"), verdict.reasons
+    told = "broker-2: its process ended (exit code 1), by something other than a fault of this run"
+    assert (told in verdict.reasons) is not expected
+
+
+def test_a_blank_disk_is_filled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 2)
+        leader, (heir, _) = run.leader_of(t), run.followers_of(t)
+        run.kill(leader)
+        run.wait_leader(t, heir)
+        run.wipe(leader)
+        assert not run.copy_replicas("blank")[leader.node.name]
+        run.start_early(leader)
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t)
+
+    verdict = judged(rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir)
+    assert verdict.verdict == "as-documented", verdict.reasons
+
+
 def test_a_verdict_is_of_the_files_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_dir = rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir
     assert judged(run_dir).verdict == "as-documented"

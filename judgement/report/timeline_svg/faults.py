@@ -11,7 +11,7 @@ from judgement.report.facts import RunFacts
 from judgement.report.steps import proof_text
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
-FAULT_VERB: Final = {"kill": "kill -9"}
+FAULT_VERB: Final = {"kill": "kill -9", "double": "start"}
 
 
 def _colour(kind: str) -> str:

@@ -111,11 +111,11 @@ class Containers:
         ]
 
 
-def create(tmp_path: Path, client: Containers) -> cluster.Cluster:
+def create(tmp_path: Path, client: Containers, plan: ClusterPlan | None = None) -> cluster.Cluster:
     return cluster.create(
         client,  # type: ignore[arg-type]
         version=versions.get("4.3.1"),
-        plan=ClusterPlan(),
+        plan=plan or ClusterPlan(),
         settings={"min.insync.replicas": "2"},
         run_id="run",
         data=tmp_path / "data",
@@ -189,3 +189,33 @@ def test_controllers_apart_are_named_and_are_the_voters(tmp_path: Path) -> None:
     assert cluster.services(version, ClusterPlan())[0] == "controller-100"
     file = cluster.compose_file(version, plan).read_text()
     assert all(f"  {name}:\n" in file and f"kafka-chaos.node: {name}}}" in file for name in controllers)
+
+
+@pytest.mark.parametrize(("version", "role"), [("0.10.2.2", "broker"), ("4.3.1", "kraft-broker")])
+def test_a_second_broker_with_an_id_is_made_and_not_taken_for_the_first(
+    version: str, role: str, docker_command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, plan = versions.get(version), ClusterPlan(double_of=3).laid_out({3: 2})
+    assert plan.double_of == 2
+    assert cluster.services(release, plan)[-1] == "double"
+    assert "double" not in cluster.services(release, ClusterPlan())
+    variables = cluster.environment(
+        version=release, plan=plan, settings={}, run_id="r", prefix="172.20.1", data=tmp_path
+    )
+    assert variables["CHAOS_DOUBLE_OF"] == "2"
+    settings = cluster.broker_settings(release, plan, {})
+    assert ("2:initial.broker.registration.timeout.ms" in settings) == (release.mode == "kraft")
+    file = cluster.compose_file(release, plan).read_text()
+    (service,) = (part for part in file.split("\n\n") if "\n  double:\n" in part)
+    assert f"CHAOS_ROLE: {role}, CHAOS_ID: '${{CHAOS_DOUBLE_OF:-1}}'" in service
+
+
+@pytest.mark.usefixtures("ranges")
+def test_a_second_broker_is_no_member(docker_command: Path, tmp_path: Path) -> None:
+    docker_command.write_text("#!/bin/sh\nexit 0\n")
+    made = create(tmp_path, Containers(*NODES, "double"), ClusterPlan(double_of=2))
+    assert (made.nodes["double"].id, made.nodes["double"].address) == (2, "172.20.0.19")
+    assert made.node(2).name == "broker-2"
+    assert [node.name for node in made.members] == list(NODES)
+    assert set(made.brokers) == {1, 2, 3}
+    assert "172.20.0.19" not in made.bootstrap
