@@ -72,6 +72,7 @@ def test_cases_side_by_side_have_their_first_faults_at_zero(tmp_path: Path) -> N
     drawn = availability.side_by_side(runs, "clean and killed")
     ET.fromstring(drawn)
     assert "clean</text>" in drawn
+    assert ">-1 s</text>" in drawn
     assert "killed</text>" in drawn
     assert availability.side_by_side([], "nothing") == ""
 
