@@ -13,7 +13,7 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis import orderly
 from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.anomalies.lost_write import passed_by
@@ -46,14 +47,24 @@ from analysis.view import (
 from analysis.watermarks import WATERMARK_CHECKS
 from evidence import claims, timeline
 from evidence.anomalies import HISTORIES, METADATA, REPLICAS
-from evidence.availability import availability
+from evidence.availability import FEWEST, availability
 from evidence.claims import Witness
 from evidence.course import Course
 from evidence.errors import UsageError
-from evidence.events import Event, Log
+from evidence.events import Event, Log, Moment
 from evidence.history import schema
 from evidence.history.compared import differing
-from evidence.history.read import NO_PARTITION, UNREADABLE, History, open_run, sealed_files, strangers
+from evidence.history.read import (
+    NO_PARTITION,
+    UNREADABLE,
+    History,
+    open_run,
+    sealed_files,
+    sealed_partitions,
+    shared_rows,
+    shares,
+    strangers,
+)
 from evidence.rundir import SCHEMA, RunDir
 
 if TYPE_CHECKING:
@@ -85,6 +96,11 @@ check is given the whole partition.
 """
 OF_PIPELINES: Final = frozenset({"committed-too-far", "skipped-processing", "repeated-processing"})
 """The checks that find nothing where no pipeline processed or committed anything."""
+UNREPLICATED: Final = "unreplicated-acknowledgement"
+OF_PARTITIONS: Final = (*PARTITION_CHECKS, *COPIES_CHECKS, UNREPLICATED, *WATERMARK_CHECKS)
+"""The checks of a topic-partition, in their order."""
+TOGETHER: Final = 512
+"""Small partitions that are looked at together."""
 PROCESSOR: Final = "processor"
 WRITERS: Final = ("producer", PROCESSOR)
 NOT_READ: Final = ("lost-write", "unseen")
@@ -157,24 +173,13 @@ class Result:
             self.checks.append({"name": f"claim {name}", "status": "crashed", "reason": reason, "seconds": 0.0})
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "checks": self.checks,
-            "findings": self.findings,
-            "problems": self.problems,
-            "statistics": dict(self.statistics),
-            "unknown_errors": dict(self.unknown_errors),
-            "transactions": self.transactions,
-            "dependencies": self.dependencies,
-            "lags": self.lags,
-            "claims": self.claims,
-            "availability": self.availability,
-            "unknown": self.unknown,
-        }
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: dict(value) if isinstance(value, Counter) else value for name, value in found.items()}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The result that `as_json` wrote."""
-        counters = {name: Counter(value[name]) for name in ("statistics", "unknown_errors")}
+        """The result that `as_json` wrote, or what of it is not empty."""
+        counters = {name: Counter(value.get(name, {})) for name in ("statistics", "unknown_errors")}
         return cls(**(dict(value) | counters))
 
 
@@ -201,12 +206,8 @@ def pieces(run_dir: RunDir) -> list[Piece]:
 
     Raises UsageError if the directory is not that of a run.
     """
-    stated = _stated_partitions(run_dir.read_run())
-    sealed = {
-        (path.parent.name.partition("=")[2], int(path.name.partition("=")[2]))
-        for path in run_dir.sealed.glob("topic=*/partition=*")
-        if path.name.partition("=")[2].isdigit()
-    }
+    facts = _facts(run_dir)
+    stated, sealed = _stated_partitions(facts), sealed_partitions(run_dir, facts)
     path = str(run_dir.path)
     return [*(Piece(path, *where) for where in sorted(stated | sealed)), Piece(path, "", -1)]
 
@@ -218,6 +219,91 @@ def _stated_partitions(facts: Mapping[str, Any]) -> set[Where]:
         }
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"run.json does not say which partitions there are ({error!r}); it is damaged") from None
+
+
+def check_pieces(work: Sequence[Piece]) -> list[Result]:
+    """Check pieces of one run; a result for each, in order. Small partitions are looked at together, and what is found
+    of all those that are orderly is in the result of one of them. Never raises.
+    """
+    done: dict[int, Result] = {}
+    for first in range(0, len(work), TOGETHER):
+        places = range(first, min(first + TOGETHER, len(work)))
+        try:
+            done |= _check_together([(place, work[place]) for place in places])
+        except Exception:
+            continue  # each by itself tells what is the matter
+    return [done[place] if place in done else check_piece(piece) for place, piece in enumerate(work)]
+
+
+def _check_together(work: Sequence[tuple[int, Piece]]) -> dict[int, Result]:
+    """The results of those pieces that are orderly, and can be told to be so without reading each by itself."""
+    run_dir = RunDir(Path(work[0][1].run_dir))
+    facts = _facts(run_dir)
+    small = [(place, (piece.topic, piece.partition)) for place, piece in work if piece.topic and not piece.settled]
+    keys = shares(run_dir, facts, [where for _, where in small])
+    found = shared_rows(run_dir, facts, keys) if keys else None
+    history = open_run(run_dir, facts, only=NO_PARTITION, counted=False)
+    if found is None or history.problems:
+        return {}
+    table, key = found
+    seen = orderly.look(table, key, len(keys))
+    place_of = {where: place for place, where in small}
+    apart = _apart(run_dir)
+    plain = [one for one in np.flatnonzero(seen.orderly).tolist() if f"{keys[one][0]}-{keys[one][1]}" not in apart]
+
+    def rows_of(one: int) -> pa.Table:
+        first, last = np.searchsorted(key, [one, one + 1]).tolist()
+        return table.slice(first, last - first)
+
+    def lag_of(one: int) -> dict[str, Any] | None:
+        return real_time_lag(view_of(*keys[one], rows_of(one), **_circumstances(facts, history)))
+
+    results = {place_of[keys[one]]: Result(problems=_unread(keys[one], seen.final[one])) for one in plain}
+    if plain:
+        total = results[place_of[keys[plain[0]]]]
+        total.checks += [{"name": name, "status": "ok", "reason": None, "seconds": 0.0} for name in OF_PARTITIONS]
+        sends, polls = int(seen.sends[plain].sum()), int(seen.polls[plain].sum())
+        total.statistics.update(
+            partitions=len(plain),
+            sends_ok=sends,
+            sends_fail=0,
+            sends_info=0,
+            polled=polls,
+            distinct_polled=sends,
+            replica_records=0,
+        )
+    for one in plain:
+        if seen.sends[one] >= FEWEST:
+            course = _course_of(run_dir, keys[one])
+            cost = _availability(keys[one], rows_of(one), facts, history, course)
+            results[place_of[keys[one]]].availability += cost
+    longest = orderly.longest_lag(seen, plain, lag_of)
+    if longest is not None:
+        results[place_of[keys[longest[0]]]].lags.append(longest[1])
+    return results
+
+
+def _apart(run_dir: RunDir) -> frozenset[str]:
+    """The names (topic-number) of partitions of which there are copies, or should be, or that brokers' logs name."""
+    try:
+        stamp = run_dir.timeline.stat()
+    except OSError:
+        return frozenset(_copied(run_dir))
+    return _apart_by(run_dir, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=2)
+def _apart_by(run_dir: RunDir, changed_ns: int, size: int) -> frozenset[str]:
+    common, own = _by_partition(run_dir.timeline, changed_ns, size)
+    logged = (where for where, events in own.items() if any(isinstance(event, Log) for _, event in events))
+    stated = {
+        name for _, event in common if isinstance(event, Moment) for held in event.nodes.values() for name in held
+    }
+    return frozenset(_copied(run_dir) | stated | {f"{topic}-{partition}" for topic, partition in logged})
+
+
+def _copied(run_dir: RunDir) -> set[str]:
+    return {path.name for moment in run_dir.moments() for path in run_dir.moment(moment).glob("*/*")}
 
 
 def check_piece(piece: Piece) -> Result:
@@ -256,7 +342,7 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     result.lags += [] if lag is None else [lag]
     for name, on_copies in COPIES_CHECKS.items():
         result.run(name, where, OF_COPIES, lambda check=on_copies: check(copies))  # type: ignore[misc]
-    result.run("unreplicated-acknowledgement", where, OF_ALL, lambda: unreplicated_acknowledgement(view, copies))
+    result.run(UNREPLICATED, where, OF_ALL, lambda: unreplicated_acknowledgement(view, copies))
     for name, on_both in WATERMARK_CHECKS.items():
         result.run(name, where, OF_ALL, lambda check=on_both: check(view, copies))  # type: ignore[misc]
     result.problems += unsent(view, copies, seen.sent)
@@ -266,9 +352,16 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     _add_holdings(copies, result)
     _count(seen, where, result)
     if seen.left_out is None and where in seen.history.tables:  # a partition so large that rows are left out has none
-        final = {str(process["name"]) for process in facts.get("processes") or () if process.get("final")}
-        cost = availability(*where, seen.history.tables[where], course.faults, final=final, ended=_ended(seen.history))
-        result.availability += [] if cost is None else [cost]
+        result.availability += _availability(where, seen.history.tables[where], facts, seen.history, course)
+
+
+def _availability(
+    where: Where, rows: pa.Table, facts: Mapping[str, Any], history: History, course: Course
+) -> list[dict[str, Any]]:
+    """What faults cost the clients of a partition; nothing if too little was written."""
+    final = {str(process["name"]) for process in facts.get("processes") or () if process.get("final")}
+    cost = availability(*where, rows, course.faults, final=final, ended=_ended(history))
+    return [] if cost is None else [cost]
 
 
 def _ended(history: History) -> dict[str, int]:
@@ -506,6 +599,12 @@ def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 
+def _unread(where: Where, final: bool) -> list[dict[str, str]]:
+    """The problem of a partition without a final read."""
+    detail = f"{where[0]}-{where[1]} was not read to the brokers' end offset"
+    return [] if final else [{"what": "no final read", "process": "", "detail": detail}]
+
+
 def _count(seen: _Seen, where: Where, result: Result) -> None:
     view, history, left_out = seen.view, seen.history, seen.left_out
     sends, polls = view.sends, view.polls
@@ -517,14 +616,7 @@ def _count(seen: _Seen, where: Where, result: Result) -> None:
         polled=len(polls) + (left_out.polls if left_out else 0),
         distinct_polled=len(np.unique(polls.value)) + (left_out.values if left_out else 0),
     )
-    if view.final is None:
-        result.problems.append(
-            {
-                "what": "no final read",
-                "process": "",
-                "detail": f"{where[0]}-{where[1]} was not read to the brokers' end offset",
-            }
-        )
+    result.problems += _unread(where, view.final is not None)
     if where in history.tables:
         table = history.tables[where]
         indefinite = table.filter(pc.and_(pc.equal(table["outcome"], schema.INFO), pc.is_valid(table["error_name"])))
@@ -576,9 +668,10 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
     """The findings of a run from those of its pieces, as findings.json has them."""
     total = Result()
     checks: dict[str, dict[str, Any]] = {}
+    problems: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     for result in results:
         total.findings += result.findings
-        total.problems += [problem for problem in result.problems if problem not in total.problems]
+        problems |= {tuple(one.items()): one for one in result.problems}
         total.statistics.update(result.statistics)
         total.unknown_errors.update(result.unknown_errors)
         total.transactions += result.transactions
@@ -591,6 +684,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
                 _merged_check(checks[check["name"]], check)
             else:
                 checks[check["name"]] = dict(check)
+    total.problems = list(problems.values())
     total.run("torn-transaction", None, OF_HISTORIES, lambda: torn_transactions(total.transactions))
     total.run("G0", None, OF_HISTORIES, lambda: dependency_cycles(total.dependencies)[0])
     total.run("G1c", None, OF_HISTORIES, lambda: dependency_cycles(total.dependencies)[1])
@@ -624,7 +718,7 @@ def check_run(run_dir: RunDir) -> dict[str, Any]:
     """The findings of a run, its pieces checked one after the other in this process."""
     begun = time.monotonic()
     work = pieces(run_dir)
-    results = [check_piece(piece) for piece in work]
+    results = check_pieces(work)
     for place, piece in to_check_again(work, results).items():
         results[place] = check_piece(piece)
     return merge(results, time.monotonic() - begun)

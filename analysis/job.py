@@ -25,9 +25,11 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from analysis.check import Piece, Result, check_piece, merge, to_check_again
+from analysis import check
+from analysis.check import Piece, Result, merge, to_check_again
 from analysis.places import StoredPiece, fetched, stored_pieces, write_file
 from analysis.spark import (
     close_context,
@@ -56,9 +58,10 @@ WARM_UP = Piece("", "", -1)
 
 def check_pieces(work: Iterable[StoredPiece]) -> Iterator[str]:
     """The work of one task: check each of its pieces. Yields their results as JSON, in order."""
-    for task in work:
-        with fetched(task) as piece:
-            yield json.dumps(check_piece(piece).as_json())
+    for _, alike in groupby(work, lambda one: (one.piece.run_dir, one.files, one.streams)):
+        with fetched(list(alike)) as pieces:
+            for result in check.check_pieces(pieces):
+                yield json.dumps({name: part for name, part in result.as_json().items() if part})
 
 
 def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -111,8 +111,8 @@ def listing(url: str) -> list[str]:
 def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
     """What of a run's files a piece needs.
 
-    A topic-partition: its own sealed rows, rows of no partition, and its replicas' copies. The run as a whole: all
-    histories, and no replica.
+    A topic-partition: its own sealed rows, shared ones, rows of no partition, and its replicas' copies. The run as a
+    whole: all histories, and no replica.
     """
     own = f"topic={piece.topic}/partition={piece.partition}/"
     replica = f"{piece.topic}-{piece.partition}"
@@ -125,7 +125,7 @@ def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
         if name in ("run.json", "timeline.jsonl"):
             files.append(name)
         elif parts[:2] == ("history", "sealed"):
-            if not piece.topic or parts[2] == "operations" or name.startswith(f"history/sealed/{own}"):
+            if not piece.topic or parts[2] in ("operations", "shared") or name.startswith(f"history/sealed/{own}"):
                 files.append(name)
         elif parts[0] == "history" and len(parts) == 2 and name.endswith(".arrows"):
             (streams if piece.topic and Path(name).stem in sealed else files).append(name)
@@ -143,10 +143,12 @@ def stored_pieces(place: str) -> list[StoredPiece]:
     if "run.json" not in names:
         raise UsageError(f"{place}: not a run directory, it has no run.json")
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-outline-") as scratch:
-        # Pieces are told from the facts and the names of directories.
+        # Pieces are told from the facts, the names of directories, and what is said of shared files.
         outline = Path(scratch)
+        shared = any(name.startswith("history/sealed/shared/") for name in names)
+        telling = [name for name in names if shared and name.startswith("history/sealed/operations/")]
         try:
-            _copy(place, ["run.json"], outline)
+            _copy(place, ["run.json", *telling], outline)
         except OSError as error:
             raise UsageError(f"{place}: run.json cannot be read: {_first_line(error)}") from None
         for name in names:
@@ -160,24 +162,26 @@ def stored_pieces(place: str) -> list[StoredPiece]:
 
 
 @contextmanager
-def fetched(stored: StoredPiece) -> Iterator[Piece]:
-    """Copy the files of a piece to this machine; yields the piece. The copies are gone when the context ends.
+def fetched(stored: Sequence[StoredPiece]) -> Iterator[list[Piece]]:
+    """Copy the files of pieces of one run, which need the same, to this machine; yields the pieces. The copies are gone
+    when the context ends.
 
     Raises OSError if they cannot be copied: Spark then tries the task again, elsewhere if it can.
     """
-    if not stored.files:
-        yield stored.piece
+    one = stored[0]
+    if not one.files:
+        yield [each.piece for each in stored]
         return
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-piece-") as scratch:
-        into, url = Path(scratch), stored.piece.run_dir
-        _copy(url, stored.files, into)
-        if all(map(_readable, (into / name for name in stored.files if name.endswith(".parquet")))):
+        into, url = Path(scratch), one.piece.run_dir
+        _copy(url, one.files, into)
+        if all(map(_readable, (into / name for name in one.files if name.endswith(".parquet")))):
             # A process whose sealed files are whole is not read from its stream, but the stream must exist.
-            for name in stored.streams:
+            for name in one.streams:
                 (into / name).touch()
         else:
-            _copy(url, stored.streams, into)
-        yield replace(stored.piece, run_dir=scratch)
+            _copy(url, one.streams, into)
+        yield [replace(each.piece, run_dir=scratch) for each in stored]
 
 
 def _readable(path: Path) -> bool:

@@ -28,10 +28,12 @@ from benchmarks.load import (
     sent_at,
     steps,
 )
+from evidence import events
 from evidence.history import schema
 from evidence.history.seal import seal_process
 from evidence.history.writer import BATCH_ROWS, HistoryWriter
 from evidence.rundir import RunDir
+from evidence.timeline import Timeline
 
 CONSUMERS: Final = 4
 POLL: Final = 500
@@ -41,6 +43,10 @@ ANSWERS: Final = 100
 WATCHER: Final = "watcher"
 POLLED_NS: Final = 5_000_000
 FINAL_READ_NS: Final = 1 << 60
+EACH: Final = 20
+"""Records of a small partition."""
+LOST_IN: Final = 100
+"""Of so many small partitions one has lost a record."""
 EXPECTED: Final = {"lost-write": LOST * PARTITIONS, "duplicate": REPEATED * PARTITIONS}
 UNREPLICATED: Final = LOST + 1
 """A partition of a whole run: what is lost is missing from the last copies, the first of it from those before too."""
@@ -128,6 +134,13 @@ def _watch(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
         )
 
 
+def _seal(run_dir: RunDir, processes: Sequence[Mapping[str, Any]]) -> None:
+    for process in processes:
+        if not seal_process(run_dir, process["name"]):
+            raise RuntimeError(f"{process['name']} was not sealed")
+        run_dir.stream(process["name"]).unlink()
+
+
 def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: bool = False) -> None:
     """Write and seal a run of `records` acknowledged records (SMALLEST at least), each of them read once; of a `whole`
     run also the timeline, and copies of replicas.
@@ -145,10 +158,7 @@ def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: boo
     processes.append({"name": WATCHER, "kind": "consumer"})
     with HistoryWriter(run_dir.stream(WATCHER), WATCHER) as writer:
         _watch(writer, parts)
-    for process in processes:
-        if not seal_process(run_dir, process["name"]):
-            raise RuntimeError(f"{process['name']} was not sealed")
-        run_dir.stream(process["name"]).unlink()
+    _seal(run_dir, processes)
     topics = [{"name": TOPIC, "partitions": [part.number for part in parts]}]
     facts = {"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes}
     if whole:
@@ -156,3 +166,78 @@ def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: boo
 
         facts["moments"] = write_brokers(run_dir, parts)
     run_dir.write_run(facts)
+
+
+def write_small(run_dir: RunDir, count: int) -> None:
+    """Write and seal a run of `count` partitions of EACH records, sent and read in turns, with their states in the
+    timeline. One partition in LOST_IN has lost a record.
+    """
+    numbers = np.arange(count, dtype=np.int64)
+    processes: list[Mapping[str, Any]] = [
+        {"name": "producer-1", "kind": "producer"},
+        {"name": "consumer-1", "kind": "consumer"},
+    ]
+    with HistoryWriter(run_dir.stream("producer-1"), "producer-1") as writer:
+        for offset in range(EACH):
+            at = (offset * count + numbers) * 1_000
+            writer.extend(
+                count,
+                kind=schema.SEND,
+                outcome=schema.OK,
+                topic=TOPIC,
+                partition=numbers,
+                offset=offset,
+                producer=1,
+                sequence=offset,
+                invoked_ns=at,
+                completed_ns=at + ACKNOWLEDGED_NS,
+                acks=-1,
+            )
+    with HistoryWriter(run_dir.stream("consumer-1"), "consumer-1") as writer:
+        for offset in range(EACH):
+            there = numbers[(numbers % LOST_IN != 0) | (offset != EACH // 2)]
+            at = ((offset + 1) * count + there // POLL * POLL) * 1_000 + POLLED_NS
+            writer.extend(
+                len(there),
+                operation=(offset * count + there) // POLL,
+                kind=schema.POLL,
+                outcome=schema.OK,
+                topic=TOPIC,
+                partition=there,
+                offset=offset,
+                producer=1,
+                sequence=offset,
+                invoked_ns=at - 1_000_000,
+                completed_ns=at,
+                valid=True,
+            )
+        for kind in (schema.END_OFFSETS, schema.FINAL_READ):
+            writer.extend(
+                count,
+                operation=EACH * count // POLL + 1,
+                kind=kind,
+                outcome=schema.OK,
+                topic=TOPIC,
+                partition=numbers,
+                offset=EACH,
+                invoked_ns=FINAL_READ_NS,
+                completed_ns=FINAL_READ_NS,
+            )
+    _seal(run_dir, processes)
+    with Timeline(run_dir.timeline) as timeline:
+        for number in range(count):
+            timeline.append(
+                events.Partition(
+                    source="zookeeper",
+                    topic=TOPIC,
+                    partition=number,
+                    leader=1,
+                    leader_epoch=0,
+                    isr=(1, 2),
+                    replicas=(1, 2),
+                    monotonic_ns=-5,
+                    wall_ns=1_000,
+                )
+            )
+    topics = [{"name": TOPIC, "partitions": list(range(count))}]
+    run_dir.write_run({"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes})

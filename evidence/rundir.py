@@ -209,6 +209,10 @@ class RunDir:
         """The sealed rows of `process` for one topic-partition."""
         return self.sealed / f"topic={topic}" / f"partition={partition}" / f"{process}.parquet"
 
+    def sealed_shared(self, process: str) -> Path:
+        """The sealed rows of `process` for many small topic-partitions, in one file."""
+        return self.sealed / "shared" / f"{process}.parquet"
+
     def sealed_operations(self, process: str) -> Path:
         """The sealed rows of `process` that belong to no single partition."""
         return self.sealed / "operations" / f"{process}.parquet"

@@ -13,12 +13,16 @@ batch: what it holds in memory is what it asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -28,7 +32,10 @@ from evidence.history.runs import expand
 from evidence.history.whole import Whole
 from evidence.rundir import NAMED, RunDir, leaves
 
+Key = tuple[str, int]
+Ints = npt.NDArray[np.int64]
 T = TypeVar("T")
+
 PLAIN_SCHEMA: Final = pa.schema(
     [pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in schema.SCHEMA]
 )
@@ -39,7 +46,16 @@ NO_PARTITION: Final = ("", -1)
 """Value of `only` that reads no partition: only the rows that belong to none."""
 
 MANIFEST: Final = b"kafka-chaos-sealed"
-"""Metadata of a sealed process's operations file: JSON, [topic, partition, rows] of every file that belongs to it."""
+"""Metadata of a sealed process's operations file: JSON, [topic, partition, rows] of every topic-partition that was
+sealed for it.
+"""
+SHARED: Final = b"kafka-chaos-shared"
+"""Metadata of the same, where topic-partitions share a file: JSON, [topic, partitions, rows of each] of the stretches
+of that file, in order; a topic-partition may have several.
+"""
+
+LEAST_PARTITION: Final = -(2**31)
+"""Of all numbers that the column can hold."""
 
 THREADED_ROWS: Final = 20_000
 """From so many rows on columns are decoded by threads: for fewer, waking these takes longer than the work."""
@@ -120,45 +136,96 @@ def run_of(path: Path) -> str:
 class History:
     """The operations of one run."""
 
-    tables: Mapping[tuple[str, int], pa.Table]
+    tables: Mapping[Key, pa.Table]
     """By topic-partition: the rows of all processes, each process's in the order recorded."""
     operations: pa.Table
     """Rows of no partition."""
     problems: tuple[Problem, ...]
-    named: frozenset[tuple[str, int]] = frozenset()
+    named: frozenset[Key] = frozenset()
     """The topic-partitions that any process has rows of, read or not; those that were read if none was counted."""
     runs: frozenset[str] = frozenset()
     """The runs in which the files say that they were recorded; "" for one that does not say it."""
 
     @property
-    def partitions(self) -> list[tuple[str, int]]:
+    def partitions(self) -> list[Key]:
         return sorted(self.tables)
 
 
-def split(table: pa.Table) -> tuple[dict[tuple[str, int], pa.Table], pa.Table]:
-    """The rows of each topic-partition, and those of none."""
+def by_partition(table: pa.Table) -> tuple[pa.Table, list[Key], Ints]:
+    """Rows that all belong to a topic-partition, sorted by it; each topic-partition, ascending; and the first row of
+    each, with the number of rows last. Rows of one topic-partition keep their order.
+    """
+    words = pc.dictionary_encode(table["topic"].combine_chunks())
+    topics = words.dictionary.to_pylist()
+    order = sorted(range(len(topics)), key=topics.__getitem__)
+    rank = np.empty(len(topics), np.int64)
+    rank[order] = np.arange(len(topics))
+    numbers = table["partition"].to_numpy().astype(np.int64) - LEAST_PARTITION
+    codes = (rank[words.indices.to_numpy()] << 32) + numbers
+    if np.any(codes[1:] < codes[:-1]):
+        rows = np.argsort(codes, kind="stable")
+        table, codes = table.take(pa.array(rows)), codes[rows]
+    firsts = np.flatnonzero(np.diff(codes, prepend=-1))
+    keys = [(topics[order[code >> 32]], (code & 0xFFFFFFFF) + LEAST_PARTITION) for code in codes[firsts].tolist()]
+    return table, keys, np.append(firsts, len(codes))
+
+
+def slices(table: pa.Table, keys: Sequence[Key], bounds: Ints) -> dict[Key, pa.Table]:
+    """The rows of each topic-partition, from what `by_partition` returned."""
+    stretches = zip(keys, bounds[:-1].tolist(), np.diff(bounds).tolist(), strict=True)
+    return {key: table.slice(first, rows) for key, first, rows in stretches}
+
+
+def apart(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The rows of topic-partitions, and those of no single one."""
     of_none = pc.or_(pc.is_null(table["topic"]), pc.is_null(table["partition"]))
     operations = table.filter(of_none)
-    rest = table.filter(pc.invert(of_none)) if len(operations) else table
-    keys = rest.select(["topic", "partition"]).group_by(["topic", "partition"]).aggregate([]).to_pylist()
-    if len(keys) == 1:
-        return {(keys[0]["topic"], keys[0]["partition"]): rest}, operations
-    return {(key["topic"], key["partition"]): _of(rest, (key["topic"], key["partition"])) for key in keys}, operations
+    return table.filter(pc.invert(of_none)) if len(operations) else table, operations
 
 
-def _of(table: pa.Table, key: tuple[str, int]) -> pa.Table:
-    return table.filter(pc.and_(pc.equal(table["topic"], key[0]), pc.equal(table["partition"], key[1])))
+def split(table: pa.Table) -> tuple[dict[Key, pa.Table], pa.Table]:
+    """The rows of each topic-partition, and those of none."""
+    rows, operations = apart(table)
+    return slices(*by_partition(rows)), operations
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    """What the operations file of a sealed process says."""
+
+    operations: pa.Table
+    """The rows of no partition."""
+    rows_of: Mapping[Key, int]
+    stretches: Mapping[Key, Sequence[tuple[int, int]]]
+    """First row and number of rows of each stretch of the shared file, for topic-partitions that are in it."""
+    run: str
 
 
 @lru_cache(maxsize=64)
-def _operations(path: str, changed_ns: int, size: int) -> tuple[pa.Table, Mapping[tuple[str, int], int], str]:
-    """The rows of no partition of a sealed process, how many it has of each topic-partition, and the run: read once by
-    who reads many partitions of a run.
-    """
+def _operations(path: str, changed_ns: int, size: int) -> _Sealed:
+    """Read once by who reads many partitions of a run."""
     operations = _table(Path(path))
-    manifest = json.loads((operations.schema.metadata or {})[MANIFEST])
-    rows_of = {(str(topic), int(partition)): rows for topic, partition, rows in manifest}
-    return plain(operations), rows_of, _run(operations.schema.metadata)
+    metadata = operations.schema.metadata or {}
+    rows_of = {(str(topic), int(partition)): rows for topic, partition, rows in json.loads(metadata[MANIFEST])}
+    stretches: dict[Key, list[tuple[int, int]]] = {}
+    first = 0
+    for topic, partition, rows in _stretches(metadata):
+        stretches.setdefault((topic, partition), []).append((first, rows))
+        first += rows
+    return _Sealed(plain(operations), rows_of, stretches, _run(metadata))
+
+
+def _stretches(metadata: Mapping[bytes, bytes]) -> Iterator[tuple[str, int, int]]:
+    """Topic, partition and rows of each stretch of a shared file, in order."""
+    for topic, partitions, rows in json.loads(metadata.get(SHARED, b"[]")):
+        yield from zip(repeat(str(topic)), partitions, rows, strict=False)
+
+
+def _sealed_of(run_dir: RunDir, process: str) -> _Sealed:
+    """What was sealed of a process; UNREADABLE, or ArrowException, if it was not, or is damaged."""
+    path = run_dir.sealed_operations(process)
+    stamp = path.stat()
+    return _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
 
 
 def _table(path: Path) -> pa.Table:
@@ -167,41 +234,172 @@ def _table(path: Path) -> pa.Table:
         return file.read(use_threads=file.metadata.num_rows >= THREADED_ROWS)
 
 
+@lru_cache(maxsize=64)
+def _footer(path: str, changed_ns: int, size: int) -> tuple[pq.FileMetaData, list[int]]:
+    """The footer of a shared file, and the first row of each row group, with the number of rows last."""
+    footer = pq.read_metadata(path)
+    rows = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+    return footer, [0, *accumulate(rows)]
+
+
+@lru_cache(maxsize=16)
+def _group(path: str, changed_ns: int, size: int, number: int) -> pa.Table:
+    """A row group of a shared file. OSError if a page does not have its checksum."""
+    footer, _ = _footer(path, changed_ns, size)
+    with pq.ParquetFile(path, metadata=footer, page_checksum_verification=True) as file:
+        return plain(file.read_row_group(number, use_threads=False))
+
+
+def _shared(path: Path, stretches: Iterable[tuple[int, int]]) -> tuple[pa.Table, str]:
+    """Stretches (first row, rows) of a shared file, in this order, and the run that it names. IndexError if it does not
+    have them.
+    """
+    stamp = path.stat()
+    name = (str(path), stamp.st_mtime_ns, stamp.st_size)
+    footer, firsts = _footer(*name)
+    parts = [PLAIN_SCHEMA.empty_table()]
+    for first, rows in _joined(stretches):
+        group = bisect_right(firsts, first) - 1
+        while rows:
+            table = _group(*name, group)
+            part = table.slice(first - firsts[group], rows)
+            if not len(part):
+                raise IndexError(f"{path} has no row {first}")
+            parts.append(part)
+            first, rows, group = first + len(part), rows - len(part), group + 1
+    return pa.concat_tables(parts), _run(footer.metadata)
+
+
+def _joined(stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The same stretches, those that follow on each other as one."""
+    begin = end = 0
+    for first, rows in stretches:
+        if first != end:
+            if end > begin:
+                yield begin, end - begin
+            begin = first
+        end = first + rows
+    if end > begin:
+        yield begin, end - begin
+
+
 def _run(metadata: Mapping[bytes, bytes] | None) -> str:
     return (metadata or {}).get(schema.RUN_KEY, b"").decode(errors="replace")
 
 
-def _sealed(run_dir: RunDir, process: str, only: tuple[str, int] | None, *, counted: bool) -> History | None:
+def _sealed(run_dir: RunDir, process: str, only: Key | None, *, counted: bool) -> History | None:
     """A process's rows from its sealed files; None if it is not sealed, or not all that is wanted is whole."""
     try:
-        path = run_dir.sealed_operations(process)
-        stamp = path.stat()
-        operations, manifest, run = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
-        tables, runs = {}, {run}
-        for key in manifest if only is None else [only] if only in manifest else []:
-            table = _table(run_dir.sealed_partition(*key, process))
-            if len(table) != manifest[key]:
+        sealed = _sealed_of(run_dir, process)
+        wanted = [key for key in ([only] if only is not None else sealed.rows_of) if key in sealed.rows_of]
+        tables, runs = _shared_by(run_dir, process, sealed, [key for key in wanted if key in sealed.stretches])
+        runs.add(sealed.run)
+        for key in wanted:
+            if key not in sealed.stretches:
+                table = _table(run_dir.sealed_partition(*key, process))
+                runs.add(_run(table.schema.metadata))
+                tables[key] = plain(table)
+            if len(tables[key]) != sealed.rows_of[key]:
                 return None
-            tables[key] = plain(table)
-            runs.add(_run(table.schema.metadata))
-        for key in manifest if counted and only is not None else ():
-            if key != only:
-                footer = pq.read_metadata(run_dir.sealed_partition(*key, process))
-                if footer.num_rows != manifest[key]:
-                    return None
-                runs.add(_run(footer.metadata))
-        return History(tables, operations, (), frozenset(manifest) if counted else frozenset(tables), frozenset(runs))
-    except (*UNREADABLE, pa.ArrowException):
+        tables, manifest = {key: tables[key] for key in wanted}, sealed.rows_of
+        runs |= _counted(run_dir, process, sealed, only) if counted else set()
+        return History(
+            tables, sealed.operations, (), frozenset(manifest) if counted else frozenset(tables), frozenset(runs)
+        )
+    except (*UNREADABLE, pa.ArrowException, IndexError):
         return None
 
 
-def _streamed(path: Path, process: str, only: tuple[str, int] | None) -> History:
+def _shared_by(
+    run_dir: RunDir, process: str, sealed: _Sealed, keys: Sequence[Key]
+) -> tuple[dict[Key, pa.Table], set[str]]:
+    """The rows of topic-partitions in a process's shared file, and the run that it names."""
+    if not keys:
+        return {}, set()
+    table, index, run = _shared_of(run_dir, process, sealed, keys)
+    bounds = np.searchsorted(index, np.arange(len(keys) + 1))
+    return slices(table, keys, bounds), {run}
+
+
+def _shared_of(run_dir: RunDir, process: str, sealed: _Sealed, keys: Sequence[Key]) -> tuple[pa.Table, Ints, str]:
+    """The rows of topic-partitions in a process's shared file, in the order of these; the index of each row's; the run
+    that the file names. ValueError, or IndexError, if it has other rows than it should have.
+    """
+    found = sorted((first, rows, at) for at, key in enumerate(keys) for first, rows in sealed.stretches.get(key, ()))
+    table, run = _shared(run_dir.sealed_shared(process), [one[:2] for one in found])
+    index = np.repeat([one[2] for one in found], [one[1] for one in found]).astype(np.int64)
+    topics = pc.dictionary_encode(table["topic"].combine_chunks())
+    code = {topic: number for number, topic in enumerate(topics.dictionary.to_pylist())}
+    stated = np.array([(code.get(topic, -1), partition) for topic, partition in keys], np.int64)[index]
+    rows = np.stack([topics.indices.to_numpy(), table["partition"].to_numpy()], axis=1)
+    if not np.array_equal(stated, rows):
+        raise ValueError(f"{run_dir.sealed_shared(process)} has other rows than were sealed there")
+    if np.any(index[1:] < index[:-1]):
+        order = np.argsort(index, kind="stable")
+        return table.combine_chunks().take(pa.array(order)), index[order], run
+    return table, index, run
+
+
+def _counted(run_dir: RunDir, process: str, sealed: _Sealed, only: Key | None) -> set[str]:
+    """The runs that a process's other files name. OSError if one has not as many rows as it should have."""
+    wanted = {key: rows for key, rows in sealed.rows_of.items() if key != only and only is not None}
+    footers = {
+        run_dir.sealed_partition(*key, process): rows for key, rows in wanted.items() if key not in sealed.stretches
+    }
+    if sealed.stretches:
+        footers[run_dir.sealed_shared(process)] = sum(rows for own in sealed.stretches.values() for _, rows in own)
+    runs = set()
+    for path, rows in footers.items():
+        footer = pq.read_metadata(path)
+        if footer.num_rows != rows:
+            raise OSError(f"{path} has {footer.num_rows} rows, not {rows}")
+        runs.add(_run(footer.metadata))
+    return runs
+
+
+def shares(run_dir: RunDir, facts: Mapping[str, Any], keys: Sequence[Key]) -> list[Key]:
+    """Those topic-partitions of which all sealed rows are in shared files; none if a process is not sealed."""
+    try:
+        sealed = [_sealed_of(run_dir, name) for name in processes_of(run_dir, facts)]
+    except (*UNREADABLE, pa.ArrowException):
+        return []
+    own = [one.rows_of.keys() - one.stretches.keys() if len(one.stretches) < len(one.rows_of) else () for one in sealed]
+    shared = [one for one in sealed if one.stretches]
+    return [
+        key for key in keys if any(key in one.stretches for one in shared) and not any(key in files for files in own)
+    ]
+
+
+def shared_rows(run_dir: RunDir, facts: Mapping[str, Any], keys: Sequence[Key]) -> tuple[pa.Table, Ints] | None:
+    """The rows that all processes have of topic-partitions that share files, in the order of `open_run` for each, and
+    the index of each row's topic-partition in `keys`, ascending. None if not all of them are whole in such files.
+    """
+    tables, indexes = [PLAIN_SCHEMA.empty_table()], [np.zeros(0, np.int64)]
+    try:
+        for name in processes_of(run_dir, facts):
+            sealed = _sealed_of(run_dir, name)
+            if any(key in sealed.rows_of and key not in sealed.stretches for key in keys):
+                return None
+            if any(key in sealed.stretches for key in keys):
+                table, index, run = _shared_of(run_dir, name, sealed, keys)
+                if not {run, sealed.run} <= _runs_of(facts):
+                    return None
+                tables.append(table)
+                indexes.append(index)
+    except (*UNREADABLE, pa.ArrowException, IndexError):
+        return None
+    index = np.concatenate(indexes)
+    order = np.argsort(index, kind="stable")
+    return pa.concat_tables(tables).combine_chunks().take(pa.array(order)), index[order]
+
+
+def _streamed(path: Path, process: str, only: Key | None) -> History:
     """A process's rows from its stream."""
     complaints: list[str] = []
     whole, closed, run = Whole(), False, run_of(path)
-    gathered: dict[tuple[str, int], list[pa.Table]] = {}
+    gathered: dict[Key, list[pa.Table]] = {}
     operations = [PLAIN_SCHEMA.empty_table()]
-    named: set[tuple[str, int]] = set()
+    named: set[Key] = set()
     for batch in stream_batches(path, complaints):
         whole.add(batch)
         parts, own = split(plain(pa.Table.from_batches([batch])))
@@ -249,7 +447,7 @@ def open_run(
     run_dir: RunDir,
     facts: Mapping[str, Any] | None = None,
     *,
-    only: tuple[str, int] | None = None,
+    only: Key | None = None,
     counted: bool = True,
 ) -> History:
     """What the processes of a run recorded, from sealed files where they are and streams where not.
@@ -260,9 +458,9 @@ def open_run(
     """
     facts = facts if facts is not None else run_dir.read_run()
     problems: list[Problem] = []
-    gathered: dict[tuple[str, int], list[pa.Table]] = {}
+    gathered: dict[Key, list[pa.Table]] = {}
     operations = [PLAIN_SCHEMA.empty_table()]
-    named: set[tuple[str, int]] = set()
+    named: set[Key] = set()
     for name in processes_of(run_dir, facts):
         history = _sealed(run_dir, name, only, counted=counted)
         if history is None:
@@ -295,12 +493,18 @@ def open_run(
     )
 
 
-def sealed_rows(run_dir: RunDir, process: str) -> dict[tuple[str, int], int]:
+def sealed_rows(run_dir: RunDir, process: str) -> Mapping[Key, int]:
     """How many rows the files that were sealed for a process have of each topic-partition; KeyError if its sealing says
     nothing of them, or what else is UNREADABLE.
     """
-    footer = pq.read_schema(run_dir.sealed_operations(process)).metadata or {}
-    return {(str(topic), int(partition)): rows for topic, partition, rows in json.loads(footer[MANIFEST])}
+    return _sealed_of(run_dir, process).rows_of
+
+
+def _files_of(run_dir: RunDir, process: str) -> set[Path]:
+    """The files that were sealed for a process. Raises as `sealed_rows` does."""
+    sealed = _sealed_of(run_dir, process)
+    files = {run_dir.sealed_partition(*key, process) for key in sealed.rows_of if key not in sealed.stretches}
+    return files | ({run_dir.sealed_shared(process)} if sealed.stretches else set())
 
 
 def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
@@ -314,22 +518,40 @@ def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
         if name not in named:
             problems.append(Problem("unnamed history", name, "run.json names no such process"))
         try:
-            accounted |= {run_dir.sealed_partition(*key, name) for key in sealed_rows(run_dir, name)}
+            accounted |= _files_of(run_dir, name)
         except KeyError:
             continue
         except (*UNREADABLE, pa.ArrowException):
             # Read from its stream, with what that says of it; its sealed files then count for nothing.
-            accounted |= set(run_dir.sealed.glob(f"topic=*/partition=*/{name}.parquet"))
-    for path in sorted(run_dir.sealed.glob("topic=*/partition=*/*.parquet")):
+            accounted |= {path for path in _rows_files(run_dir) if path.stem == name}
+    for path in _rows_files(run_dir):
         if path not in accounted:
             detail = f"{path.relative_to(run_dir.path)} is in no process's manifest"
             problems.append(Problem("unnamed history", path.stem, detail))
     return problems
 
 
-def sealed_files(
-    run_dir: RunDir, facts: Mapping[str, Any], only: tuple[str, int], *, least: int = 0
-) -> dict[Path, int] | None:
+def _rows_files(run_dir: RunDir) -> list[Path]:
+    """The sealed files that hold rows of topic-partitions."""
+    return sorted((*run_dir.sealed.glob("topic=*/partition=*/*.parquet"), *run_dir.sealed.glob("shared/*.parquet")))
+
+
+def sealed_partitions(run_dir: RunDir, facts: Mapping[str, Any]) -> set[Key]:
+    """The topic-partitions of which there are sealed rows, in files of their own or shared."""
+    found = {
+        (path.parent.name.partition("=")[2], int(path.name.partition("=")[2]))
+        for path in run_dir.sealed.glob("topic=*/partition=*")
+        if path.name.partition("=")[2].isdigit()
+    }
+    for name in processes_of(run_dir, facts) if (run_dir.sealed / "shared").is_dir() else ():
+        try:
+            found |= _sealed_of(run_dir, name).stretches.keys()
+        except (*UNREADABLE, pa.ArrowException):
+            continue  # reading it tells what is the matter
+    return found
+
+
+def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: Key, *, least: int = 0) -> dict[Path, int] | None:
     """The files that hold the rows of one topic-partition, in the order in which `open_run` puts them together, and how
     many rows each has; None if they do not hold all of them, or fewer than `least`.
     """
@@ -340,13 +562,11 @@ def sealed_files(
                 if run_dir.stream(name).exists():
                     return None
                 continue
-            path = run_dir.sealed_operations(name)
-            stamp = path.stat()
-            _, manifest, run = _operations(str(path), stamp.st_mtime_ns, stamp.st_size)
-            if run not in _runs_of(facts):
+            sealed = _sealed_of(run_dir, name)
+            if sealed.run not in _runs_of(facts) or only in sealed.stretches:
                 return None
-            if only in manifest:
-                files[run_dir.sealed_partition(*only, name)] = manifest[only]
+            if only in sealed.rows_of:
+                files[run_dir.sealed_partition(*only, name)] = sealed.rows_of[only]
         whole = sum(files.values()) >= least and all(pq.read_metadata(path).num_rows == files[path] for path in files)
     except (*UNREADABLE, pa.ArrowException):
         return None
