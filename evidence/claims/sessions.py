@@ -28,7 +28,7 @@ from evidence.claims.basis import (
 from evidence.course import ALIVE, DOWN, DYING, NEVER_NS, Course, FaultFact, Interval
 from evidence.events import Container, Log, Metadata, Missed, Partition, of
 
-MACHINE_MS: Final = 250
+MACHINE_MS: Final = 1000
 """What a process that is busy, or an observer, may be late or early by."""
 AT_ONCE_MS: Final = 100
 """What is decided at once (a broker fenced, another leader) is told in one order or the other."""

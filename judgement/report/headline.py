@@ -63,6 +63,9 @@ def headline(facts: RunFacts) -> str:
         return f"{_capital(seen)}, {_as_documented(facts)}." if seen else _all_is_well(facts)
     if facts.run.get("observed") and verdict.verdict in ("observed", "unexpected", "not-reproduced"):
         return _of_own_settings(facts, seen)
+    if verdict.verdict == "unexpected" and not verdict.unexpected:
+        # Nothing is wrong with the records: documented behaviour is contradicted.
+        return f"On {version} {verdict.reasons[0]}." + (f" {_capital(seen)}." if seen else "")
     if verdict.verdict == "unexpected":
         return f"{_capital(seen)}. Nothing documents {join(verdict.unexpected)} for {version}."
     if verdict.verdict == "not-reproduced":

@@ -61,7 +61,7 @@ END: Timed = (30, led_by(2, 1))
 
 @pytest.mark.parametrize(
     ("gone", "run", "outcome"),
-    [(15.5, ZOOKEEPER, HELD), (13, ZOOKEEPER, CONTRADICTED), (15.5, KRAFT, HELD), (14.5, KRAFT, CONTRADICTED)],
+    [(15.5, ZOOKEEPER, HELD), (12.5, ZOOKEEPER, CONTRADICTED), (15.5, KRAFT, HELD), (14, KRAFT, CONTRADICTED)],
 )
 def test_a_killed_broker_stays_registered(gone: float, run: dict[str, Any], outcome: str) -> None:
     assert judged("registration-outlives-broker", *KILLED, (gone, broker("gone")), END, run=run)["outcome"] == outcome

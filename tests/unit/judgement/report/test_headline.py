@@ -35,6 +35,19 @@ def test_the_headline(tmp_path: Path, make: Any, sentence: str) -> None:
     assert headline(facts.load(make(tmp_path))) == sentence
 
 
+def test_a_contradicted_claim_is_the_headline(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_kept(tmp_path)
+    findings = json.loads(run_dir.findings.read_text())
+    name = "leader-epoch-rises-by-one"
+    findings["claims"] = [{"name": name, "outcome": "contradicted", "says": "2 changes of leader, 1 of them otherwise"}]
+    run_dir.findings.write_text(json.dumps(findings))
+    run = json.loads(run_dir.run_json.read_text())
+    run["documented"]["claims"] = [name]
+    run_dir.run_json.write_text(json.dumps(run))
+    told = headline(facts.load(run_dir))
+    assert told == f"On 4.3.1 the claim {name} is contradicted: 2 changes of leader, 1 of them otherwise."
+
+
 def test_what_was_not_checked_is_not_claimed(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_kept(tmp_path)
     findings = json.loads(run_dir.findings.read_text())
