@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from evidence.claims.basis import CONTRADICTED, Claim, Judged, Witness, count, judged, release_of, setting_ms, timed
+from evidence.claims.basis import (
+    CONTRADICTED,
+    Claim,
+    Judged,
+    Witness,
+    count,
+    faults,
+    judged,
+    release_of,
+    setting_ms,
+    timed,
+)
 from evidence.course import FROZEN, Course, Interval, TopicPartition
 from evidence.events import IsrChange, Missed, Partition, of
 
@@ -97,6 +108,27 @@ def _shrink(
         "least_ms": lag_ms - wait_ms - EARLY_MS,
         "bound_ms": due_ms + period_ms + ISR_TOLERANCE_MS,
     }
+
+
+def dead_controller_stays_in_isr(witness: Witness) -> Judged:
+    """A follower that was the controller when it was killed leaves the ISR no sooner than it would if nobody knew of
+    its death: replica.lag.time.max.ms after its last fetch.
+    """
+    course, run = witness.course, witness.run
+    least_ms = _lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
+    rows: list[dict[str, Any]] = []
+    for killed in faults(course, "kill"):
+        then, number = course.controller_at(killed.inject_ns), killed.node.rpartition("-")[2]
+        for (topic, partition), states in course.states.items() if then and then.value == killed.node else ():
+            left = _next(states, killed.inject_ns, int(number), inside=False)
+            if left is not None and left.at_ns < killed.until_ns:
+                took_ms = round((left.at_ns - killed.inject_ns) / 1e6, 1)
+                about = {"node": killed.node, "topic": topic, "partition": partition, "at_ns": killed.inject_ns}
+                rows.append(about | {"took_ms": took_ms, "least_ms": least_ms})
+    wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
+    shortest = min((row["took_ms"] for row in rows), default=0.0)
+    seen = f"{count(len(rows), 'stay')} of a dead controller in an ISR, the shortest of {shortest / 1000:.1f} s"
+    return judged(rows, wrong, seen, "no controller was killed that followed, or it never left an ISR")
 
 
 def _thawed(course: Course, node: str, frozen: Interval) -> int:
@@ -216,6 +248,14 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         judge=isr_expands_when_caught_up,
         bound="replica.fetch.wait.max.ms for a fetch that finds nothing, replica.fetch.backoff.ms after one that "
         f"failed while it stood still, and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    ),
+    Claim(
+        name="dead-controller-stays-in-isr",
+        says="Before 2.3 a follower that was the controller when it died stays in the ISR until its leader misses it.",
+        source="KAFKA-3143; Kafka sources, ReplicaStateMachine: startup",
+        judge=dead_controller_stays_in_isr,
+        bound="no sooner after the kill than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which its "
+        f"last fetch may have waited and {EARLY_MS} ms for the machine",
     ),
     Claim(
         name="isr-change-announced",

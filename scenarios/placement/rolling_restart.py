@@ -7,29 +7,41 @@ With acks=all and min.insync.replicas=2 writes go on with one broker down, and n
 
 Before 0.11 a follower that starts truncates to its own high watermark and fetches the rest again, from a leader that
 may be the next to go. Waiting for all replicas to be in sync keeps that from losing anything, as far as was seen; it is
-not documented to.
+not documented to. Before 2.3 a controller that was killed stays in the ISR where it followed (KAFKA-3143): with
+acks=all writes wait for it for replica.lag.time.max.ms, ten seconds there, and not for its session alone.
 """
 
 from __future__ import annotations
 
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
-from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Case, Documented, scenario
+from harness.scenario import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    LEADER_EPOCHS,
+    LOST,
+    Case,
+    Documented,
+    Line,
+    scenario,
+)
+from scenarios.truncation.follower_reboot import DEAD_CONTROLLER_STAYS
 
 ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+TRUNCATES = "Followers that start truncate to their own high watermark: that nothing is lost by it is not documented."
+WAITS = """A controller that is killed stays in the ISR where it followed, and acks=all waits for it until its leaders
+    have missed it for replica.lag.time.max.ms."""
 
 
-def documented(*claims: str) -> list[Documented]:
-    """Nothing is lost from leader epochs on; before, a loss is allowed."""
+def documented(*claims: str, on: Line = EVERY_VERSION, says: str = "") -> list[Documented]:
+    """Nothing is lost from leader epochs on; before, a loss is allowed. Of these lines, those that are in `on`."""
+    where = "" if on is EVERY_VERSION else f", {on.label}"
+    old = Line(HIGH_WATERMARK_TRUNCATION.label + where, lambda v: on.holds(v) and HIGH_WATERMARK_TRUNCATION.holds(v))
+    new = Line(LEADER_EPOCHS.label + where, lambda v: on.holds(v) and LEADER_EPOCHS.holds(v))
+    claimed = [*claims, *ELECTED]
     return [
-        Documented(
-            on=HIGH_WATERMARK_TRUNCATION,
-            allowed=LOST | {"replica-divergence"},
-            claims=[*claims, *ELECTED],
-            says="""Writes go on while brokers are restarted in turn. Followers that start truncate to their own high
-                watermark: that nothing acknowledged is lost by it is not documented.""",
-        ),
-        Documented(on=LEADER_EPOCHS, claims=[*claims, *ELECTED]),
+        Documented(on=old, allowed=LOST | {"replica-divergence"}, claims=claimed, says=f"{says} {TRUNCATES}".strip()),
+        Documented(on=new, claims=claimed, says=says),
     ]
 
 
@@ -38,14 +50,21 @@ def documented(*claims: str) -> list[Documented]:
     claim="""All brokers can be restarted in turn, cleanly or not, while producers with acks=all and
         min.insync.replicas=2 go on: nothing acknowledged is lost.""",
     source="Kafka documentation, Graceful shutdown; Kafka documentation, topic configuration: min.insync.replicas; "
-    "KIP-101",
+    "KIP-101, KAFKA-3143",
     operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next: with
         replication factor 3 and min.insync.replicas=2 producers notice a fraction of a second per broker.""",
     cluster=ClusterPlan(controller=1, settings={"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={
         "clean": Case(documented=documented("leader-moved-before-shutdown", "writes-pause-briefly")),
-        "killed": Case(documented=documented("leader-replaced-in-time", "writes-pause-for-the-session")),
+        "killed": Case(
+            documented=[
+                *documented(
+                    "leader-replaced-in-time", "dead-controller-stays-in-isr", on=DEAD_CONTROLLER_STAYS, says=WAITS
+                ),
+                *documented("leader-replaced-in-time", "writes-pause-for-the-session"),
+            ]
+        ),
     },
 )
 def rolling_restart(run: Run) -> None:
@@ -60,7 +79,7 @@ def rolling_restart(run: Run) -> None:
             else:
                 run.kill(restarted)
             for p in partitions:
-                run.wait_leader(p, *(one for one in run.replicas_of(p) if one.id != restarted.id))
+                run.wait_isr(p, [one for one in run.replicas_of(p) if one.id != restarted.id])
             load.wait_more(100, timeout_s=60)
             run.start(restarted)
             for p in partitions:

@@ -13,6 +13,7 @@ from evidence.events import (
     Acked,
     Broker,
     Container,
+    Controller,
     Event,
     Failed,
     Fault,
@@ -65,6 +66,10 @@ def refused(sequence: int, acks: str = "all", error: str = "NOT_ENOUGH_REPLICAS"
 
 def container(action: Any) -> Container:
     return Container(node="broker-2", action=action)
+
+
+def kill(phase: FaultPhase) -> Fault:
+    return Fault(fault="kill", id="f2", phase=phase, target=Target(node="broker-2"), description="kill of broker-2")
 
 
 def freeze(phase: FaultPhase) -> Fault:
@@ -150,6 +155,36 @@ class TestExpand:
     def test_one_that_never_left_shows_nothing(self) -> None:
         found = judged("isr-expands-when-caught-up", *FROZEN, (11, container("unpause")), END)
         assert found["outcome"] == NOT_OBSERVED
+
+
+class TestDeadController:
+    """Broker 2 follows in t-0 and is killed at second 10; its registration ends at 14."""
+
+    KILLED: ClassVar[list[Timed]] = [
+        *UP,
+        (2, Controller(source="zookeeper", node="broker-2", epoch=1)),
+        (10, kill("inject")),
+        (10.1, container("die")),
+        (14, GONE),
+        (14.1, Controller(source="zookeeper", node="broker-1", epoch=2)),
+    ]
+
+    @pytest.mark.parametrize(
+        ("left", "outcome"), [(20, HELD), (14.2, CONTRADICTED)], ids=["its leader missed it", "the next controller did"]
+    )
+    def test_it_stays_in_the_isr(self, left: float, outcome: str) -> None:
+        run = {"kafka": "1.1.1", "settings": {}}
+        found = judged("dead-controller-stays-in-isr", *self.KILLED, (left, isr(1, 3, version=1)), END, run=run)
+        assert found["outcome"] == outcome
+
+    def test_what_does_not_show_it(self) -> None:
+        name, late = "dead-controller-stays-in-isr", (20.0, isr(1, 3, version=1))
+        another: list[Timed] = [(3, Controller(source="zookeeper", node="broker-3", epoch=2))]
+        assert judged(name, *self.KILLED, *another, late, END)["outcome"] == NOT_OBSERVED
+        assert judged(name, *self.KILLED, END)["outcome"] == NOT_OBSERVED
+        led: Timed = (5, isr(1, 2, 3, version=1, leader=2, epoch=1))
+        elected: Timed = (14.2, isr(1, 3, version=2, epoch=2))
+        assert judged(name, *self.KILLED, led, elected, END)["outcome"] == NOT_OBSERVED
 
 
 class TestAnnounced:
