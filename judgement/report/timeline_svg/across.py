@@ -11,6 +11,7 @@ from judgement.report.timeline_svg.drawing import (
     RIGHT,
     Drawing,
     Rows,
+    box,
     fitting,
     lane,
     tag,
@@ -31,34 +32,11 @@ def controller_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
             continue
         at = f"{facts.at(interval.begin_ns):.2f} s"
         if not interval.value:
-            drawing.middle.append(
-                tag(
-                    "rect",
-                    title(f"{at}: no controller"),
-                    x=begin,
-                    y=y + 5,
-                    width=end - begin,
-                    height=16,
-                    fill=drawing.fill("down"),
-                    rx=3,
-                )
-            )
+            nobody = drawing.fill("down")
+            drawing.middle.append(box(begin, y + 5, end - begin, 16, "", f"{at}: no controller", fill=nobody, rx=3))
             continue
         words = f"{interval.value}, {interval.detail}" if interval.detail else interval.value
-        drawing.middle.append(
-            tag(
-                "rect",
-                title(f"{at}: {words}"),
-                x=begin,
-                y=y + 5,
-                width=end - begin - 1,
-                height=16,
-                fill="none",
-                stroke="var(--controller)",
-                stroke_width=1.4,
-                rx=3,
-            )
-        )
+        drawing.middle.append(box(begin, y + 5, end - begin - 1, 16, "term", f"{at}: {words}", rx=3))
         shown = fitting(end - begin, words, interval.value)
         if shown:
             drawing.front.append(text(begin + 6, y + 17, shown))
@@ -80,15 +58,7 @@ def elections(
             if after.leader == before.leader or node not in tops or not drawing.scale.holds(at_s):
                 continue
             x = drawing.scale.x(at_s)
-            drawing.middle.append(
-                vertical(
-                    x,
-                    controller_y + 27,
-                    tops[node][0] + 22,
-                    stroke="var(--controller)",
-                    stroke_width=1.3,
-                )
-            )
+            drawing.middle.append(vertical(x, controller_y + 27, tops[node][0] + 22, class_="election"))
             drawing.middle.append(
                 tag("path", d=f"M{x - 4:.1f} {tops[node][0] + 15:.1f}l4 7l4 -7z", fill="var(--controller)")
             )
@@ -102,16 +72,7 @@ def moments(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> flo
         if not drawing.scale.holds(at_s):
             continue
         x = drawing.scale.x(at_s)
-        drawing.back.append(
-            vertical(
-                x,
-                top + 4,
-                bottom + 4,
-                stroke="var(--moment)",
-                stroke_width=1,
-                stroke_dasharray="5 3",
-            )
-        )
+        drawing.back.append(vertical(x, top + 4, bottom + 4, class_="moment"))
         words = f"files copied: {moment.label}"
         width = text_width(words, 10) + 12
         leftward = x + width > RIGHT
@@ -130,26 +91,11 @@ def blind(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> None:
     for begin_ns, end_ns, why in facts.blind:
         begin, end = drawing.scale.x(facts.at(begin_ns)), drawing.scale.x(facts.at(min(end_ns, facts.end_ns)))
         if end - begin >= 0.5:
-            drawing.middle.append(
-                tag(
-                    "rect",
-                    title(f"an observer saw nothing: {why}"),
-                    x=begin,
-                    y=top,
-                    width=end - begin,
-                    height=bottom - top,
-                    fill=drawing.fill("blind"),
-                    opacity=0.4,
-                )
-            )
-            drawing.front.append(
-                text(
-                    begin + 3,
-                    bottom - 4,
-                    fitting(max(end - begin, 60), "observer blind", "blind", size=10),
-                    class_="muted tiny halo",
-                )
-            )
+            look = {"fill": drawing.fill("blind"), "opacity": 0.4, "rx": None}
+            about = f"an observer saw nothing: {why}"
+            drawing.middle.append(box(begin, top, end - begin, bottom - top, "", about, **look))
+            words = fitting(max(end - begin, 60), "observer blind", "blind", size=10)
+            drawing.front.append(text(begin + 3, bottom - 4, words, class_="muted tiny halo"))
 
 
 def axis(drawing: Drawing, top: float, bottom: float) -> float:
@@ -157,7 +103,7 @@ def axis(drawing: Drawing, top: float, bottom: float) -> float:
     y = bottom + 18
     for tick in drawing.scale.ticks():
         x = drawing.scale.x(tick)
-        drawing.back.append(vertical(x, top, bottom + 4, stroke="var(--grid)", stroke_width=1))
+        drawing.back.append(vertical(x, top, bottom + 4, class_="grid"))
         label = f"{tick:g} s"
         drawing.front.append(text(x, y - 4, label, class_="muted tiny", anchor="middle"))
     drawing.front.append(text(16, y - 4, "since the start", class_="muted tiny"))

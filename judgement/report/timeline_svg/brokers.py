@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from evidence.course import ALIVE, DOWN, DYING, FROZEN, UP, Interval, PartitionInterval, TopicPartition
 from judgement.report.facts import RunFacts, broker_id
 from judgement.report.timeline_svg.disks import disk_strip
-from judgement.report.timeline_svg.drawing import LEFT, RIGHT, Drawing, fitting, lane, tag, text, text_width, title
+from judgement.report.timeline_svg.drawing import LEFT, RIGHT, Drawing, box, fitting, lane, tag, text, text_width, title
 
-PROCESS_FILL: Final = {UP: "var(--up)", FROZEN: "frozen", DYING: "down", DOWN: "down"}
+LOOKS: Final = {UP: "up", FROZEN: "frozen", DYING: "down", DOWN: "down"}
+"""Of a process: its class in the stylesheet, and its pattern but for one that is up."""
 
 
 def broker_lane(drawing: Drawing, facts: RunFacts, node: str, partitions: Sequence[TopicPartition], y: float) -> float:
@@ -39,44 +40,16 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
             continue
         from_to = f"from {facts.at(interval.begin_ns):.2f} s to {facts.at(interval.end_ns):.2f} s"
         from_to = f"{node} {interval.value} {from_to} ({interval.detail})"
-        if interval.value == UP:
-            drawing.middle.append(
-                tag("rect", title(from_to), x=begin, y=y, width=end - begin, height=14, fill="var(--up)", rx=2)
-            )
-        else:
-            fill = drawing.fill(PROCESS_FILL[interval.value])
-            outline = "var(--frozen)" if interval.value == FROZEN else "var(--down)"
-            drawing.middle.append(
-                tag(
-                    "rect",
-                    title(from_to),
-                    x=begin,
-                    y=y,
-                    width=end - begin,
-                    height=14,
-                    fill=fill,
-                    stroke=outline,
-                    stroke_width=1,
-                    rx=2,
-                )
-            )
+        look = LOOKS[interval.value]
+        fill = None if look == "up" else drawing.fill(look)
+        drawing.middle.append(box(begin, y, end - begin, 14, look, from_to, fill=fill))
         words = interval.value if interval.value == UP else f"{interval.value}: {interval.detail}"
         shown = fitting(end - begin, words, interval.value, size=10)
         if shown and interval.value == UP:
             drawing.front.append(text(begin + 5, y + 10.5, shown, class_="on-up tiny"))
         elif shown:
             # A plate under the words, or the hatching would run through them.
-            drawing.front.append(
-                tag(
-                    "rect",
-                    x=begin + 3,
-                    y=y + 1.5,
-                    width=text_width(shown, 10) + 5,
-                    height=11,
-                    fill="var(--surface)",
-                    rx=2,
-                )
-            )
+            drawing.front.append(box(begin + 3, y + 1.5, text_width(shown, 10) + 5, 11, "plate"))
             drawing.front.append(text(begin + 6, y + 10.5, shown, class_="tiny"))
     for registration in facts.registrations.get(node, ()):
         at_s = facts.at(registration.begin_ns)
@@ -85,14 +58,9 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
-            about = title(f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s")
-            band: dict[str, Any] = {"x": begin, "y": y - 3, "width": end - begin, "height": 20, "rx": 2}
-            pattern = tag("rect", fill=drawing.fill("cut"), stroke="var(--cut)", stroke_width=1, **band)
-            drawing.middle.append(tag("g", about + pattern))
-            plate = text_width(interval.value, 10) + 5
-            drawing.front.append(
-                tag("rect", x=begin + 3, y=y + 1.5, width=plate, height=11, fill="var(--surface)", rx=2)
-            )
+            about = f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s"
+            drawing.middle.append(box(begin, y - 3, end - begin, 20, "struck", about, fill=drawing.fill("cut")))
+            drawing.front.append(box(begin + 3, y + 1.5, text_width(interval.value, 10) + 5, 11, "plate"))
             drawing.front.append(text(begin + 5, y + 10.5, interval.value, class_="tiny"))
 
 
@@ -102,9 +70,7 @@ def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: 
     width = text_width(words, 10) + 14
     leftward = x + width - 6 > RIGHT
     about = title(f"{facts.at(registration.begin_ns):.2f} s: the cluster takes {node} for dead ({registration.value})")
-    plate = tag(
-        "rect", x=x + 6 - width if leftward else x - 6, y=y + 1.5, width=width, height=11, fill="var(--surface)", rx=2
-    )
+    plate = box(x + 6 - width if leftward else x - 6, y + 1.5, width, 11, "plate")
     diamond = tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")
     label = text(x - 7 if leftward else x + 7, y + 10.5, words, class_="tiny", anchor="end" if leftward else None)
     return tag("g", about + plate + diamond + label)
@@ -139,13 +105,13 @@ def _role_band(
             continue
         from_to = f"{facts.at(begin_ns):.2f} s to {facts.at(end_ns):.2f} s"
         about = f"{from_to}: the cluster states that {node} is {role} {'of' if role == 'leader' else 'for'} {where}"
-        box: dict[str, Any] = {"x": begin, "y": y, "width": max(1.0, end - begin - 1), "height": 19, "rx": 3}
+        width = max(1.0, end - begin - 1)
         dead = [
             i for i in facts.processes.get(node, ()) if i.value == DOWN and i.begin_ns < end_ns and i.end_ns > begin_ns
         ]
         if role == "leader":
             about += f", leader epoch {epoch}"
-            drawing.middle.append(tag("rect", title(about), fill="var(--leader)", **box))
+            drawing.middle.append(box(begin, y, width, 19, "leader", about, rx=3))
             _hatch(drawing, facts, dead, begin, end, y, about)
             elected_dead = any(i.begin_ns <= begin_ns for i in dead)
             words = [f"leader, epoch {epoch}", f"leader {epoch}", f"L{epoch}"]
@@ -155,28 +121,16 @@ def _role_band(
             if shown:
                 if dead:
                     plate = text_width(shown) * 0.94 + 4
-                    drawing.front.append(
-                        tag("rect", x=begin + 2, y=y + 3, width=plate, height=13, fill="var(--leader)", rx=2)
-                    )
+                    drawing.front.append(box(begin + 2, y + 3, plate, 13, "leader"))
                 drawing.front.append(text(begin + 5, y + 13.5, shown, class_="on-leader"))
         elif role == "in sync":
-            drawing.middle.append(tag("rect", title(about), fill="var(--isr)", **box))
+            drawing.middle.append(box(begin, y, width, 19, "isr", about, rx=3))
             _hatch(drawing, facts, dead, begin, end, y, about)
             shown = fitting(end - begin, "in ISR", "ISR")
             if shown:
                 drawing.front.append(text(begin + 5, y + 13.5, shown, class_="on-isr"))
         else:
-            drawing.middle.append(
-                tag(
-                    "rect",
-                    title(about),
-                    fill="none",
-                    stroke="var(--out)",
-                    stroke_width=1,
-                    stroke_dasharray="3 3",
-                    **box,
-                )
-            )
+            drawing.middle.append(box(begin, y, width, 19, "out", about, rx=3))
             shown = fitting(end - begin, "not in ISR", "out")
             if shown:
                 drawing.front.append(text(begin + 5, y + 13.5, shown, class_="muted"))
@@ -189,15 +143,5 @@ def _hatch(
     for interval in dead:
         left = max(begin, drawing.scale.x(facts.at(interval.begin_ns)))
         right = min(end, drawing.scale.x(facts.at(interval.end_ns)))
-        drawing.middle.append(
-            tag(
-                "rect",
-                title(f"{about}; its process is down"),
-                x=left,
-                y=y,
-                width=max(1.0, right - left - 1),
-                height=19,
-                fill=drawing.fill("dead"),
-                opacity=0.55,
-            )
-        )
+        look = {"fill": drawing.fill("dead"), "opacity": 0.55, "rx": None}
+        drawing.middle.append(box(left, y, max(1.0, right - left - 1), 19, "", f"{about}; its process is down", **look))

@@ -7,7 +7,19 @@ from typing import Final
 
 from evidence.course import Sent
 from judgement.report.facts import RunFacts, Step
-from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, Scale, lane, tag, text, text_width, title
+from judgement.report.timeline_svg.drawing import (
+    RIGHT,
+    ROW,
+    Drawing,
+    Rows,
+    Scale,
+    box,
+    lane,
+    tag,
+    text,
+    text_width,
+    title,
+)
 
 SPANS: Final = ("final read", "load")
 """Steps of clients that are drawn with their duration, by the beginning of their names."""
@@ -109,19 +121,8 @@ def _span(drawing: Drawing, facts: RunFacts, step: Step, rows: Rows, top: float)
     leftward = right + width > RIGHT
     begin, end = (left - width, right) if leftward else (left, right + width)
     y = top + 7 + rows.place(begin, end) * ROW
-    about = title(f"{step.name}: {begin_s:.2f} s to {end_s:.2f} s")
-    box = tag(
-        "rect",
-        x=left,
-        y=y - 5,
-        width=right - left,
-        height=10,
-        rx=5,
-        fill="none",
-        stroke="var(--ack)",
-        stroke_width=1.6,
-    )
-    return tag("g", about + box + text(begin if leftward else right + 5, y + 4, step.name, class_="halo"))
+    span = box(left, y - 5, right - left, 10, "span", f"{step.name}: {begin_s:.2f} s to {end_s:.2f} s", rx=5)
+    return tag("g", span + text(begin if leftward else right + 5, y + 4, step.name, class_="halo"))
 
 
 def client_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:

@@ -14,6 +14,8 @@ from judgement.report.timeline_svg.drawing import (
     ROW,
     Drawing,
     Rows,
+    cell,
+    differs,
     tag,
     text,
     text_width,
@@ -55,32 +57,12 @@ def _cells(
         committed = hw is not None and offset < hw
         bad = offset in lost or offset in diverged
         colour = "var(--lost)" if bad else "var(--cell)"
-        parts.append(
-            tag(
-                "rect",
-                x=left + 0.6,
-                y=y,
-                width=CELL - 1.2,
-                height=11,
-                rx=1.5,
-                fill=colour if committed else "var(--surface)",
-                stroke=colour,
-                stroke_width=1.3,
-            )
-        )
+        parts.append(cell(left, y, colour, filled=committed))
         if offset in diverged:
-            parts.append(
-                tag(
-                    "path",
-                    d=f"M{left + 2.2:.1f} {y + 3.6:.1f}h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4",
-                    stroke="var(--surface)" if committed else colour,
-                    stroke_width=1,
-                    fill="none",
-                )
-            )
+            parts.append(differs(left, y, "var(--surface)" if committed else colour))
     if hw is not None:
         mark = x + hw * (CELL + 1) - 0.5
-        parts.append(vertical(mark, y - 2, y + 13, stroke="var(--ink)", stroke_width=1.6))
+        parts.append(vertical(mark, y - 2, y + 13, class_="high-watermark"))
     return "".join(parts)
 
 
@@ -126,14 +108,8 @@ def _truncation(drawing: Drawing, facts: RunFacts, act: Act, rows: Rows, y: floa
     begin = x - width if leftward else x - 4
     row_y = y + 1 + rows.place(begin, begin + width + 4) * ROW
     colour, class_ = ("var(--lost)", "lost-text") if cut else ("var(--muted)", "muted")
-    mark = tag(
-        "path",
-        d=f"M{x:.1f} {row_y:.1f}v14" + ("" if not cut else f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8"),
-        stroke=colour,
-        stroke_width=1.6,
-        fill="none",
-        stroke_linecap="round",
-    )
+    cross = f"M{x - 4:.1f} {row_y + 3:.1f}l8 8m0 -8l-8 8" if cut else ""
+    mark = tag("path", d=f"M{x:.1f} {row_y:.1f}v14{cross}", stroke=colour, class_="drawn")
     said = f"{at_s:.2f} s: {line.node} truncated {where} to offset {line.offset}. Its log says:\n" + "\n".join(
         act.quotes
     )

@@ -95,6 +95,25 @@ def text(x: float, y: float, content: str, *, class_: str = "", anchor: str | No
     return tag("text", html(content), x=x, y=y, class_=class_ or None, text_anchor=anchor)
 
 
+def box(x: float, y: float, width: float, height: float, look: str, about: str = "", **more: object) -> str:
+    """A rectangle with rounded corners; `look` is its class in the stylesheet, `about` its tooltip."""
+    attributes: dict[str, object] = {"x": x, "y": y, "width": width, "height": height, "rx": 2, "class_": look or None}
+    return tag("rect", title(about) if about else "", **(attributes | more))
+
+
+def cell(x: float, y: float, colour: str, *, filled: bool = True) -> str:
+    """A record on a disk: filled below the high watermark, hollow above it."""
+    fill = colour if filled else "var(--surface)"
+    return box(x + 0.6, y, CELL - 1.2, 11, "cell", rx=1.5, fill=fill, stroke=colour)
+
+
+def differs(x: float, y: float, colour: str) -> str:
+    """The sign in the cell of a record that another replica does not have there."""
+    return tag(
+        "path", d=f"M{x + 2.2:.1f} {y + 3.6:.1f}h4.6m-4.6 3.8h4.6m-.8 -5.6l-3 7.4", stroke=colour, class_="differs"
+    )
+
+
 def vertical(x: float, top: float, bottom: float, **look: object) -> str:
     """A line from top to bottom."""
     return tag("line", "", x1=x, x2=x, y1=top, y2=bottom, **look)
@@ -161,13 +180,13 @@ def assembled(drawing: Drawing, name: str, description: str, height: float, *, b
         patterns(prefix),
     ]
     if background:
-        parts.append(tag("rect", x=0, y=0, width=WIDTH, height=height, fill="var(--surface)", rx=8))
+        parts.append(box(0, 0, WIDTH, height, "plate", rx=8))
     return "\n".join([*parts, *drawing.back, *drawing.middle, *drawing.front, "</svg>"]) + "\n"
 
 
 def lane(drawing: Drawing, y: float, height: float, name: str, detail: str = "") -> None:
     """Draw a lane's ground and its name."""
-    drawing.back.append(tag("rect", x=8, y=y, width=RIGHT - 4, height=height, fill="var(--lane)", rx=5))
+    drawing.back.append(box(8, y, RIGHT - 4, height, "lane", rx=5))
     drawing.front.append(text(16, y + 17, name, class_="lane-name"))
     if detail:
         drawing.front.append(text(16, y + 31, detail, class_="muted tiny"))

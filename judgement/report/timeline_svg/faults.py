@@ -39,16 +39,8 @@ def _fault_title(facts: RunFacts, fault: FaultFact) -> str:
 
 def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
     colour = _colour(kind)
-    disc = tag(
-        "circle",
-        cx=x,
-        cy=y,
-        r=7,
-        fill="var(--surface)" if not proved else colour,
-        stroke=colour,
-        stroke_width=1.6,
-        stroke_dasharray=None if proved else "2 2",
-    )
+    fill, dashes = (colour, None) if proved else ("var(--surface)", "2 2")
+    disc = tag("circle", cx=x, cy=y, r=7, fill=fill, stroke=colour, class_="mark", stroke_dasharray=dashes)
     ink = "var(--surface)" if proved else colour
     shape = {
         "kill": f"M{x - 2.6:.1f} {y - 2.6:.1f}l5.2 5.2m0 -5.2l-5.2 5.2",
@@ -58,21 +50,15 @@ def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
         "cut": f"M{x - 4:.1f} {y:.1f}h2.4m3.2 0h2.4m-4.6 -3l1.2 6",
         "slow": f"M{x - 3.5:.1f} {y - 3:.1f}h7l-3.5 3l3.5 3h-7l3.5 -3z",
     }.get(kind, f"M{x:.1f} {y - 3:.1f}v4m0 1.6v.4")
-    filled = kind in ("stop", "start")
-    return disc + tag(
-        "path",
-        d=shape,
-        fill=ink if filled else "none",
-        stroke=ink,
-        stroke_width=0.8 if filled else 1.6,
-        stroke_linecap="round",
-    )
+    if kind in ("stop", "start"):
+        return disc + tag("path", d=shape, fill=ink, stroke=ink, stroke_width=0.8)
+    return disc + tag("path", d=shape, stroke=ink, class_="drawn")
 
 
 def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, float]) -> float:
     """Draws the faults' marks and words; `icons` gets the height of each fault's mark."""
     rows, scale = Rows(), drawing.scale
-    items: list[tuple[float, str]] = []
+    items: list[str] = []
     for fault in facts.faults:
         at_s = facts.at(fault.inject_ns)
         if not scale.holds(at_s):
@@ -96,7 +82,7 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
             class_=f"{colour} halo",
         )
         proved = fault.status == "proved"
-        items.append((cy, tag("g", title(_fault_title(facts, fault)) + _fault_icon(fault.kind, x, cy, proved) + words)))
+        items.append(tag("g", title(_fault_title(facts, fault)) + _fault_icon(fault.kind, x, cy, proved) + words))
     for precondition in facts.preconditions:
         at_s = facts.at(precondition.monotonic_ns)
         if precondition.held or not scale.holds(at_s):
@@ -105,17 +91,9 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
         words = words if len(words) <= 60 else words[:59] + "…"
         begin = min(x, RIGHT - text_width(words))
         cy = y + 8 + rows.place(begin, begin + text_width(words)) * ROW
-        items.append(
-            (
-                cy,
-                tag(
-                    "g",
-                    title(f"precondition that did not hold: {precondition.name}")
-                    + text(begin, cy + 4, words, class_="fault-text halo"),
-                ),
-            )
-        )
-    drawing.front += [item for _, item in items]
+        about = title(f"precondition that did not hold: {precondition.name}")
+        items.append(tag("g", about + text(begin, cy + 4, words, class_="fault-text halo")))
+    drawing.front += items
     if items:
         drawing.front.append(text(16, y + 12, "faults", class_="lane-name"))
     return y + max(1, rows.count) * ROW + 4 if items else y
@@ -130,27 +108,7 @@ def stems(drawing: Drawing, facts: RunFacts, tops: dict[str, tuple[float, float]
         x = drawing.scale.x(facts.at(fault.inject_ns))
         colour = _colour(fault.kind)
         lowest = max(tops[node][0] for node in struck) + 13
-        drawing.middle.append(
-            vertical(
-                x,
-                icons[fault.id] + 8,
-                lowest,
-                stroke=colour,
-                stroke_width=1.1,
-                stroke_dasharray="1 3",
-                stroke_linecap="round",
-            )
-        )
+        drawing.middle.append(vertical(x, icons[fault.id] + 8, lowest, stroke=colour, class_="stem"))
         for node in struck:
-            drawing.front.append(
-                tag(
-                    "circle",
-                    title(_fault_title(facts, fault)),
-                    cx=x,
-                    cy=tops[node][0] + 13,
-                    r=3.4,
-                    fill=colour,
-                    stroke="var(--surface)",
-                    stroke_width=1,
-                )
-            )
+            dot = {"cx": x, "cy": tops[node][0] + 13, "r": 3.4, "fill": colour, "stroke": "var(--surface)"}
+            drawing.front.append(tag("circle", title(_fault_title(facts, fault)), **dot))
