@@ -23,6 +23,8 @@ from evidence.events import Log
 from judgement.report.facts import RunFacts
 from judgement.report.steps import (
     StoryStep,
+    client_step,
+    disk_step,
     fault_steps,
     ids,
     in_order,
@@ -227,21 +229,18 @@ class Life:
             ]
         )
 
-    def _client(self, at_ns: int | None, kind: str, actor: str, text: str) -> StoryStep:
-        return StoryStep(at_ns=at_ns, kind=kind, actor=actor, text=text, witness="client", source="client history")
-
     def _sends(self) -> Iterator[StoryStep]:
         first, last, where = self.group.first, self.group.last, named(self.where)
         if first is None or last is None:
             return
-        yield self._client(
+        yield client_step(
             first.sent_ns,
             "send",
             first.process,
             f"{first.process} sends {self.name} to {where} with acks={first.acks}.",
         )
         if last.outcome == "acked":
-            yield self._client(
+            yield client_step(
                 last.done_ns,
                 "ack",
                 last.process,
@@ -250,7 +249,7 @@ class Life:
         elif last.done_ns is not None:
             text = "refused" if last.outcome == "failed" else "given up, and may or may not have been written"
             error = f": {last.error}" if last.error else ""
-            yield self._client(
+            yield client_step(
                 last.done_ns, "failed", last.process, f"{self.name} {self.group.verb('is', 'are')} {text}{error}."
             )
 
@@ -275,7 +274,7 @@ class Life:
             place = f"{self.name} is given the same place later" if earlier else f"the place where {self.name} was"
             name = f"{record_name(self.facts, other.records)}, sent with acks={first.acks},"
             text = f"{name} {other.verb('is', 'are')} acknowledged{at}{self._by(last.done_ns)}: {place}."
-            yield self._client(last.done_ns, "replaced", last.process, text)
+            yield client_step(last.done_ns, "replaced", last.process, text)
 
     def _polls(self) -> Iterator[StoryStep]:
         """Who read the record, and who read past it without it."""
@@ -297,7 +296,7 @@ class Life:
                 if {read.record for read in mine} == own
                 else f" (only {len({r.record for r in mine})} of {len(own)})"
             )
-            yield self._client(mine[0].at_ns, "read", process, f"{process} reads {self.name}{some}{at}{more}.")
+            yield client_step(mine[0].at_ns, "read", process, f"{process} reads {self.name}{some}{at}{more}.")
         for past in self.reads_past[: MAX_READERS + told]:
             reads = given.get(past.process, [])
             if any(read.record in own for read in reads):
@@ -308,10 +307,10 @@ class Life:
                 at_ns, other = reads[0].at_ns, record_name(self.facts, [reads[0].record])
                 met = f"reads {other} at offset {reads[0].offset} and goes on, {rest}"
             text = f"{past.process} {met}: no poll of it returns {self.name}"
-            yield self._client(at_ns, "passed", past.process, f"{text}.")
+            yield client_step(at_ns, "passed", past.process, f"{text}.")
         more_readers = len([p for p, reads in given.items() if any(r.record in own for r in reads)]) - told
         if more_readers > 0:
-            yield self._client(None, "read", "consumers", f"{more_readers} more consumers read {self.name}.")
+            yield client_step(None, "read", "consumers", f"{more_readers} more consumers read {self.name}.")
 
     # Disks
 
@@ -323,14 +322,7 @@ class Life:
             said = [f"{join(n)} {verb}{'s' if len(n) == 1 else ''} {rest}" for (verb, rest), n in groups.items()]
             be = self.group.verb("is", "are")
             none = f": {self.name} {be} on no replica's disk" if self._on_no_disk(disks) else ""
-            yield StoryStep(
-                at_ns=disks.at_ns,
-                kind="disk",
-                actor="replicas",
-                text=f"At “{disks.label}” {'; '.join(said)}{none}.",
-                witness="disks",
-                source="copies of the replicas' files",
-            )
+            yield disk_step(disks.at_ns, f"At “{disks.label}” {'; '.join(said)}{none}.", disks.label)
 
     def _content(self, holding: Holding) -> tuple[str, str]:
         """What a replica holds at the group's offsets: the verb in the plural, and the rest of the sentence."""

@@ -45,6 +45,21 @@ class StoryStep:
     """Lines of a broker's log, as printed."""
 
 
+def client_step(at_ns: int | None, kind: str, actor: str, text: str) -> StoryStep:
+    """What a client recorded."""
+    return StoryStep(at_ns=at_ns, kind=kind, actor=actor, text=text, witness="client", source="client history")
+
+
+def disk_step(at_ns: int | None, text: str, moment: str) -> StoryStep:
+    """What lay on the brokers' disks at a moment of copying."""
+    source = f"copies of the replicas' files, moment “{moment}”"
+    return StoryStep(at_ns=at_ns, kind="disk", actor="replicas", text=text, witness="disks", source=source)
+
+
+def _fault_step(at_ns: int, kind: str, actor: str, text: str) -> StoryStep:
+    return StoryStep(at_ns=at_ns, kind=kind, actor=actor, text=text, witness="fault", source="harness and Docker")
+
+
 # Words
 
 
@@ -152,23 +167,10 @@ def fault_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterat
         if not _concerns(facts, where, fault) or (fault.inject_ns < since_ns and not _lasts(facts, fault, since_ns)):
             continue
         role = _role(fault)
-        yield StoryStep(
-            at_ns=fault.inject_ns,
-            kind="fault" if fault.kind != "start" else "start",
-            actor=fault.node,
-            text=f"{fault.description}{role}; {proof_text(fault)}.",
-            witness="fault",
-            source="harness and Docker",
-        )
+        kind = "fault" if fault.kind != "start" else "start"
+        yield _fault_step(fault.inject_ns, kind, fault.node, f"{fault.description}{role}; {proof_text(fault)}.")
         if fault.healed_ns is not None and fault.healed_ns >= since_ns:
-            yield StoryStep(
-                at_ns=fault.healed_ns,
-                kind="start",
-                actor=fault.node,
-                text=f"healed: {fault.description}.",
-                witness="fault",
-                source="harness and Docker",
-            )
+            yield _fault_step(fault.healed_ns, "start", fault.node, f"healed: {fault.description}.")
 
 
 # What the cluster states

@@ -18,6 +18,8 @@ from judgement.report.lives import Life, RecordGroup, grouped, record_name
 from judgement.report.steps import (
     StoryStep,
     brokers_in,
+    client_step,
+    disk_step,
     fault_steps,
     in_order,
     join,
@@ -200,29 +202,13 @@ def course(facts: RunFacts, where: TopicPartition) -> Story:
         name = facts.record_name(send.producer, send.sequence)
         ends = {"acked": f"is acknowledged at offset {send.offset}", "failed": f"is refused: {send.error}"}
         ends["unknown"] = f"may or may not have been written: {send.error}"
-        steps.append(
-            StoryStep(
-                at_ns=send.done_ns or send.sent_ns,
-                kind="ack" if send.outcome == "acked" else "send",
-                actor=send.process,
-                text=f"{name}, sent with acks={send.acks}, {ends.get(send.outcome, 'gets no answer')}.",
-                witness="client",
-                source="client history",
-            )
-        )
+        kind = "ack" if send.outcome == "acked" else "send"
+        text = f"{name}, sent with acks={send.acks}, {ends.get(send.outcome, 'gets no answer')}."
+        steps.append(client_step(send.done_ns or send.sent_ns, kind, send.process, text))
     for moment in facts.moments:
         ends_text = _ends(moment.nodes, named(where))
         if ends_text:
-            steps.append(
-                StoryStep(
-                    at_ns=moment.at_ns,
-                    kind="disk",
-                    actor="replicas",
-                    text=f"On disk: {ends_text}.",
-                    witness="disks",
-                    source=f"copies of the replicas' files, moment “{moment.label}”",
-                )
-            )
+            steps.append(disk_step(moment.at_ns, f"On disk: {ends_text}.", moment.label))
     # Before the first record a truncation is a new follower's, of an empty log.
     begin_ns = min((send.sent_ns for send in sends), default=facts.begin_ns)
     steps += fault_steps(facts, where, begin_ns)
