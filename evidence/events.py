@@ -106,8 +106,8 @@ class Target(Struct, frozen=True, kw_only=True):
         return tuple(name.strip() for name in self.node.split(",") if name.strip())
 
 
-NETWORK_FAULTS: Final = ("cut", "slow")
-"""The kinds of faults that lie between nodes: packets are dropped, or go at a rate."""
+NETWORK_FAULTS: Final = ("cut", "loss", "slow")
+"""The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate."""
 FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
 
 

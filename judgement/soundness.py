@@ -12,6 +12,7 @@ fault of ours that nobody carried out, with a proof and Docker's events forged t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -104,13 +105,12 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
             return "its proof does not show a CPU clock that stands still"
         if not any(e.action == "pause" and fault.inject_ns <= e.at_ns <= (fault.proved_ns or 0) for e in of_node):
             return "Docker told of no pause"
-    elif fault.kind == "cut":
-        dropped: dict[str, int] = {}
-        for rule, count in (proof.get("packets_dropped") or {}).items():
-            node = str(rule).partition(" ")[0]
-            dropped[node] = dropped.get(node, 0) + int(count)
+    elif fault.kind in ("cut", "loss"):
+        dropped, every = _by_node(proof.get("packets_dropped")), _by_node(proof.get("packets"))
         if not dropped or not all(dropped.values()):
             return "its proof does not show packets dropped at each node"
+        if fault.kind == "loss" and not all(lost < every.get(node, 0) for node, lost in dropped.items()):
+            return "its proof does not show packets that came through at each node"
     elif fault.kind == "slow":
         links = (proof.get("links") or {}).values()
         if not links or not all(link.get("packets_waiting") and link.get("datagrams_arrived") for link in links):
@@ -118,6 +118,14 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
     elif not proof:
         return "it has no proof"
     return None
+
+
+def _by_node(counted: Mapping[str, int] | None) -> Counter[str]:
+    """Packets by node, from those by rule ("broker-1 OUTPUT 172.20.0.12")."""
+    packets: Counter[str] = Counter()
+    for rule, count in (counted or {}).items():
+        packets[rule.partition(" ")[0]] += count
+    return packets
 
 
 def _is(event: Container, action: ContainerAction, proof: Facts) -> bool:

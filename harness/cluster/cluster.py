@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
 CONTROLLER_ID: Final = 100
 KAFKA_PORT: Final = 9092
+CONTROLLER_PORT: Final = 9093
+"""Of KRaft's controllers, apart or combined."""
 DOUBLE: Final = "double"
 """The node of a second broker with the id of another."""
 DOUBLE_GIVES_UP_MS: Final = 15_000
@@ -113,7 +115,7 @@ def environment(
         "CHAOS_RUN": run_id,
         "CHAOS_OWNER": engine.owner(),
         "CHAOS_DATA": str(data),
-        "CHAOS_VOTERS": ",".join(f"{number}@{prefix}.{number}:9093" for number in _controllers(plan)),
+        "CHAOS_VOTERS": ",".join(f"{number}@{prefix}.{number}:{CONTROLLER_PORT}" for number in _controllers(plan)),
         "CHAOS_SESSION_TIMEOUT_MS": str(plan.session_timeout_ms),
         # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps
         # them exact.

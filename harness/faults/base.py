@@ -18,9 +18,20 @@ from evidence.events import FaultPhase, Target
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
-    from harness.cluster.docker import Node
 
 Proof = Mapping[str, Any]
+
+
+class Peer(Protocol):
+    """An end of a link: a node, or whatever else has an address."""
+
+    @property
+    def name(self) -> str:
+        """How it is told of."""
+
+    @property
+    def address(self) -> str:
+        """Its address in the cluster's network."""
 
 
 class Fault(Protocol):
@@ -28,15 +39,15 @@ class Fault(Protocol):
 
     @property
     def name(self) -> str:
-        """The kind of fault: kill, stop, freeze, cut, start."""
+        """The kind of fault: kill, stop, freeze, cut, start …"""
 
     @property
     def description(self) -> str:
         """What happens to which node, in words."""
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes it acts on."""
+    def nodes(self) -> tuple[Peer, ...]:
+        """The nodes it acts on, and whom they are cut from."""
 
     def inject(self) -> None:
         """Make it happen."""
@@ -75,7 +86,12 @@ class Faults:
         self._record(fault_id, fault, "verified", role, proof=proof)
         return proof
 
-    def heal(self, *kinds: str, among: Collection[Node] = ()) -> None:
+    def heal_one(self, fault: Fault) -> None:
+        """Heal a lasting fault."""
+        for entry in [entry for entry in self.active if entry[1] is fault]:
+            self._heal(entry)
+
+    def heal(self, *kinds: str, among: Collection[Peer] = ()) -> None:
         """Heal the lasting faults of these kinds, or all, the last one first; nothing to heal is fine.
 
         With `among`, only those that strike none but these nodes.
@@ -83,11 +99,14 @@ class Faults:
         names = {node.name for node in among}
         wanted = [e for e in reversed(self.active) if not kinds or e[1].name in kinds]
         for entry in [e for e in wanted if not names or {node.name for node in e[1].nodes} <= names]:
-            fault_id, fault = entry
-            self._record(fault_id, fault, "heal")
-            fault.heal()
-            self.active.remove(entry)
-            self._record(fault_id, fault, "healed")
+            self._heal(entry)
+
+    def _heal(self, entry: tuple[str, Fault]) -> None:
+        fault_id, fault = entry
+        self._record(fault_id, fault, "heal")
+        fault.heal()
+        self.active.remove(entry)
+        self._record(fault_id, fault, "healed")
 
     def _record(
         self, fault_id: str, fault: Fault, phase: FaultPhase, role: str = "", proof: Proof | None = None

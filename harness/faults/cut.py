@@ -1,20 +1,25 @@
-"""A network cut: packets between chosen nodes are dropped, silently, one way or both.
+"""Packets between chosen nodes are dropped, silently: all of them (a cut), or a share at random (loss).
 
-Rules live in the nodes' own network namespaces, in chains of our own (`CHAOS-INPUT`, `CHAOS-OUTPUT`); healing
-takes this cut's rules out and touches nobody else's, so cuts compose. A cut drops packets (iptables DROP):
-peers see silence, not a refusal, as with a broken switch; established connections stay and may resume after
-the heal. Clients on the host are not cut unless asked for.
+Both ways or one way; all packets, or those of connections to one port, whichever side opened them: so a broker is cut
+from KRaft's controllers without being cut from brokers that are the same nodes. Clients are beyond the bridge of the
+cluster's network and are cut by its address (`Host`).
 
-The proof is the kernel's counters: every rule is there and at least one packet ran into the cut. A restarted
-node has a new namespace without rules, so `apply` is called again for it and the proof with it.
+Rules live in the nodes' own network namespaces, in chains of our own (`CHAOS-INPUT`, `CHAOS-OUTPUT`); healing takes
+this fault's rules out and touches nobody else's, so faults compose. A packet is dropped (iptables DROP): peers see
+silence, not a refusal, as with a broken switch; established connections stay and may resume after the heal.
+
+The proof is the kernel's counters, of this fault's rules alone: every rule is there and at each sender at least one
+packet ran into it. Of a loss a second rule counts all packets, and some have come through.
 """
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from evidence.errors import FaultUnproved, HarnessError
 from harness.faults import network
@@ -22,117 +27,156 @@ from harness.faults.network import CHAIN, POLL_S, listing, names, pair
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
+    from harness.faults.base import Peer, Proof
+
+HOOKS = ("INPUT", "OUTPUT")
+DECIMALS = 3
+"""Of a share: the kernel keeps it in 31 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Drop what leaves `at` for `peer` ("OUTPUT"), or what reaches `at` from `peer` ("INPUT")."""
+    """Drop a share of what leaves for `peer` ("OUTPUT"), or of what comes from it ("INPUT"); 0 only counts."""
 
-    at: str
     hook: str
     peer: str
+    port: int = 0
+    """Only packets from or to this port of TCP; 0 for all."""
+    share: float = 1.0
 
-    def match(self) -> tuple[str, ...]:
+    def match(self) -> str:
         """Iptables' arguments for the packets of this rule."""
-        return ("-d" if self.hook == "OUTPUT" else "-s", self.peer, "-j", "DROP")
+        words = ["-d" if self.hook == "OUTPUT" else "-s", self.peer]
+        if self.port:
+            words += ["-p", "tcp", "-m", "multiport", "--ports", str(self.port)]
+        if 0 < self.share < 1:
+            words += ["-m", "statistic", "--mode", "random", "--probability", str(self.share)]
+        return " ".join([*words, "-j", "DROP"] if self.share else words)
+
+    def __str__(self) -> str:
+        return f"{self.hook} {self.peer}" + (f":{self.port}" if self.port else "")
 
 
-def rules_between(senders: tuple[Node, ...], receivers: tuple[Node, ...], *, one_way: bool) -> list[tuple[Node, Rule]]:
-    """The rules that stop packets from senders to receivers, and back unless one way.
-
-    They stand at the senders' side, where a packet is dropped before it is on the wire.
-    """
-    hooks = ("OUTPUT",) if one_way else ("OUTPUT", "INPUT")
-    return [(a, Rule(a.name, hook, b.address)) for a, b in pair(senders, receivers) for hook in hooks]
-
-
-def parse_counters(lines: Iterable[str]) -> dict[tuple[str, str], int]:
-    """Packets per (hook, peer) from `iptables -L CHAOS-… -n -v -x` of both chains, each headed by its hook's name."""
-    counters: dict[tuple[str, str], int] = {}
-    hook = ""
+def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
+    """Packets by rule, from `iptables -v -S CHAOS-…`."""
+    counters: dict[Rule, int] = {}
     for line in lines:
-        fields = line.split()
-        if line.startswith("Chain "):
-            hook = fields[1].rpartition("-")[2]
-        elif len(fields) >= 9 and fields[0].isdigit() and fields[2] == "DROP":
-            peer = fields[8] if hook == "OUTPUT" else fields[7]
-            counters[(hook, peer)] = int(fields[0])
+        words = shlex.split(line)
+        if words[:1] != ["-A"]:
+            continue
+        value = dict(pairwise(words))
+        hook = words[1].removeprefix(f"{CHAIN}-")
+        peer = value["-d" if hook == "OUTPUT" else "-s"].removesuffix("/32")
+        share = round(float(value.get("--probability", 1)), DECIMALS) if value.get("-j") == "DROP" else 0.0
+        counters[Rule(hook, peer, int(value.get("--ports", 0)), share)] = int(value["-c"])
     return counters
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The machine that the clients run on, as nodes see it."""
+
+    address: str
+    name: str = "clients"
 
 
 @dataclass(slots=True)
 class Cut:
-    """Senders cannot reach receivers (and the other way round unless `one_way`)."""
+    """Senders cannot reach receivers, and the other way round unless `one_way`; with a `share` less than 1 so much of
+    the packets is lost.
+    """
 
     senders: tuple[Node, ...]
-    receivers: tuple[Node, ...]
+    receivers: tuple[Peer, ...]
     one_way: bool = False
-    name: str = "cut"
-    _rules: list[tuple[Node, Rule]] = field(default_factory=list)
+    port: int = 0
+    """Only connections to this port, at either end; 0 for all packets."""
+    share: float = 1.0
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def name(self) -> str:
+        return "cut" if self.share == 1 else "loss"
+
+    @property
+    def nodes(self) -> tuple[Peer, ...]:
         return (*self.senders, *self.receivers)
 
     @property
     def description(self) -> str:
-        arrow = "to" if self.one_way else "from"
-        way = " (one way)" if self.one_way else ""
-        return f"network cut of {names(self.senders)} {arrow} {names(self.receivers)}{way}"
+        what = "network cut" if self.share == 1 else f"loss of {self.share:.1%} of packets"
+        port = f", port {self.port}" if self.port else ""
+        ends = f"of {names(self.senders)} {'to' if self.one_way else 'from'} {names(self.receivers)}"
+        return f"{what} {ends}{port}{' (one way)' if self.one_way else ''}"
+
+    def rules(self) -> list[Rule]:
+        """The rules at each sender, where a packet is dropped before it is on the wire: those that count come first."""
+        shares = (1.0,) if self.share == 1 else (0.0, round(self.share, DECIMALS))
+        hooks = ("OUTPUT",) if self.one_way else ("OUTPUT", "INPUT")
+        return [Rule(hook, peer.address, self.port, s) for peer in self.receivers for hook in hooks for s in shares]
 
     def inject(self) -> None:
-        self._rules = rules_between(self.senders, self.receivers, one_way=self.one_way)
+        pair(self.senders, self.receivers)
         for node in self.senders:
             self.apply(node)
 
     def apply(self, node: Node) -> None:
-        """Put this cut's rules into a node's namespace; used again when the node was restarted."""
         script = ["set -e"]
-        for hook in ("INPUT", "OUTPUT"):
-            chain = f"{CHAIN}-{hook}"
+        for chain, hook in ((f"{CHAIN}-{hook}", hook) for hook in HOOKS):
             make = f"iptables -w -N {chain}; iptables -w -I {hook} -j {chain}"
             script.append(f"iptables -w -n -L {chain} >/dev/null 2>&1 || {{ {make}; }}")
-        for at, rule in self._rules:
-            if at.name == node.name:
-                match = " ".join(rule.match())
-                chain = f"{CHAIN}-{rule.hook}"
-                script.append(f"iptables -w -C {chain} {match} 2>/dev/null || iptables -w -A {chain} {match}")
+        for rule in self.rules():
+            where = f"{CHAIN}-{rule.hook} {rule.match()}"
+            script.append(f"iptables -w -C {where} 2>/dev/null || iptables -w -A {where}")
         node.run_inside("sh", "-c", "\n".join(script))
 
-    def _counters(self, node: Node) -> dict[tuple[str, str], int]:
+    @staticmethod
+    def _counters(node: Node) -> dict[Rule, int]:
         """What the kernel has counted. HarnessError if no whole listing can be had."""
-        return parse_counters(listing(node, *(f"iptables -w -nvxL {CHAIN}-{hook}" for hook in ("INPUT", "OUTPUT"))))
+        return parse_counters(listing(node, *(f"iptables -w -v -S {CHAIN}-{hook}" for hook in HOOKS)))
 
     def verify(self) -> Proof:
         deadline = time.monotonic() + network.COUNTER_LIMIT_S
         while True:
             seen = {node.name: self._counters(node) for node in self.senders}
-            missing = [rule for node, rule in self._rules if (rule.hook, rule.peer) not in seen[node.name]]
+            missing = [rule for rule in self.rules() for counters in seen.values() if rule not in counters]
             if missing:
                 raise FaultUnproved(f"{self.description}: no such rule in the kernel: {missing[0]}; there are {seen}")
-            dropped = {
-                f"{name} {hook} {peer}": count
-                for name, counters in seen.items()
-                for (hook, peer), count in counters.items()
-            }
-            if all(any(counters.values()) for counters in seen.values()):
-                return {"packets_dropped": dropped, "chain": CHAIN}
+            dropped = {name: self._counted(counters, dropped=True) for name, counters in seen.items()}
+            every = {name: self._counted(counters, dropped=False) for name, counters in seen.items()}
+            proof: dict[str, Any] = {"packets_dropped": _told(dropped), "chain": CHAIN}
+            if self.share < 1:
+                proof |= {"packets": _told(every), "share": self.share}
+            if all(_some_of(dropped[name], every[name]) for name in seen):
+                return proof
             if time.monotonic() > deadline:
-                nothing = f"rules are there but no packet ran into them in {network.COUNTER_LIMIT_S:.0f} s"
-                raise FaultUnproved(f"{self.description}: {nothing}: {dropped}")
+                limit = f"{network.COUNTER_LIMIT_S:.0f} s"
+                nothing = f"rules are there but no packet ran into them in {limit}"
+                part = f"rules are there but did not drop some packets and let others pass in {limit}"
+                raise FaultUnproved(f"{self.description}: {part if self.share < 1 else nothing}: {proof}")
             time.sleep(POLL_S)
 
+    def _counted(self, counters: dict[Rule, int], *, dropped: bool) -> dict[Rule, int]:
+        """The counters of this fault's rules: of those that drop, or of those that only count."""
+        return {rule: counters[rule] for rule in self.rules() if bool(rule.share) == dropped}
+
     def heal(self) -> None:
-        """Take this cut's own rules out of every node that runs; a node that is down lost them with its namespace."""
+        """Take this fault's own rules out of every node that runs."""
+        mine = self.rules()
+        script = [f"iptables -w -D {CHAIN}-{rule.hook} {rule.match()} 2>/dev/null || true" for rule in mine]
         for node in network.running(self.senders):
-            mine = [rule for at, rule in self._rules if at.name == node.name]
-            script = [
-                f"iptables -w -D {CHAIN}-{rule.hook} {' '.join(rule.match())} 2>/dev/null || true" for rule in mine
-            ]
             node.run_inside("sh", "-c", "\n".join(script))
-            left = set(self._counters(node)) & {(rule.hook, rule.peer) for rule in mine}
+            left = set(self._counters(node)) & set(mine)
             if left:
                 raise HarnessError(
-                    f"{node.name}: {self.description} is healed, yet the kernel still drops {sorted(left)}"
+                    f"{node.name}: {self.description} is healed, yet the kernel has its rules {sorted(map(str, left))}"
                 )
+
+
+def _some_of(dropped: dict[Rule, int], every: dict[Rule, int]) -> bool:
+    """Whether packets were dropped; and, where all are counted, not all of them."""
+    lost = sum(dropped.values())
+    return lost > 0 and (not every or lost < sum(every.values()))
+
+
+def _told(counted: dict[str, dict[Rule, int]]) -> dict[str, int]:
+    return {f"{name} {rule}": count for name, counters in counted.items() for rule, count in counters.items()}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
 from evidence.errors import HarnessError
-from harness.faults.base import Fault
+from harness.faults.base import Fault, Peer
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
@@ -27,6 +27,10 @@ OWN: Final = re.compile(
     r"|qdisc noqueue 0: root refcnt \d+ *"
 )
 """The rules of a node that no fault of the network concerns at this time, and its queue."""
+
+
+N = TypeVar("N", bound=Peer)
+P = TypeVar("P", bound=Peer)
 
 
 @runtime_checkable
@@ -67,7 +71,7 @@ def foreign_rules(node: Node) -> list[str]:
     ]
 
 
-def pair(senders: tuple[Node, ...], receivers: tuple[Node, ...]) -> list[tuple[Node, Node]]:
+def pair(senders: tuple[N, ...], receivers: tuple[P, ...]) -> list[tuple[N, P]]:
     """Each sender with each receiver; HarnessError if one is its own."""
     pairs = [(sender, receiver) for sender in senders for receiver in receivers]
     for sender, receiver in pairs:
@@ -76,7 +80,7 @@ def pair(senders: tuple[Node, ...], receivers: tuple[Node, ...]) -> list[tuple[N
     return pairs
 
 
-def names(nodes: tuple[Node, ...]) -> str:
+def names(nodes: tuple[Peer, ...]) -> str:
     """Nodes by name."""
     return ", ".join(node.name for node in nodes)
 

@@ -110,7 +110,17 @@ class Run:
 
         self.nemesis = nemesis = Nemesis(parts.events, parts.timeline, parts.cluster, parts.observer, waits, account)
         self.kill, self.stop, self.freeze, self.thaw = nemesis.kill, nemesis.stop, nemesis.freeze, nemesis.thaw
-        self.cut, self.slow, self.heal_network = nemesis.cut, nemesis.slow, nemesis.heal_network
+        self.cut, self.cut_clients, self.cut_from_coordinator = (
+            nemesis.cut,
+            nemesis.cut_clients,
+            nemesis.cut_from_coordinator,
+        )
+        self.flap, self.lose, self.slow, self.heal_network = (
+            nemesis.flap,
+            nemesis.lose,
+            nemesis.slow,
+            nemesis.heal_network,
+        )
         self.remove_checkpoint = nemesis.remove_checkpoint
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.start_early, self.start_double = nemesis.start_early, nemesis.start_double

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from evidence.events import NETWORK_FAULTS
-from harness.cluster.cluster import DOUBLE, PROPERTIES
+from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, PROPERTIES
 from harness.faults.base import Faults
-from harness.faults.cut import Cut
+from harness.faults.cut import Cut, Host
 from harness.faults.files import Remove, Wipe
 from harness.faults.network import OfTheNetwork
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
@@ -87,9 +87,50 @@ class Nemesis:
         """Thaw whatever is frozen."""
         self._faults.heal("freeze")
 
-    def cut(self, senders: Sequence[Target], receivers: Sequence[Target], *, one_way: bool = False) -> None:
-        """Drop packets between two groups of nodes, proved by the kernel's counters."""
-        self._strike_network(Cut, senders, receivers, one_way)
+    def cut(
+        self, senders: Sequence[Target], receivers: Sequence[Target], *, one_way: bool = False, port: int = 0
+    ) -> None:
+        """Drop packets between two groups of nodes, proved by the kernel's counters; with a `port` only those of
+        connections to that port, at either end.
+        """
+        self._strike_network(Cut, senders, receivers, one_way, port)
+
+    def lose(
+        self, senders: Sequence[Target], receivers: Sequence[Target], share: float, *, one_way: bool = False
+    ) -> None:
+        """Drop a share of the packets between two groups of nodes, at random; proved by the kernel's counters."""
+        self._strike_network(Cut, senders, receivers, one_way, 0, share)
+
+    def cut_from_coordinator(self, *targets: Target) -> None:
+        """Cut nodes from ZooKeeper, or from KRaft's controllers, and from nobody else."""
+        nodes = self._cluster.nodes.values()
+        if self._cluster.version.mode == "zookeeper":
+            keepers, port = [self._cluster.coordinator], 0
+        else:
+            apart = [node for node in nodes if node.name.startswith("controller-")]
+            keepers, port = apart or list(nodes), CONTROLLER_PORT
+        for target in targets:
+            others = [Target("coordinator", node) for node in keepers if node.name != target.node.name]
+            self.cut([target], others, port=port)
+
+    def cut_clients(self, *targets: Target) -> None:
+        """Cut clients, which run on this machine, from nodes, proved by the kernel's counters."""
+        host = Host(f"{self._cluster.prefix}.1")
+        fault = Cut(tuple(target.node for target in targets), (host,))
+        self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+
+    def flap(
+        self, senders: Sequence[Target], receivers: Sequence[Target], *, times: int, down_s: float, up_s: float
+    ) -> None:
+        """Cut the links and heal them so many times, each cut proved by itself. A link is down for `down_s` and for as
+        long as the proof takes, and up for `up_s`: the times are the sequence here.
+        """
+        for _ in range(times):
+            begun = time.monotonic()
+            fault = self._strike_network(Cut, senders, receivers)
+            time.sleep(max(0.0, begun + down_s - time.monotonic()))
+            self._faults.heal_one(fault)
+            time.sleep(up_s)
 
     def slow(self, senders: Sequence[Target], receivers: Sequence[Target], bytes_per_s: int) -> None:
         """What the senders send to the receivers goes at this rate, from each to each, proved by packets that wait."""
@@ -97,9 +138,10 @@ class Nemesis:
 
     def _strike_network(
         self, kind: Callable[..., Fault], senders: Sequence[Target], receivers: Sequence[Target], *details: object
-    ) -> None:
+    ) -> Fault:
         fault = kind(tuple(t.node for t in senders), tuple(t.node for t in receivers), *details)
-        self._faults.carry_out(fault, role="; ".join(str(t) for t in (*senders, *receivers)), lasting=True)
+        self._faults.carry_out(fault, role="; ".join(map(str, (*senders, *receivers))), lasting=True)
+        return fault
 
     def heal_network(self, *targets: Target) -> None:
         """Undo every fault of the network, or those between these nodes alone."""

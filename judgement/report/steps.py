@@ -120,7 +120,7 @@ def proof_text(fault: FaultFact) -> str:
         return f"not proved: {proof.get('seen', 'no proof')}"
     if fault.proved_ns is None:
         return "never verified"
-    if fault.kind == "cut":
+    if fault.kind in ("cut", "loss"):
         dropped = proof.get("packets_dropped")
         total = sum(dropped.values()) if isinstance(dropped, Mapping) else dropped
         return f"proved: the kernel dropped {total} packets" if total is not None else "proved"

@@ -37,6 +37,17 @@ def steps(run: Run) -> None:
 
     run.slow([two], [three], 20_000)
     run.slow([two], [run.coordinator()], 500_000)
+    run.lose([three], [run.coordinator()], 0.3)
+    run.cut_from_coordinator(two)
+    run.heal_network(two, run.coordinator())
+    with run.load(run.partition(), rate_per_s=20, acks="1"):
+        run.cut_clients(one)
+        run.heal_network()
+    run.cut([two], [one], port=9092)
+    run.flap([three], [one], times=2, down_s=0.5, up_s=0.5)
+    run.heal_network()
+    run.cut([one], [two], one_way=True)
+    run.cut([one], [three])
 
     run.freeze(two)
     run.thaw()
@@ -85,11 +96,9 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     assert all(event.held for event in reading.of(Precondition)), notes
     phases = [(event.fault, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
-    assert proved == [
-        *("cut", "cut", "slow", "slow", "freeze", "kill", "start", "stop", "start"),
-        *("double", "exit", "kill", "wipe", "start"),
-    ]
-    assert [phase for _, phase in phases].count("healed") == 5
+    network = ["cut", "cut", "slow", "slow", "loss", "cut", "cut", "cut", "cut", "cut", "cut", "cut"]
+    assert proved == [*network, "freeze", "kill", "start", "stop", "start", "double", "exit", "kill", "wipe", "start"]
+    assert [phase for _, phase in phases].count("healed") == len(network) + 1
 
 
 def killed_and_wiped(run: Run) -> None:

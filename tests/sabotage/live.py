@@ -64,6 +64,8 @@ CASES: Final = (
     Live(name="kill is a SIGTERM", scenario="double-failover", bug="kill_is_a_clean_stop", before="unknown"),
     Live(name="kill does nothing and claims a proof", scenario="double-failover", bug="kill_is_claimed",
          before="error"),
+    Live(name="cut does nothing", scenario="leader-isolated", bug="cut_does_nothing", before="unknown"),
+    Live(name="cut does nothing and claims a proof", scenario="leader-isolated", bug="cut_is_claimed", before="error"),
     Live(name="Docker's die events are not heard", scenario="double-failover", bug="deaths_are_not_heard",
          before="unknown"),
     Live(name="copies leave out .log files", scenario="double-failover", bug="copies_without_segments",

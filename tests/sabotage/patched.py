@@ -13,6 +13,7 @@ from typing import Any
 
 from harness import cli
 from harness.cluster import cluster
+from harness.faults.cut import Cut
 from harness.faults.process import Kill
 from harness.observers import docker_events, replicas
 from harness.run.account import Account
@@ -35,6 +36,17 @@ def kill_is_claimed() -> None:
     kill_does_nothing()
     made_up = {"exit_code": 137, "event": "die", "time_nano": 1, "signal_nano": 1}
     Kill.verify = lambda self: made_up  # type: ignore[method-assign]
+
+
+def cut_does_nothing() -> None:
+    Cut.inject = lambda self: None  # type: ignore[method-assign]
+
+
+def cut_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    cut_does_nothing()
+    Cut.verify = lambda self: {"packets_dropped": {f"{n.name} OUTPUT x": 7 for n in self.senders}}  # type: ignore[method-assign]
+    Cut.heal = lambda self: None  # type: ignore[method-assign]
 
 
 def deaths_are_not_heard() -> None:
@@ -96,6 +108,8 @@ BUGS: dict[str, Callable[[], None]] = {
         kill_does_nothing,
         kill_is_a_clean_stop,
         kill_is_claimed,
+        cut_does_nothing,
+        cut_is_claimed,
         deaths_are_not_heard,
         copies_without_segments,
         copies_of_one_broker,

@@ -14,7 +14,7 @@ from evidence.events import Container, ContainerAction, Fault, Target
 from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
-from harness.faults.cut import Cut, parse_counters, rules_between
+from harness.faults.cut import Cut, Host, Rule, parse_counters
 from harness.faults.files import Remove, Wipe
 from harness.faults.network import WHOLE, foreign_rules
 from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, Stop
@@ -362,29 +362,55 @@ def test_cuts_among_some_nodes_are_healed_alone(tmp_path: Path) -> None:
         assert beyond.healed
 
 
+def node(number: int) -> Node:
+    return Node(f"broker-{number}", number, f"172.20.0.1{number}", None)  # type: ignore[arg-type]
+
+
 def test_rules_of_a_cut_one_way_and_both() -> None:
-    one, two = (Node(f"broker-{n}", n, f"172.20.0.1{n}", None) for n in (1, 2))  # type: ignore[arg-type]
-    assert [(r.at, r.hook, r.peer) for _, r in rules_between((one,), (two,), one_way=True)] == [
-        ("broker-1", "OUTPUT", "172.20.0.12")
-    ]
-    assert [(r.at, r.hook, r.peer) for _, r in rules_between((one,), (two,), one_way=False)] == [
-        ("broker-1", "OUTPUT", "172.20.0.12"),
-        ("broker-1", "INPUT", "172.20.0.12"),
-    ]
+    one, two = node(1), node(2)
+    out, back = Rule("OUTPUT", "172.20.0.12"), Rule("INPUT", "172.20.0.12")
+    assert Cut((one,), (two,), one_way=True).rules() == [out]
+    assert Cut((one,), (two,)).rules() == [out, back]
+    assert [rule.match() for rule in (out, back)] == ["-d 172.20.0.12 -j DROP", "-s 172.20.0.12 -j DROP"]
 
 
-LISTING = """Chain CHAOS-INPUT (1 references)
-    pkts      bytes target     prot opt in     out     source               destination
-       3      180 DROP       all  --  *      *       172.20.0.12          0.0.0.0/0
-Chain CHAOS-OUTPUT (1 references)
-    pkts      bytes target     prot opt in     out     source               destination
-      17     1020 DROP       all  --  *      *       0.0.0.0/0            172.20.0.12
-       0        0 ACCEPT     all  --  *      *       0.0.0.0/0            172.20.0.13
+def test_rules_of_a_cut_of_one_port_and_of_clients() -> None:
+    (rule,) = Cut((node(1),), (Host("172.20.0.1"),), one_way=True, port=9093).rules()
+    assert rule.match() == "-d 172.20.0.1 -p tcp -m multiport --ports 9093 -j DROP"
+
+
+def test_rules_of_a_loss_count_every_packet_first() -> None:
+    every, lost = Cut((node(1),), (node(2),), one_way=True, share=0.3).rules()
+    assert every.match() == "-d 172.20.0.12"
+    assert lost.match() == "-d 172.20.0.12 -m statistic --mode random --probability 0.3 -j DROP"
+
+
+def test_what_is_cut_is_said() -> None:
+    assert Cut((node(1),), (node(2), node(3))).description == "network cut of broker-1 from broker-2, broker-3"
+    one_way = Cut((node(1),), (node(2),), one_way=True, port=9093)
+    assert one_way.description == "network cut of broker-1 to broker-2, port 9093 (one way)"
+    loss = Cut((node(1),), (Host("172.20.0.1"),), share=0.3)
+    assert (loss.name, loss.description) == ("loss", "loss of 30.0% of packets of broker-1 from clients")
+
+
+LISTING = """-N CHAOS-INPUT -c 0 0
+-A CHAOS-INPUT -s 172.20.0.12/32 -c 3 180 -j DROP
+-N CHAOS-OUTPUT
+-A CHAOS-OUTPUT -d 172.20.0.12/32 -c 17 1020 -j DROP
+-A CHAOS-OUTPUT -d 172.20.0.13/32 -p tcp -m multiport --ports 9093 -c 1 60 -j DROP
+-A CHAOS-OUTPUT -d 172.20.0.14/32 -c 9 540
+-A CHAOS-OUTPUT -d 172.20.0.14/32 -m statistic --mode random --probability 0.29999999981 -c 4 240 -j DROP
 """
 
 
-def test_counters_are_read_by_hook_and_peer() -> None:
-    assert parse_counters(LISTING.splitlines()) == {("INPUT", "172.20.0.12"): 3, ("OUTPUT", "172.20.0.12"): 17}
+def test_counters_are_read_by_rule() -> None:
+    assert parse_counters(LISTING.splitlines()) == {
+        Rule("INPUT", "172.20.0.12"): 3,
+        Rule("OUTPUT", "172.20.0.12"): 17,
+        Rule("OUTPUT", "172.20.0.13", 9093): 1,
+        Rule("OUTPUT", "172.20.0.14", share=0.0): 9,
+        Rule("OUTPUT", "172.20.0.14", share=0.3): 4,
+    }
 
 
 class Filter:
@@ -431,44 +457,77 @@ class FakeNode:
     def __init__(self, listing: str, *torn: int) -> None:
         self.name, self.address, self._listing, self._torn = "broker-1", "172.20.0.11", listing, list(torn)
 
+    def state(self) -> dict[str, bool]:
+        return {"Running": True, "Paused": False}
+
     def run_inside(self, *command: str) -> str:
-        if "-nvxL" not in command[-1]:
+        if "-v -S" not in command[-1]:
             return ""
         printed = f"{self._listing}{WHOLE}\n"
         return printed[: self._torn.pop(0)] if self._torn else printed
 
 
 def test_a_cut_is_proved_by_packets_that_ran_into_it() -> None:
-    peer = Node("broker-2", 2, "172.20.0.12", None)  # type: ignore[arg-type]
-    fault = Cut((FakeNode(LISTING),), (peer,))  # type: ignore[arg-type]
+    fault = Cut((FakeNode(LISTING),), (node(2),))  # type: ignore[arg-type]
     fault.inject()
     assert fault.verify()["packets_dropped"] == {
-        "broker-1 INPUT 172.20.0.12": 3,
         "broker-1 OUTPUT 172.20.0.12": 17,
+        "broker-1 INPUT 172.20.0.12": 3,
     }
 
 
 def test_a_torn_listing_says_nothing_of_the_rules() -> None:
-    peer = Node("broker-2", 2, "172.20.0.12", None)  # type: ignore[arg-type]
-    fault = Cut((FakeNode(LISTING, 0, LISTING.index("Chain CHAOS-OUTPUT")),), (peer,))  # type: ignore[arg-type]
+    fault = Cut((FakeNode(LISTING, 0, LISTING.index("-N CHAOS-OUTPUT")),), (node(2),))  # type: ignore[arg-type]
     fault.inject()
     assert len(fault.verify()["packets_dropped"]) == 2
 
 
+def test_a_loss_is_proved_by_packets_dropped_and_packets_that_came_through() -> None:
+    fault = Cut((FakeNode(LISTING),), (node(4),), one_way=True, share=0.3)  # type: ignore[arg-type]
+    fault.inject()
+    where = "broker-1 OUTPUT 172.20.0.14"
+    assert fault.verify() == {
+        "packets_dropped": {where: 4},
+        "packets": {where: 9},
+        "share": 0.3,
+        "chain": "CHAOS",
+    }
+
+
+NOTHING = LISTING.replace(" 3 180", " 0 0").replace(" 17 1020", " 0 0")
+
+
 @pytest.mark.parametrize(
-    ("listing", "why"),
+    ("listing", "peer", "share", "why"),
     [
-        ("Chain CHAOS-INPUT (1 references)\nChain CHAOS-OUTPUT (1 references)\n", "no such rule"),
-        (LISTING.replace("       3 ", "       0 ").replace("      17 ", "       0 "), "no packet"),
+        ("-N CHAOS-INPUT\n-N CHAOS-OUTPUT\n", 2, 1.0, "no such rule"),
+        (NOTHING, 2, 1.0, "no packet"),
+        (LISTING, 4, 0.5, "no such rule"),
+        (LISTING.replace(" 4 240", " 0 0"), 4, 0.3, "did not drop some packets"),
+        (LISTING.replace(" 4 240", " 9 540"), 4, 0.3, "and let others pass"),
     ],
-    ids=["the rules are not there", "nothing ran into them"],
+    ids=[
+        "the rules are not there",
+        "nothing ran into them, though it did into those of another cut",
+        "another share",
+        "nothing is lost",
+        "everything is lost",
+    ],
 )
-def test_a_cut_that_cuts_nothing_is_unproved(listing: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_that_cuts_nothing_is_unproved(
+    listing: str, peer: int, share: float, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("harness.faults.network.COUNTER_LIMIT_S", 0.0)
-    fault = Cut((FakeNode(listing),), (Node("broker-2", 2, "172.20.0.12", None),))  # type: ignore[arg-type]
+    fault = Cut((FakeNode(listing),), (node(peer),), one_way=share < 1, share=share)  # type: ignore[arg-type]
     fault.inject()
     with pytest.raises(FaultUnproved, match=why):
         fault.verify()
+
+
+def test_a_cut_that_is_not_healed_is_told() -> None:
+    with pytest.raises(HarnessError, match="yet the kernel has its rules"):
+        Cut((FakeNode(LISTING),), (node(2),)).heal()  # type: ignore[arg-type]
+    Cut((FakeNode(LISTING),), (node(3),)).heal()  # type: ignore[arg-type]
 
 
 BUCKETS = """class htb 1:c root prio 0 rate 160Kbit ceil 160Kbit burst 4000b cburst 4000b

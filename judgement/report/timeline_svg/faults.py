@@ -48,6 +48,7 @@ def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
         "start": f"M{x - 2:.1f} {y - 3:.1f}l5 3l-5 3z",
         "freeze": f"M{x:.1f} {y - 4:.1f}v8m-3.5 -6l7 4m0 -4l-7 4",
         "cut": f"M{x - 4:.1f} {y:.1f}h2.4m3.2 0h2.4m-4.6 -3l1.2 6",
+        "loss": f"M{x - 4:.1f} {y:.1f}h1.2m2.2 0h1.2m2.2 0h1.2",
         "slow": f"M{x - 3.5:.1f} {y - 3:.1f}h7l-3.5 3l3.5 3h-7l3.5 -3z",
     }.get(kind, f"M{x:.1f} {y - 3:.1f}v4m0 1.6v.4")
     if kind in ("stop", "start"):

@@ -54,6 +54,8 @@ DROPPED = {"broker-1 INPUT 172.0.0.2": 0, "broker-1 OUTPUT 172.0.0.2": 3}
 CUT = [fault(10, "inject", "cut", node="broker-1, broker-2")]
 CUT_OFF = fault(12, "verified", "cut", node="broker-1, broker-2", packets_dropped=DROPPED)
 HEALED = [fault(15, "heal", "cut"), fault(16, "healed", "cut")]
+LOSS = fault(10, "inject", "loss", node="broker-1, broker-2")
+LOST: dict[str, Any] = {"packets_dropped": {"broker-1 OUTPUT x": 3}, "packets": {"broker-1 OUTPUT x": 9}}
 SLOW = fault(10, "inject", "slow", node="broker-1, broker-2")
 
 
@@ -75,6 +77,7 @@ PROVED: dict[str, list[Event]] = {
     "a stop that took two signals": [UP, *STOP, docker(12, "kill"), STOPPED],
     "freeze": [UP, *FREEZE, FROZEN, *THAWED],
     "cut": [UP, *CUT, CUT_OFF, *HEALED],
+    "loss": [UP, LOSS, fault(12, "verified", "loss", **LOST)],
     "slow": [UP, SLOW, slowed(bytes_per_s=20_000.0, packets_waiting=9, datagrams_arrived=8)],
     "an end that was expected": [UP, *KILL, KILLED, *START, STARTED, *EXIT, EXITED],
     "an end that was over when it was asked for": [
@@ -129,6 +132,11 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     "no pause": ([FREEZE[0], FROZEN], "no pause"),
     "no packet": ([*CUT, fault(12, "verified", "cut", packets_dropped={"broker-1 OUTPUT x": 0})], "packets"),
     "no counters": ([*CUT, fault(12, "verified", "cut")], "packets"),
+    "every packet lost": (
+        [LOSS, fault(12, "verified", "loss", **LOST | {"packets": {"broker-1 OUTPUT x": 3}})],
+        "came through",
+    ),
+    "nothing that counts": ([LOSS, fault(12, "verified", "loss", packets_dropped=DROPPED)], "came through"),
     "no packet waited": ([SLOW, slowed(packets_waiting=0, datagrams_arrived=8)], "packets that wait"),
     "no packet arrived": ([SLOW, slowed(packets_waiting=9, datagrams_arrived=0)], "and arrive"),
     "no link": ([SLOW, fault(12, "verified", "slow")], "on each link"),
