@@ -51,6 +51,8 @@ DYING: Final = "dying"
 DOWN: Final = "down"
 FROZEN: Final = "frozen"
 ALIVE: Final = "alive"
+CLIENTS: Final = "clients"
+"""The other end of a link that clients are cut from."""
 DEADLY: Final = (None, 9, 15)
 """Signals that end a process, and the engine's kill that names none."""
 AT_ONCE: Final = ("start", "double", "remove", "wipe")
@@ -100,6 +102,14 @@ class FaultFact:
     """Until it is healed; of a broker killed or stopped, until it is started again; of a start, until verified."""
     proof: Mapping[str, Any]
     unproved: bool
+    links: tuple[tuple[str, str], ...] = ()
+    """Of a fault of the network: from whom to whom packets are dropped, or slow."""
+    port: int = 0
+    """Of a cut: only connections to this port are; 0 for all packets."""
+
+    def between(self, one: str, other: str) -> bool:
+        """Whether it lies between two nodes, one way at least."""
+        return (one, other) in self.links or (other, one) in self.links
 
     @property
     def status(self) -> str:
@@ -206,6 +216,22 @@ class Course:
     def faults(self) -> tuple[FaultFact, ...]:
         """Each fault with its proof, in the order of injection."""
         return faults_of(self.events)
+
+    @cached_property
+    def severed(self) -> tuple[FaultFact, ...]:
+        """The proved cuts of all packets between nodes, or between nodes and clients."""
+        return tuple(f for f in self.faults if f.kind == "cut" and not f.port and f.proved_ns is not None)
+
+    def healing_of(self, cut: FaultFact) -> int:
+        """When a cut began to be healed; the end of the run if it never was."""
+        return self.end_ns if cut.heal_ns is None else cut.heal_ns
+
+    def off_coordinator(self, node: str, at_ns: int) -> bool:
+        """Whether a node is cut from ZooKeeper, or from all of KRaft's controllers apart (but itself)."""
+        keepers = [one for one in self.processes if one == "zookeeper" or one.startswith("controller-")]
+        lasting = [cut for cut in self.severed if cut.inject_ns <= at_ns < self.healing_of(cut)]
+        others = [keeper for keeper in keepers if keeper != node]
+        return bool(others) and all(any(cut.between(node, keeper) for cut in lasting) for keeper in others)
 
     @cached_property
     def blind(self) -> tuple[tuple[int, int, str], ...]:
@@ -398,6 +424,8 @@ def faults_of(events: Iterable[Event]) -> tuple[FaultFact, ...]:
                 until_ns=next((event.at_ns for event in said if _ends(event, first)), NEVER_NS),
                 proof=proof.proof if proof else {},
                 unproved="unproved" in phases,
+                links=first.links,
+                port=first.port,
             )
         )
     return tuple(found)

@@ -122,6 +122,10 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
     target: Target
     description: str
     proof: dict[str, Any] = field(default_factory=dict)
+    links: tuple[tuple[str, str], ...] = ()
+    """Of a fault of the network: from whom to whom packets are dropped, or slow."""
+    port: int = 0
+    """Of a cut: only connections to this port, at either end; 0 for all packets."""
 
 
 class Ends(Struct, frozen=True, kw_only=True):

@@ -82,7 +82,7 @@ def leader_elected_from_isr(witness: Witness) -> Judged:
 
 
 def leader_replaced_in_time(witness: Witness) -> Judged:
-    """A partition whose leader was killed or frozen has another leader when that broker's session has ended."""
+    """A partition whose leader is gone has another leader when that broker's session has ended."""
     return timed(
         [row for node, gone_ns in _gone(witness.course) for row in _led_again(witness, node, gone_ns)],
         lambda row: (
@@ -125,7 +125,7 @@ def _session_bound_ms(witness: Witness, node: str, gone_ns: int) -> float | None
 
 
 def writes_resume_in_time(witness: Witness) -> Judged:
-    """A record sent after a partition's leader was killed or frozen is acknowledged soon after another leads."""
+    """A record sent after a partition's leader was gone is acknowledged soon after another leads."""
     rows = []
     for node, gone_ns in _gone(witness.course):
         for led in _led_again(witness, node, gone_ns):
@@ -280,7 +280,7 @@ def controller_epoch_rises_by_one(witness: Witness) -> Judged:
 
 
 def controller_replaced_in_time(witness: Witness) -> Judged:
-    """After a controller was killed or frozen another is there when its session has ended, or the quorum has voted."""
+    """After a controller was gone another is there when its session has ended, or the quorum has voted."""
     rows = []
     for node, gone_ns in _gone(witness.course):
         then = witness.course.controller_at(gone_ns)
@@ -336,7 +336,11 @@ def _quorum_ms(run: Mapping[str, Any]) -> int:
 
 
 def _gone(course: Course) -> Iterator[tuple[str, int]]:
-    """Each node that was killed or frozen, and when."""
+    """Each node that was killed, frozen, or cut from who keeps sessions, and when."""
+    for cut in course.severed:
+        for node in dict.fromkeys(one for link in cut.links for one in link):
+            if course.off_coordinator(node, cut.inject_ns) and node in course.processes and node != "zookeeper":
+                yield node, cut.inject_ns
     for fault in course.faults:
         conditions = {"kill": (DYING, DOWN), "freeze": (FROZEN,)}.get(fault.kind, ())
         ended = (one for one in course.processes.get(fault.node, ()) if one.value in conditions)
@@ -369,7 +373,8 @@ CLAIMS: Final[tuple[Claim, ...]] = (
     ),
     Claim(
         name="leader-replaced-in-time",
-        says="A partition whose leader dies or stands still has another leader once that broker's session has ended.",
+        says="A partition whose leader dies, stands still or is cut off has another leader once that broker's session "
+        "has ended.",
         source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
         "broker.session.timeout.ms",
         judge=leader_replaced_in_time,
@@ -391,7 +396,7 @@ CLAIMS: Final[tuple[Claim, ...]] = (
     ),
     Claim(
         name="controller-replaced-in-time",
-        says="After the controller has died or stood still another broker is controller.",
+        says="After the controller has died, stood still or been cut off another broker is controller.",
         source="Kafka documentation, Design: replication; KIP-595; broker configuration: zookeeper.session.timeout.ms, "
         "controller.quorum.fetch.timeout.ms, controller.quorum.election.timeout.ms",
         judge=controller_replaced_in_time,

@@ -40,8 +40,14 @@ QUIET_MS: Final = 5000
 """ISR changes are announced by a check every 2.5 s, after 5 s without one (or 60 s after the last announcement)."""
 
 
-def _lag_time_ms(run: Mapping[str, Any]) -> int:
+def lag_time_ms(run: Mapping[str, Any]) -> int:
+    """The replica.lag.time.max.ms of a run."""
     return setting_ms(run, "replica.lag.time.max.ms", 30000 if release_of(run) >= LONG_LAG else 10000)
+
+
+def check_period_ms(run: Mapping[str, Any]) -> float:
+    """How often a leader looks for followers that lag."""
+    return lag_time_ms(run) / (2 if release_of(run) >= HALVED else 1)
 
 
 def _freezes(course: Course) -> Iterator[tuple[str, int, Interval]]:
@@ -90,14 +96,13 @@ def _shrink(
     witness: Witness, node: str, frozen: Interval, partition: TopicPartition, left: Partition
 ) -> Iterator[dict[str, Any]]:
     """How long it took from the freeze on, if the follower was missing a record by then and was still registered."""
-    course, lag_ms = witness.course, _lag_time_ms(witness.run)
+    course, lag_ms = witness.course, lag_time_ms(witness.run)
     topic, number = partition
     sent = [one.sent_ns for one in course.sends if (one.topic, one.partition) == partition]
     missed = [sent_ns for sent_ns in sent if frozen.begin_ns < sent_ns < left.at_ns]
     if not missed or not course.alive_at(node, left.at_ns):
         return
     due_ms = max(lag_ms, (missed[0] - frozen.begin_ns) / 1e6)
-    period_ms = lag_ms / 2 if release_of(witness.run) >= HALVED else lag_ms
     wait_ms = setting_ms(witness.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
     yield {
         "node": node,
@@ -106,7 +111,7 @@ def _shrink(
         "at_ns": frozen.begin_ns,
         "took_ms": round((left.at_ns - frozen.begin_ns) / 1e6, 1),
         "least_ms": lag_ms - wait_ms - EARLY_MS,
-        "bound_ms": due_ms + period_ms + ISR_TOLERANCE_MS,
+        "bound_ms": due_ms + check_period_ms(witness.run) + ISR_TOLERANCE_MS,
     }
 
 
@@ -115,7 +120,7 @@ def dead_controller_stays_in_isr(witness: Witness) -> Judged:
     its death: replica.lag.time.max.ms after its last fetch.
     """
     course, run = witness.course, witness.run
-    least_ms = _lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
+    least_ms = lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
     rows: list[dict[str, Any]] = []
     for killed in faults(course, "kill"):
         then, number = course.controller_at(killed.inject_ns), killed.node.rpartition("-")[2]

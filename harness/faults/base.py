@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evidence.errors import FaultUnproved
 from evidence.events import Fault as FaultEvent
@@ -18,6 +18,7 @@ from evidence.events import FaultPhase, Target
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
+    from harness.cluster.docker import Node
 
 Proof = Mapping[str, Any]
 
@@ -57,6 +58,26 @@ class Fault(Protocol):
 
     def heal(self) -> None:
         """Undo it and leave the known-good state; again and again does no harm. Crashes have nothing to undo."""
+
+
+@runtime_checkable
+class OfTheNetwork(Fault, Protocol):
+    """A fault that lies between nodes. It is lost with the network namespaces of its senders."""
+
+    @property
+    def senders(self) -> tuple[Node, ...]:
+        """The nodes in whose namespaces it is."""
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        """From whom to whom packets are dropped, or slow."""
+
+    @property
+    def port(self) -> int:
+        """The port that it is about; 0 for all packets."""
+
+    def apply(self, node: Node) -> None:
+        """Put it into a sender's namespace; used again when the node was restarted."""
 
 
 @dataclass(slots=True)
@@ -120,5 +141,7 @@ class Faults:
                 target=target,
                 description=fault.description,
                 proof=dict(proof or {}),
+                links=fault.links if isinstance(fault, OfTheNetwork) else (),
+                port=fault.port if isinstance(fault, OfTheNetwork) else 0,
             )
         )

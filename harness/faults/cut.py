@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from evidence.course import CLIENTS
 from evidence.errors import FaultUnproved, HarnessError
 from harness.faults import network
 from harness.faults.network import CHAIN, POLL_S, listing, names, pair
@@ -77,7 +78,7 @@ class Host:
     """The machine that the clients run on, as nodes see it."""
 
     address: str
-    name: str = "clients"
+    name: str = CLIENTS
 
 
 @dataclass(slots=True)
@@ -100,6 +101,11 @@ class Cut:
     @property
     def nodes(self) -> tuple[Peer, ...]:
         return (*self.senders, *self.receivers)
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        there = pair(self.senders, self.receivers)
+        return (*((a.name, b.name) for a, b in there), *((b.name, a.name) for a, b in there if not self.one_way))
 
     @property
     def description(self) -> str:

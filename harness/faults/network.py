@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError
-from harness.faults.base import Fault, Peer
+from harness.faults.base import Peer
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
@@ -31,18 +31,6 @@ OWN: Final = re.compile(
 
 N = TypeVar("N", bound=Peer)
 P = TypeVar("P", bound=Peer)
-
-
-@runtime_checkable
-class OfTheNetwork(Fault, Protocol):
-    """A fault that is lost with the network namespaces of its senders."""
-
-    @property
-    def senders(self) -> tuple[Node, ...]:
-        """The nodes in whose namespaces it is."""
-
-    def apply(self, node: Node) -> None:
-        """Put it into a sender's namespace; used again when the node was restarted."""
 
 
 def listing(node: Node, *commands: str) -> list[str]:

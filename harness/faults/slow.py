@@ -78,10 +78,15 @@ class Slow:
     receivers: tuple[Node, ...]
     bytes_per_s: int
     name: str = "slow"
+    port: int = 0
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         return (*self.senders, *self.receivers)
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        return tuple((a.name, b.name) for a, b in pair(self.senders, self.receivers))
 
     @property
     def description(self) -> str:

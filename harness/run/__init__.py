@@ -91,6 +91,7 @@ class Run:
         self.leader_of, self.followers_of, self.replicas_of = who.leader_of, who.followers_of, who.replicas_of
         self.in_isr, self.broker, self.controller = who.in_isr, who.broker, who.controller
         self.coordinator, self.without = who.coordinator, who.without
+        self.node = who.node
 
         waits = Waits(parts.observer, who, account)
         self.wait_state, self.wait_log_line = waits.wait_state, waits.wait_log_line

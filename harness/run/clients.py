@@ -86,7 +86,14 @@ class Clients:
         self._transactional: dict[str, TransactionalProducer] = {}
 
     def _register(
-        self, kind: str, settings: Mapping[str, str], *, bootstrap: str = "", final: bool = False, doomed: bool = False
+        self,
+        kind: str,
+        settings: Mapping[str, str],
+        *,
+        bootstrap: str = "",
+        only: Target | None = None,
+        final: bool = False,
+        doomed: bool = False,
     ) -> Client:
         """A new client, which run.json has from now on."""
         name = f"{kind}-{1 + sum(process['kind'] == kind for process in self._processes)}"
@@ -100,6 +107,7 @@ class Clients:
                 "settings": {"bootstrap.servers": bootstrap} | dict(settings),
             }
             | ({"doomed": True} if doomed else {})
+            | ({"only": only.node.name} if only else {})
         )
         return Client(self._run_dir, name, len(self._processes), bootstrap, settings)
 
@@ -126,7 +134,7 @@ class Clients:
         bootstrap = f"{only.node.address}:{KAFKA_PORT}" if only else self._cluster.bootstrap
         key = tuple(sorted((options | {"bootstrap": bootstrap}).items()))
         if key not in self._producers:
-            client = self._register("producer", options, bootstrap=bootstrap)
+            client = self._register("producer", options, bootstrap=bootstrap, only=only)
             self._producers[key] = ScriptedProducer(client, self._timeline)
         return self._producers[key]
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from evidence.events import NETWORK_FAULTS
 from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, PROPERTIES
-from harness.faults.base import Faults
+from harness.faults.base import Faults, OfTheNetwork
 from harness.faults.cut import Cut, Host
 from harness.faults.files import Remove, Wipe
-from harness.faults.network import OfTheNetwork
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
 from harness.observers.replicas import LOG_DIR

@@ -66,6 +66,10 @@ class Who:
         """A broker by id."""
         return Target(role or f"broker {broker_id}", self._cluster.node(broker_id))
 
+    def node(self, name: str) -> Target:
+        """Any node by name ("controller-101"), where no role fits."""
+        return Target("", self._cluster.nodes[name])
+
     def leader_of(self, t: Partition) -> Target:
         """The leader at this moment; HarnessError if there is none."""
         leader = self.state_of(t).leader

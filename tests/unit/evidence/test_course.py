@@ -205,6 +205,49 @@ def test_how_long_a_fault_lasts(events: list[Event], until: int) -> None:
     assert [one.id for one in held.lasting_at(2)] == ["f1"]
 
 
+def cut(
+    ns: int, phase: FaultPhase, *links: tuple[str, str], port: int = 0, kind: str = "cut", id_: str = "f1"
+) -> Fault:
+    target = Target(node="broker-1")
+    return at(ns, Fault(fault=kind, id=id_, phase=phase, target=target, description="a cut", links=links, port=port))
+
+
+def controllers(*names: str) -> list[Event]:
+    return [at(0, Container(node=name, action="start")) for name in names]
+
+
+TO_100, TO_101 = ("broker-1", "controller-100"), ("controller-101", "broker-1")
+
+
+def test_which_cuts_sever_nodes() -> None:
+    events = [cut(1, "inject", TO_100), cut(2, "verified", TO_100), cut(5, "heal", TO_100)]
+    held = course(*events, until=9)
+    assert [held.healing_of(one) for one in held.severed] == [5]
+    assert held.severed[0].between("controller-100", "broker-1")
+    assert not held.severed[0].between("broker-1", "broker-2")
+    assert course(*events[:1], until=9).severed == ()
+    assert [course(*events[:2], until=9).healing_of(one) for one in held.severed] == [5]
+    for port, kind in ((9093, "cut"), (0, "loss")):
+        one = [cut(1, "inject", TO_100, port=port, kind=kind), cut(2, "verified", TO_100, port=port, kind=kind)]
+        assert course(*one).severed == ()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "links", "off"),
+    [
+        (["controller-100", "controller-101"], [TO_100, TO_101], True),
+        (["controller-100", "controller-101"], [TO_100], False),
+        (["zookeeper", "broker-2"], [("broker-1", "zookeeper")], True),
+        (["broker-1", "broker-2"], [("broker-1", "broker-2")], False),
+    ],
+    ids=["from all controllers", "from one of two", "from ZooKeeper", "of combined nodes nothing is told"],
+)
+def test_who_is_cut_from_the_coordinator(nodes: list[str], links: list[tuple[str, str]], off: bool) -> None:
+    held = course(*controllers(*nodes), cut(1, "inject", *links), cut(2, "verified", *links), cut(5, "heal", *links))
+    assert held.off_coordinator("broker-1", 3) is off
+    assert not held.off_coordinator("broker-1", 6)
+
+
 def test_two_observers_are_blind_apart() -> None:
     events = [
         at(1, Blind(source="zookeeper", phase="begin", reason="suspended")),
