@@ -70,7 +70,8 @@ def documented(made: Scenario, case: Case) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for version in versions.ALL:
         if made.applies_to(version, case):
-            stated: Mapping[str, Any] = made.documented_for(version, case.name).as_json()
+            outcome = made.documented_for(version, case.name)
+            stated: Mapping[str, Any] = outcome.as_json() | {"on": outcome.on.label}
             same = next((one for one in found if {**one, "versions": None} == {**stated, "versions": None}), None)
             if same is None:
                 same = {**stated, "versions": []}

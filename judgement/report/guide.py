@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evidence import claims
+from evidence.anomalies import LOST_WRITE
 from evidence.rundir import DEFAULT_CASE, write_atomically, write_json
 from evidence.text import markdown as escaped
 from judgement.report import reproduced, timings
@@ -27,6 +28,7 @@ ORDER: Final = ("", "truncation", "replication", "controller", "placement", "bro
 MADE: Final = "Made by `kafka-chaos guide` (`make docs`); do not edit."
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
+EVERY_VERSION: Final = "every version"
 
 CLIENTS: Final = {
     "write_pause_ms": "longest pause of writes",
@@ -124,7 +126,8 @@ def _documented(one: Value) -> Iterator[str]:
         if several:
             yield from (f"### Case {case['name']}", "")
         for outcome in case["documented"]:
-            yield f"On {', '.join(outcome['versions'])}: {outcome.get('says') or one['claim']}"
+            versions, says = ", ".join(outcome["versions"]), outcome.get("says") or one["claim"]
+            yield f"**{_line(outcome, case)}** ({versions}): {says}"
             yield ""
             must = f"must be seen: {_names(outcome['required'])}" if outcome["required"] else "no anomaly must be seen"
             may = f"; may be seen: {_names(outcome['allowed'])}" if outcome["allowed"] else ""
@@ -132,6 +135,25 @@ def _documented(one: Value) -> Iterator[str]:
             for name in outcome["claims"]:
                 yield f"- claim [`{name}`](../claims.md): {claims.CATALOGUE[name].says}"
             yield ""
+
+
+def _line(outcome: Value, case: Value) -> str:
+    """The line of versions that an outcome is stated for, as the beginning of a sentence. The first line that a version
+    is in counts, so the last one, which is often "every version", is that of the others.
+    """
+    rest = outcome["on"] == EVERY_VERSION and len(case["documented"]) > 1
+    label = "all others" if rest else str(outcome["on"])
+    return label[:1].upper() + label[1:]
+
+
+def losing(one: Value) -> str:
+    """Where a scenario's loss is documented: cases, each with its lines of versions; "" if nowhere."""
+    parts = []
+    for case in one["cases"]:
+        lines = [str(outcome["on"]) for outcome in case["documented"] if LOST_WRITE in outcome["required"]]
+        if lines:
+            parts.append((f"{case['name']}: " if case["name"] != DEFAULT_CASE else "") + "; ".join(lines))
+    return " · ".join(parts)
 
 
 def _changes(changes: Value) -> str:
@@ -254,7 +276,8 @@ def index(described: Value, scenarios: Sequence[Value]) -> str:
             lines += ["## Without any fault", ""]
         for one in scenarios:
             if one["section"] == section:
-                lines.append(f"- [{one['name']}]({one['name']}.md): {one['claim']} *{one['operator']}*")
+                lost = f" Acknowledged records are lost: {where}." if (where := losing(one)) else ""
+                lines.append(f"- [{one['name']}]({one['name']}.md): {one['claim']}{lost} *{one['operator']}*")
         lines.append("")
     return "\n".join(lines)
 

@@ -69,6 +69,12 @@ def test_a_page_has_the_claim_the_source_the_steps_the_cases_and_what_an_operato
     assert "No runs of it are on record here yet." in page
 
 
+def test_the_index_says_where_acknowledged_records_are_lost() -> None:
+    assert guide.losing(of(get_scenario("leader-crash"))) == "acks-1: every version"
+    assert guide.losing(of(get_scenario("double-failover"))).startswith("followers truncate to the high watermark")
+    assert guide.losing(of(get_scenario("baseline"))) == ""
+
+
 def test_helper_functions_of_the_steps_are_shown_too() -> None:
     assert "def frozen(run: Run)" in of(get_scenario("zombie-controller"))["steps"]
     assert steps_of("import a\n\n@b\ndef c() -> None:\n    d()\n\nE = 1\n") == "def c() -> None:\n    d()"
