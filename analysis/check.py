@@ -27,7 +27,7 @@ from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
-from analysis.due import due, times
+from analysis.due import Asked, due, times
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement, unsent
 from analysis.settled import NOTHING_SETTLED, Settled
@@ -500,7 +500,8 @@ def _kept(
 
     copies = load(witnesses)
     answers = ends_of(screening.answers())
-    kept = screening.finish(list(due(where, copies, answers, lambda copy: by_moment[copy.moment].seen_in(copy.broker))))
+    owed = list(due(where, copies, lambda copy: by_moment[copy.moment].seen_in(copy.broker)))
+    kept = screening.finish(owed, Asked.of(copies, answers))
     parts = tuple(
         replace(copy, part=by_moment[copy.moment].part(copy.broker, screening.kept)) for copy in copies.copies
     )

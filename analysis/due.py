@@ -46,6 +46,29 @@ class Due:
     """Only of offsets at which this bit of `seen` (by the table of screening) is not set: those missing from a copy."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What brokers answered about the log's end: polls at or beyond an answer's offset that were known when it was
+    asked for. Every row is held against many answers, so they are one list: offsets ascending, and for each the latest
+    time of the answers up to there.
+    """
+
+    offset: Ints
+    latest_ns: Ints
+
+    @classmethod
+    def of(cls, copies: Copies, answers: Sequence[EndAnswer]) -> Asked:
+        """Those of the answers that count."""
+        told = [(one.offset, one.asked_ns) for one in answers if answering(copies, one) is not None]
+        found = np.array(sorted(told), np.int64).reshape(-1, 2)
+        return cls(found[:, 0].copy(), np.maximum.accumulate(found[:, 1]))
+
+    def may_be_due(self, earliest_ns: int, furthest: int) -> bool:
+        """Whether a poll may be meant, of some no earlier than this and none beyond this offset."""
+        place = int(np.searchsorted(self.offset, furthest, side="right")) - 1
+        return place >= 0 and earliest_ns <= self.latest_ns[place]
+
+
 def times(states: Sequence[Partition], course: Course) -> list[int]:
     """The times at which a partition's states may change, ascending."""
     containers = {event.monotonic_ns for event in of(course.events, Container)}
@@ -86,7 +109,6 @@ def _known_before(until_ns: Ints, at_ns: int) -> Ints:
 def due(
     where: tuple[str, int],
     copies: Copies,
-    answers: Sequence[EndAnswer],
     seen: Callable[[Copy], tuple[npt.NDArray[np.uint8], int]],
 ) -> Iterator[Due]:
     """The rows that the checks of copies and states need of one topic-partition; `seen` says which bit of what tells
@@ -113,9 +135,6 @@ def due(
         since_ns = copies.course.undisturbed_since(copy.node, quiet_ns)
         stayed = (until_ns > quiet_ns) & (began >= since_ns)
         yield Due(kind=schema.POLL, first=copy.replica.leo, latest_ns=_while(stayed, copy.begun_ns))
-    for answer in answers:
-        if answering(copies, answer) is not None:
-            yield Due(kind=schema.POLL, first=answer.offset, latest_ns=np.full(len(began), answer.asked_ns, np.int64))
 
 
 def _while(holds: npt.NDArray[np.bool_], latest_ns: int) -> Ints:

@@ -50,7 +50,7 @@ from numba import njit
 
 from analysis.ahead import in_order
 from analysis.anomalies.real_time_lag import Firsts
-from analysis.due import Due
+from analysis.due import Asked, Due
 from analysis.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
@@ -336,12 +336,15 @@ class Screening:
         found = [table for file in self.files for table in file.rows_of(schema.END_OFFSETS, *ANSWERED)]
         return pa.concat_tables(found) if found else PLAIN_SCHEMA.empty_table().select(["kind", *ANSWERED])
 
-    def finish(self, due: Sequence[Due]) -> Screened:
-        """The rows that checks need, among them those that are `due` for comparison with copies and states."""
+    def finish(self, due: Sequence[Due], asked: Asked | None = None) -> Screened:
+        """The rows that checks need, among them those that are `due` for comparison with copies, states and what was
+        `asked`.
+        """
         waited = _Waited.of(self.work)
-        for file in (*self.senders, *self.readers):
-            kind = schema.SEND if file in self.senders else schema.POLL
-            _second_scan(file, [one for one in due if one.kind == kind], waited, self.work)
+        for file in self.senders:
+            _second_scan(file, [one for one in due if one.kind == schema.SEND], None, waited, self.work)
+        for file in self.readers:
+            _second_scan(file, [one for one in due if one.kind == schema.POLL], asked, waited, self.work)
         _close(self.senders, self.late, self.files, self.work)
         work = self.work
         table = pa.concat_tables([part for file in self.files for part in file.take(work)])
@@ -592,22 +595,23 @@ def _keep_beyond(ends: Ints, work: _Work) -> None:
         work.keep[max(0, int(ends.min()) - work.base) :] = 1
 
 
-def _second_scan(file: _File, due: Sequence[Due], waited: _Waited, work: _Work) -> None:
+def _second_scan(file: _File, due: Sequence[Due], asked: Asked | None, waited: _Waited, work: _Work) -> None:
     """Keep the plain rows of a file that are due, and note when the values that consumers waited for were known."""
     nowhere = np.zeros(0, np.uint8)
 
-    def asked(group: int, rows: slice) -> tuple[list[Due], Ints] | None:
+    def wanted_of(group: int, rows: slice) -> tuple[list[Due], Ints] | None:
         slots = file.slots[rows]
         earliest, furthest = file.least(group, "completed_ns"), file.largest(group, "offset")
         wanted = [one for one in due if earliest <= one.latest_ns.max() and furthest >= one.first]
         moments = {id(one.seen): one.seen for one in wanted if one.bit}
         everywhere = {moment: _in_common(slots, seen) for moment, seen in moments.items()}
         wanted = [one for one in wanted if not everywhere.get(id(one.seen), 0) & one.bit]
-        if not wanted and not len(waited.slots):
+        answered = asked is not None and asked.may_be_due(earliest, furthest)
+        if not wanted and not answered and not len(waited.slots):
             return None
         return wanted, _numbers(file.read(group, "completed_ns")["completed_ns"], len(slots))
 
-    for _, rows, found in file.each(asked):
+    for _, rows, found in file.each(wanted_of):
         if found is None:
             continue
         slots, (wanted, known) = file.slots[rows], found
@@ -615,6 +619,8 @@ def _second_scan(file: _File, due: Sequence[Due], waited: _Waited, work: _Work) 
         for one in wanted:
             seen = nowhere if one.seen is None else one.seen
             _keep_known(slots, known, work.era, one.first - work.base, one.latest_ns, seen, one.bit, work.keep)
+        if asked is not None and len(asked.offset):
+            _keep_asked(slots, known, asked.offset - work.base, asked.latest_ns, work.keep)
 
 
 @dataclass(slots=True)
@@ -841,6 +847,22 @@ def _keep_known(slots: Any, known: Any, eras: Any, first: Any, latest: Any, seen
         if slot < 0 or slot < first or known[row] < 0 or known[row] > latest[eras[slot]]:
             continue
         if not bit or not seen[slot] & bit:
+            keep[slot] = 1
+
+
+@njit(cache=True, nogil=True)
+def _keep_asked(slots: Any, known: Any, first: Any, latest: Any, keep: Any) -> None:
+    """Keep plain rows that were known by the time that is the latest from the index `first` on, which ascends."""
+    place = 0
+    for row in range(len(slots)):
+        slot = slots[row]
+        if slot < 0 or known[row] < 0:
+            continue
+        while place < len(first) and first[place] <= slot:
+            place += 1
+        while place > 0 and first[place - 1] > slot:
+            place -= 1
+        if place > 0 and known[row] <= latest[place - 1]:
             keep[slot] = 1
 
 

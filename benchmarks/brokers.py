@@ -42,8 +42,8 @@ WALL_NS: Final = 1_700_000_000_000_000_000
 RUN: Final = record.run_hash("synthetic")
 
 
-def write_brokers(run_dir: RunDir, parts: list[Partition]) -> list[dict[str, Any]]:
-    """Write timeline and copies beside the histories. Returns the facts about the moments."""
+def write_brokers(run_dir: RunDir, parts: list[Partition]) -> list[str]:
+    """Write timeline and copies beside the histories. Returns the names of the moments."""
     load_ns = max(part.records for part in parts) * PACE_NS
     for part in parts:
         for moment in (MIDDLE, FINAL):
@@ -52,7 +52,7 @@ def write_brokers(run_dir: RunDir, parts: list[Partition]) -> list[dict[str, Any
                 end = _stated(part, moment, broker, load_ns).leo or 0
                 write_log(directory, part, end, _offset_at(part, int(ELECTED * load_ns)))
     _write_timeline(run_dir, parts, load_ns)
-    return [{"name": MIDDLE}, {"name": FINAL}]
+    return [MIDDLE, FINAL]
 
 
 def _offset_at(part: Partition, at_ns: int) -> int:

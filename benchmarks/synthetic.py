@@ -159,7 +159,7 @@ def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: boo
     with HistoryWriter(run_dir.stream(WATCHER), WATCHER) as writer:
         _watch(writer, parts)
     _seal(run_dir, processes)
-    topics = [{"name": TOPIC, "partitions": [part.number for part in parts]}]
+    topics = [{"name": TOPIC, "partitions": {str(part.number): [1, 2, 3] for part in parts}}]
     facts = {"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes}
     if whole:
         from benchmarks.brokers import write_brokers  # compiles
@@ -239,5 +239,5 @@ def write_small(run_dir: RunDir, count: int) -> None:
                     wall_ns=1_000,
                 )
             )
-    topics = [{"name": TOPIC, "partitions": list(range(count))}]
+    topics = [{"name": TOPIC, "partitions": {str(number): [1, 2] for number in range(count)}}]
     run_dir.write_run({"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes})
