@@ -533,7 +533,7 @@ def _carry_out(
     run = Run(
         Parts(
             version=request.version,
-            topic=request.topic,
+            topics=[request.topic],
             case=request.scenario.case(request.case),
             run_dir=run_dir,
             timeline=timeline,

@@ -53,8 +53,7 @@ STEADY: Final[Mapping[str, str]] = {
     # Nothing moves unless the scenario moves it.
     "auto.leader.rebalance.enable": "false",
     "auto.create.topics.enable": "false",
-    # A follower's high watermark shows in its checkpoint soon after it knows it, so that steps can wait for
-    # it.
+    # A follower's high watermark shows in its checkpoint soon after it knows it, so that steps can wait for it.
     "replica.high.watermark.checkpoint.interval.ms": "1000",
     # A broker that talks to a dead one must give up sooner than the sequence takes.
     "controller.socket.timeout.ms": "1500",
@@ -117,8 +116,7 @@ def environment(
         "CHAOS_DATA": str(data),
         "CHAOS_VOTERS": ",".join(f"{number}@{prefix}.{number}:{CONTROLLER_PORT}" for number in _controllers(plan)),
         "CHAOS_SESSION_TIMEOUT_MS": str(plan.session_timeout_ms),
-        # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps
-        # them exact.
+        # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps them exact.
         "CHAOS_TICK_MS": str(max(plan.session_timeout_ms // 20, 100)),
         "CHAOS_UID": str(os.getuid()),
         "CHAOS_GID": str(os.getgid()),

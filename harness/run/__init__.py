@@ -18,12 +18,12 @@ module for each noun:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
@@ -33,41 +33,18 @@ from harness.run.account import Account, PreconditionNotHeld
 from harness.run.clients import NO_SETTINGS, Clients
 from harness.run.disks import Disks
 from harness.run.nemesis import Nemesis
+from harness.run.parts import Parts
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import Partition, Target, Who
 
 if TYPE_CHECKING:
-    from evidence.rundir import RunDir
-    from evidence.timeline import Timeline
-    from harness.case import Case
     from harness.cluster.admin import Admin
-    from harness.cluster.cluster import Cluster
-    from harness.cluster.state import ClusterObserver, ClusterState
-    from harness.cluster.versions import Version
-    from harness.observers.docker_events import DockerEvents
+    from harness.cluster.state import ClusterState
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 REASSIGN_LIMIT_S: Final = 120.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a run is made of: the running cluster, its witnesses, and the directory that takes everything down."""
-
-    version: Version
-    topic: TopicPlan
-    case: Case
-    run_dir: RunDir
-    timeline: Timeline
-    cluster: Cluster
-    events: DockerEvents
-    observer: ClusterObserver
-    open_admin: Callable[[], Admin]
-    """Called once, at the first need, when the observer has started."""
-    facts: dict[str, Any]
-    """Those of run.json; processes, moments, topics and what is drawn grow."""
 
 
 class Run:
@@ -76,11 +53,11 @@ class Run:
     def __init__(self, parts: Parts) -> None:
         self._open_admin, self._facts = parts.open_admin, parts.facts
         self._random = Random(parts.facts["seed"])
-        self.version, self.topic = parts.version, parts.topic
+        self.version, self.topic = parts.version, parts.topics[0]
         self.case = parts.case
         """The case of the scenario that is run: its acks, its client's settings, its variant."""
         self.cluster, self.observer, self.timeline = parts.cluster, parts.observer, parts.timeline
-        self.topics = [parts.topic]
+        self.topics = parts.topics
         """The scenario's topic, and those that it has made itself."""
 
         self.account = account = Account(parts.timeline)
@@ -101,7 +78,7 @@ class Run:
         self.wait_isr_announced = waits.wait_isr_announced
         self.wait_registered, self.wait_unregistered = waits.wait_registered, waits.wait_unregistered
 
-        disks = Disks(parts.cluster, parts.run_dir, parts.timeline, self.topics, parts.facts["moments"], account)
+        disks = Disks(parts, account)
         self.log_end_and_high_watermark, self.epochs_of = disks.log_end_and_high_watermark, disks.epochs_of
         self.wait_files, self.wait_log_end, self.wait_quiet = disks.wait_files, disks.wait_log_end, disks.wait_quiet
         self.wait_high_watermark = disks.wait_high_watermark
@@ -109,7 +86,7 @@ class Run:
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
         self.copy_replicas = disks.copy_replicas
 
-        self.nemesis = nemesis = Nemesis(parts.events, parts.timeline, parts.cluster, parts.observer, waits, account)
+        self.nemesis = nemesis = Nemesis(parts, waits, account)
         self.kill, self.stop, self.freeze, self.thaw = nemesis.kill, nemesis.stop, nemesis.freeze, nemesis.thaw
         self.cut, self.cut_clients, self.cut_from_coordinator = (
             nemesis.cut,
@@ -129,9 +106,7 @@ class Run:
         self.wait_share_of_session = nemesis.wait_share_of_session
         self.elected_after_death = nemesis.elected_after_death
 
-        self.clients = clients = Clients(
-            parts.cluster, parts.version, parts.run_dir, parts.timeline, self.topics, parts.facts["processes"], account
-        )
+        self.clients = clients = Clients(parts, account)
         self.producer, self.send, self.send_async = clients.producer, clients.send, clients.send_async
         self.load = clients.load
         self.consume, self.transaction = clients.consume, clients.transaction

@@ -6,7 +6,7 @@ missing is then missed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -27,12 +27,8 @@ from harness.workloads.handles.client import (
 from harness.workloads.handles.transactions import Ended, Pipeline, TransactionalProducer
 
 if TYPE_CHECKING:
-    from evidence.rundir import RunDir
-    from evidence.timeline import Timeline
-    from harness.cluster.cluster import Cluster
-    from harness.cluster.versions import Version
-    from harness.plan import TopicPlan
     from harness.run.account import Account
+    from harness.run.parts import Parts
     from harness.run.who import Partition, Target
 
 SEND_LIMIT_S: Final = 30.0
@@ -69,19 +65,11 @@ class OpenTransaction:
 class Clients:
     """Starts clients and tells them what to do."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        version: Version,
-        run_dir: RunDir,
-        timeline: Timeline,
-        topics: Sequence[TopicPlan],
-        processes: list[dict[str, Any]],
-        account: Account,
-    ) -> None:
-        """`processes` are those of run.json, and get every client that is started."""
-        self._cluster, self._version, self._run_dir = cluster, version, run_dir
-        self._timeline, self._topics, self._processes, self._account = timeline, topics, processes, account
+    def __init__(self, parts: Parts, account: Account) -> None:
+        self._cluster, self._version, self._run_dir = parts.cluster, parts.version, parts.run_dir
+        self._timeline, self._topics, self._account = parts.timeline, parts.topics, account
+        self._processes: list[dict[str, Any]] = parts.facts["processes"]
+        """Gets every client that is started."""
         self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
         self._transactional: dict[str, TransactionalProducer] = {}
 

@@ -20,11 +20,8 @@ from kafkafiles.checkpoints import (
 
 if TYPE_CHECKING:
     from evidence.events import Ends
-    from evidence.rundir import RunDir
-    from evidence.timeline import Timeline
-    from harness.cluster.cluster import Cluster
-    from harness.plan import TopicPlan
     from harness.run.account import Account
+    from harness.run.parts import Parts
     from harness.run.who import Partition, Target
 
 POLL_S: Final = 0.02
@@ -34,18 +31,11 @@ FILE_LIMIT_S: Final = 30.0
 class Disks:
     """Reads the nodes' live files, which are bind-mounted from this machine."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        run_dir: RunDir,
-        timeline: Timeline,
-        topics: Sequence[TopicPlan],
-        moments: list[str],
-        account: Account,
-    ) -> None:
-        """`moments` gets the name of every copy."""
-        self._cluster, self._run_dir, self._timeline = cluster, run_dir, timeline
-        self._topics, self._moments, self._account = topics, moments, account
+    def __init__(self, parts: Parts, account: Account) -> None:
+        self._cluster, self._run_dir, self._timeline = parts.cluster, parts.run_dir, parts.timeline
+        self._topics, self._account = parts.topics, account
+        self._moments: list[str] = parts.facts["moments"]
+        """Gets the name of every copy."""
 
     def log_end_and_high_watermark(self, target: Target, t: Partition) -> tuple[int, int]:
         """LEO and checkpointed HW of a replica, read from its files."""

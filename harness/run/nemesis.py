@@ -18,12 +18,9 @@ from harness.run.who import Target
 from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 if TYPE_CHECKING:
-    from evidence.timeline import Timeline
-    from harness.cluster.cluster import Cluster
-    from harness.cluster.state import ClusterObserver
     from harness.faults.base import Fault
-    from harness.observers.docker_events import DockerEvents
     from harness.run.account import Account
+    from harness.run.parts import Parts
     from harness.run.waits import Waits
     from harness.run.who import Partition
 
@@ -31,18 +28,10 @@ if TYPE_CHECKING:
 class Nemesis:
     """Carries faults out and remembers when whom was killed."""
 
-    def __init__(
-        self,
-        events: DockerEvents,
-        timeline: Timeline,
-        cluster: Cluster,
-        observer: ClusterObserver,
-        waits: Waits,
-        account: Account,
-    ) -> None:
-        self._events, self._cluster, self._observer = events, cluster, observer
+    def __init__(self, parts: Parts, waits: Waits, account: Account) -> None:
+        self._events, self._cluster, self._observer = parts.events, parts.cluster, parts.observer
         self._waits, self._account = waits, account
-        self._faults = Faults(timeline)
+        self._faults = Faults(parts.timeline)
         self._killed_ns: dict[str, int] = {}
         """By node, the wall time at which Docker had sent the signal."""
 

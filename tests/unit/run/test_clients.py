@@ -77,15 +77,15 @@ class Stage:
         self.run_dir, self.processes = RunDir(root), list[dict[str, Any]]()
         topics = [TopicPlan(replicas=((1, 2, 3), (2, 3, 1))), TopicPlan(name="out")]
         cluster: Any = SimpleNamespace(bootstrap=BOOTSTRAP)
-        self.clients = Clients(
-            cluster,
-            versions.get(version),
-            self.run_dir,
-            timeline,
-            topics,
-            self.processes,
-            Account(timeline),
+        parts: Any = SimpleNamespace(
+            cluster=cluster,
+            version=versions.get(version),
+            run_dir=self.run_dir,
+            timeline=timeline,
+            topics=topics,
+            facts={"processes": self.processes},
         )
+        self.clients = Clients(parts, Account(timeline))
 
     def settings(self, number: int = 0) -> dict[str, str]:
         settings: dict[str, str] = self.processes[number]["settings"]

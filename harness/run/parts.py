@@ -1,0 +1,37 @@
+"""What a run is made of: its nouns take what they need from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from evidence.timeline import Timeline
+    from harness.case import Case
+    from harness.cluster.admin import Admin
+    from harness.cluster.cluster import Cluster
+    from harness.cluster.state import ClusterObserver
+    from harness.cluster.versions import Version
+    from harness.observers.docker_events import DockerEvents
+    from harness.plan import TopicPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a run is made of: the running cluster, its witnesses, and the directory that takes everything down."""
+
+    version: Version
+    topics: list[TopicPlan]
+    """The scenario's topic, then those that its steps make."""
+    case: Case
+    run_dir: RunDir
+    timeline: Timeline
+    cluster: Cluster
+    events: DockerEvents
+    observer: ClusterObserver
+    open_admin: Callable[[], Admin]
+    """Called once, at the first need, when the observer has started."""
+    facts: dict[str, Any]
+    """Those of run.json; processes, moments, topics and what is drawn grow."""
