@@ -201,27 +201,26 @@ def told(runs: Sequence[Judged], cases: Sequence[str]) -> tuple[dict[str, Any], 
         return {}, {}
     try:
         about, picture = shown(load(one.run_dir))
-        beside = _cases_of(one, runs, cases)
+        clients = _clients_of(one, runs, cases)
     except Exception:  # an old directory that lacks some evidence is counted, and not shown
         return {}, {}
     scenario = str(one.run["scenario"])
     pictures = {f"{scenario}.svg": picture}
     words = {f"{scenario}.svg": f"A run on {about['version']}, as its report draws it: {about['outcome']}."}
-    if beside:
-        pictures[f"{scenario}.cases.svg"] = beside
-        words[f"{scenario}.cases.svg"] = (
-            f"What clients saw on {one.version}, case by case, with the first fault at 0 s."
-        )
+    if clients:
+        pictures[f"{scenario}.clients.svg"] = clients
+        words[f"{scenario}.clients.svg"] = f"What clients saw on {one.version}; the first fault is at 0 s."
     return about | {"pictures": words}, pictures
 
 
-def _cases_of(one: Judged, runs: Sequence[Judged], cases: Sequence[str]) -> str:
-    """What clients saw in a run of each case on the version of the one that is shown; "" if not of several."""
+def _clients_of(one: Judged, runs: Sequence[Judged], cases: Sequence[str]) -> str:
+    """What clients saw in a run of each case on the version of the one that is shown, one below the other; "" if none
+    wrote through it.
+    """
     of_cases = []
     for case in cases:
         alike = [other for other in runs if (other.case, other.version) == (case, one.version) and other.verdict.good]
         if alike and any(other.verdict.availability for other in alike):
             first = min(alike, key=lambda other: (int(other.run.get("seed") or 0), str(other.run.get("run"))))
-            of_cases.append((case, load(first.run_dir)))
-    heading = f"{one.run['scenario']} on {one.version}, case by case"
-    return availability.side_by_side(of_cases, heading) if len(of_cases) > 1 else ""
+            of_cases.append(("" if case == DEFAULT_CASE else case, load(first.run_dir)))
+    return availability.side_by_side(of_cases, f"What clients of {one.run['scenario']} saw on {one.version}")
