@@ -27,6 +27,11 @@ FORGOTTEN = Line(
     "eligible leader replicas that are forgotten (4.1 and 4.2)",
     lambda version: version.mode == "kraft" and (4, 1) <= version.release < (4, 3),
 )
+ENDS_ITSELF = Line(
+    "followers end themselves rather than truncate what is committed (0.11 to 2.0.0)",
+    lambda version: (0, 11) <= version.release < (2, 0, 1),
+)
+TRUNCATION = "log truncation is not allowed"
 
 
 @scenario(
@@ -65,6 +70,14 @@ FORGOTTEN = Line(
                     says="""The broker is elected with its empty log, for it is in the ISR. The follower truncates to
                         the end of the new leader's log, and may keep records of its own where the leader has
                         others.""",
+                ),
+                Documented(
+                    on=ENDS_ITSELF,
+                    required=LOST,
+                    claims=["blank-replica-elected", "leader-elected-from-isr"],
+                    says="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
+                        rather than truncate what was committed (unclean.leader.election.enable=false), and comes back
+                        only without its log.""",
                 ),
                 Documented(
                     on=EVERY_VERSION,
@@ -115,6 +128,10 @@ def still_in_isr(run: Run) -> None:
     if not (ELIGIBLE_REPLICAS | FORGOTTEN).holds(run.version):
         run.wait_leader(t, replaced)
         run.send(t, acks="1")
+    if ENDS_ITSELF.holds(run.version):
+        run.start_early(other)
+        run.expect_exit(other, TRUNCATION)
+        run.wipe(other)
     run.start(other)
     run.wait_leader(t)
     run.wait_isr(t, [replaced, other])

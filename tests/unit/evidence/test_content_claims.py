@@ -9,7 +9,7 @@ import pytest
 from evidence import claims
 from evidence.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
 from evidence.course import Course
-from evidence.events import Event, Metadata, Missed, Znode
+from evidence.events import Event, IsrChange, Metadata, Missed, Znode
 from tests.unit.timelines import at
 
 RUN: dict[str, Any] = {
@@ -160,17 +160,20 @@ NOTE = "/isr_change_notification/isr_change_0000000001"
 
 
 @pytest.mark.parametrize(
-    ("one", "outcome"),
+    ("events", "outcome"),
     [
-        (znode(NOTE, ASKED), HELD),
-        (znode(NOTE, ASKED, ephemeral=True), CONTRADICTED),
-        (znode(NOTE, ASKED | {"partitions": []}), CONTRADICTED),
-        (znode(NOTE, ASKED | {"partitions": [{"topic": "t"}]}), CONTRADICTED),
-        (znode("/isr_change_notification/other", ASKED), NOT_OBSERVED),
+        ([IsrChange(path=NOTE), znode(NOTE, ASKED)], HELD),
+        ([IsrChange(path=NOTE), IsrChange(path=NOTE, state="gone")], HELD),
+        ([IsrChange(path=NOTE), znode(NOTE, ASKED, ephemeral=True)], CONTRADICTED),
+        ([IsrChange(path=NOTE), znode(NOTE, ASKED | {"partitions": []})], CONTRADICTED),
+        ([IsrChange(path=NOTE), znode(NOTE, ASKED | {"partitions": [{"topic": "t"}]})], CONTRADICTED),
+        ([IsrChange(path=NOTE.removesuffix("1"))], CONTRADICTED),
+        ([IsrChange(path=NOTE, state="gone")], NOT_OBSERVED),
     ],
+    ids=["read", "not read", "ephemeral", "of nothing", "no partition", "nine digits", "not seen to be made"],
 )
-def test_a_notification_of_isr_changes(one: Znode, outcome: str) -> None:
-    assert judged("isr-notification-content", one)["outcome"] == outcome
+def test_a_notification_of_isr_changes(events: list[Event], outcome: str) -> None:
+    assert judged("isr-notification-content", *events)["outcome"] == outcome
 
 
 # KRaft
