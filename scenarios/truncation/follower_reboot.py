@@ -59,6 +59,29 @@ def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Targ
     return leader, follower
 
 
+def elect_the_follower(run: Run, t: Partition, leader: Target, follower: Target) -> None:
+    """The dead follower is still in the ISR: it comes back cut off, the leader dies, and it is elected."""
+    isr = run.state_of(t).isr
+    run.require("the dead follower is still in the ISR", follower.id in isr, isr=isr)
+    run.move_controller_away_from(leader, follower)
+    run.start_cut_off(follower, [leader])
+    if run.version.truncates_to_high_watermark:
+        run.wait_log_end(t, 1, [follower])
+    run.kill(leader)
+    run.heal_network()
+    run.wait_leader(t, follower)
+    run.send(t)
+
+
+def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Target) -> None:
+    """The controller takes the dead follower out of the ISR: it comes back to a dead leader, and may not lead."""
+    run.wait_isr(t, [leader])
+    run.note("the controller took the dead follower out of the ISR (KAFKA-3143, KRaft's fencing): it cannot be elected")
+    run.kill(leader)
+    run.start(follower)
+    run.wait_no_leader(t, leader)
+
+
 @scenario(
     name="follower-reboot",
     claim="""A follower that holds an acknowledged record but not the high watermark that covers it restarts, truncates
@@ -102,27 +125,9 @@ def follower_reboot(run: Run) -> None:
     run.wait_unregistered(follower)
 
     if DEAD_CONTROLLER_STAYS.holds(run.version):
-        run.require(
-            "the dead follower is still in the ISR",
-            follower.id in run.state_of(t).isr,
-            isr=run.state_of(t).isr,
-        )
-        run.move_controller_away_from(leader, follower)
-        run.start_cut_off(follower, [leader])
-        if run.version.truncates_to_high_watermark:
-            run.wait_log_end(t, 1, [follower])
-        run.kill(leader)
-        run.heal_network()
-        run.wait_leader(t, follower)
-        run.send(t)
+        elect_the_follower(run, t, leader, follower)
     else:
-        run.wait_isr(t, [leader])
-        run.note(
-            "the controller took the dead follower out of the ISR (KAFKA-3143, KRaft's fencing): it cannot be elected"
-        )
-        run.kill(leader)
-        run.start(follower)
-        run.wait_no_leader(t, leader)
+        leave_only_the_follower(run, t, leader, follower)
 
     run.start(leader)
     run.wait_leader(t, leader, follower)
