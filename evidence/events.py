@@ -461,7 +461,9 @@ class Software(Event, frozen=True, kw_only=True, tag="software"):
 
 
 class Firewall(Event, frozen=True, kw_only=True, tag="firewall"):
-    """The rules in a node's packet filter beyond those of a node that nothing was done to, as iptables lists them."""
+    """What a node's packet filter and its network device's queues have and those of a node that nothing was done to do
+    not, as iptables and tc list it.
+    """
 
     source: Literal["runner"] = "runner"
     node: str
