@@ -13,8 +13,8 @@ to its next fetch, up to replica.fetch.wait.max.ms later, so that setting is rai
 
 The second one has to be dead when the first one's session ends, and its own session to end well after that. With
 ZooKeeper it is given a longer one, so that a busy machine, on which a kill takes a second, makes no difference. The
-first one's session ends between two thirds and the whole of it after its death, so the second one may die when a
-quarter to four tenths of it have passed; when exactly, the seed says.
+first one's session ends between two thirds and the whole of it after its death (KRaft: seven eighths): the second one
+may die when between 28 and 40 % of it have passed. When exactly, the seed says.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def double_failover(run: Run) -> None:
         )
     run.copy_replicas("armed")
 
-    run.wait_share_of_session(leader, run.vary(0.35, low=0.25, high=0.42))
+    run.wait_share_of_session(leader, run.vary(0.35, low=0.28, high=0.4))
     run.kill(heir)
     run.wait_leader(t, last)
     run.require(
