@@ -11,7 +11,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from evidence.claims.basis import ELECTION_MS, Claim, Judged, Witness, broker, count, judged, lives, timed
+from evidence.claims.basis import (
+    CLIENT_BOUND,
+    CLIENT_MS,
+    ELECTION_MS,
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    count,
+    judged,
+    lives,
+    timed,
+)
+from evidence.claims.unavailability import longest_pause_ms
 from evidence.course import Course, TopicPartition
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
 
@@ -160,6 +173,22 @@ def removed_replicas_are_deleted(witness: Witness) -> Judged:
             rows.append(move.row() | {"node": node, "moment": copies[-1].name, "still_there": left})
             wrong += rows[-1:] if left else []
     return judged(rows, wrong, count(len(rows), "replica") + " deleted", "no broker that ran on was moved away from")
+
+
+def move_pauses_writes_briefly(witness: Witness) -> Judged:
+    """Producers that write while a partition moves wait only until they have found its next leader."""
+    rows = []
+    for move in _moves(witness.course):
+        acknowledged = witness.acknowledged(move.asked.topic, move.asked.partition)
+        took_ms = longest_pause_ms(acknowledged, move.asked.at_ns, witness.course.end_ns)
+        moved = any(one.leader != move.before.leader for one in move.states)
+        if moved and took_ms is not None:
+            rows.append(move.row() | {"took_ms": took_ms, "bound_ms": ELECTION_MS + CLIENT_MS})
+    return timed(
+        rows,
+        lambda row: f"{row['topic']}-{row['partition']} took no writes for {row['took_ms'] / 1000:.2f} s",
+        "nobody wrote while a leader was moved",
+    )
 
 
 # Leadership that goes back by itself
@@ -377,6 +406,13 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="Brokers from which a partition was moved away delete its log.",
         source="Kafka sources, KafkaController: StopReplica with deletePartition; KIP-455",
         judge=removed_replicas_are_deleted,
+    ),
+    Claim(
+        name="move-pauses-writes-briefly",
+        says="While a partition moves with its leader writes pause only until producers have found the next one.",
+        source="Kafka documentation, Expanding your cluster; Kafka sources, ReplicaManager: stopReplicas",
+        judge=move_pauses_writes_briefly,
+        bound=f"{ELECTION_MS} ms for the election, of which no bound is documented, and {CLIENT_BOUND}",
     ),
     Claim(
         name="leadership-returns-by-itself",

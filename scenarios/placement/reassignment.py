@@ -8,6 +8,9 @@ has copied when it dies it goes on from; when A dies B leads, and the copying go
 
 Up to 2.3 the controller is asked by the znode /admin/reassign_partitions, which it deletes when it is done. From 2.4 on
 it is asked by request, and the assignment itself names the replicas that are added and removed.
+
+Old leaders delete their replica and forget who waits there: on 0.8.2 and 0.10.2 a producer with acks=all heard nothing
+of its request until that timed out, 30 s later, and sent it again; consumers had nothing to read as long.
 """
 
 from __future__ import annotations
@@ -31,21 +34,26 @@ MOVED = (
     "reassignment-adds-before-it-removes",
     "reassignment-elects-first-of-new",
 )
+CHANGE = ("reassignment-states-its-change",)
+PAUSES = ("move-pauses-writes-briefly",)
 
 
-def documented(*more: str) -> list[Documented]:
-    """The same for every version but for where the controller is asked and what the assignment names."""
+def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
+    """What is claimed of every version, and (`requests`) of those in which the controller is asked by request: there
+    the assignment names what changes.
+    """
     return [
         Documented(
             on=BY_ZNODE,
             claims=[*MOVED, "reassignment-znode-comes-and-goes", *more],
             says="""A partition moves to other brokers while it is written, in two steps: new replicas are added, and
                 the old ones removed when the new ones are in sync; /admin/reassign_partitions, by which that was asked
-                for, is then deleted. Nothing acknowledged is lost, nor if a broker dies half way.""",
+                for, is then deleted. Nothing acknowledged is lost, nor if a broker dies half way. A request with
+                acks=all that waits at the old leader may stay unanswered until it times out.""",
         ),
         # With ZooKeeper the controller writes a partition's state three times at once, and not every one is seen.
-        Documented(on=KRAFT, claims=[*MOVED, "reassignment-states-its-change", "leader-epoch-rises-by-one", *more]),
-        Documented(on=ZOOKEEPER, claims=[*MOVED, "reassignment-states-its-change", *more]),
+        Documented(on=KRAFT, claims=[*MOVED, *CHANGE, "leader-epoch-rises-by-one", *requests, *more]),
+        Documented(on=ZOOKEEPER, claims=[*MOVED, *CHANGE, *requests, *more]),
     ]
 
 
@@ -58,14 +66,15 @@ def documented(*more: str) -> list[Documented]:
     "onPartitionReassignment, ReplicationControlManager: alterPartitionReassignments",
     operator="""Moving partitions is safe under load, and goes on by itself when a broker that takes part dies and
         returns. Until the new replicas are in sync the old ones hold your records: do not take them down for good
-        before the assignment has changed.""",
+        before the assignment has changed. Before 2.4 producers may stand still for request.timeout.ms when a leader
+        moves.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3, 4), controller=5, settings={"replica.socket.timeout.ms": "3000", **SMALL_FETCHES}
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "plain": Case(documented=documented("removed-replicas-are-deleted")),
-        "target-killed": Case(documented=documented()),
+        "plain": Case(documented=documented("removed-replicas-are-deleted", requests=PAUSES)),
+        "target-killed": Case(documented=documented(requests=PAUSES)),
         "source-killed": Case(documented=documented("leader-replaced-in-time")),
     },
 )

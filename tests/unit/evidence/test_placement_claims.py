@@ -201,6 +201,22 @@ class TestReassignment:
         copies = Moment(name="02-final", nodes=held)
         assert judged("removed-replicas-are-deleted", *self.DONE, *more, (59, copies))["outcome"] == outcome
 
+    @pytest.mark.parametrize(
+        ("events", "answered", "outcome"),
+        [
+            ([*DONE, END], 14.5, HELD),
+            ([*DONE, END], 43, CONTRADICTED),
+            ([*ADDED, (60, state(3, (3, 4, 1, 2), (1, 2), 1))], 14.5, NOT_OBSERVED),
+        ],
+        ids=["at once", "after its time-out", "the leader stayed"],
+    )
+    def test_writes_while_it_moves(self, events: list[Timed], answered: float, outcome: str) -> None:
+        times = [(int(sent * 1000) * MS, int(done * 1000) * MS) for sent, done in ((9, 9.1), (13, answered))]
+        timed = tuple(at(int(second * 1000) * MS, event) for second, event in events)
+        witness = Witness(run=RUN, course=Course(timed), acknowledged=lambda topic, partition: times)
+        found = claims.judge("move-pauses-writes-briefly", witness)
+        assert (found["outcome"], found.get("bound_ms")) == (outcome, None if outcome == NOT_OBSERVED else 7000)
+
 
 class TestRebalance:
     """Broker 1 should lead t-0 and u-0 to u-2; from second 20 on it is in sync again, and 2 leads t-0."""
