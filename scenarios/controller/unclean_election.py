@@ -35,9 +35,9 @@ UNCLEAN_BY_DEFAULT = Line("before 0.11", lambda version: version.release < (0, 1
 
 GIVEN_UP_SOON: Final[Mapping[str, Any]] = {"message.timeout.ms": "5000"}
 """Of the load that the leader alone acknowledges: what it has in flight when A dies is not waited for."""
-READ_AND_GONE = frozenset({"inconsistent-offsets", "poll-skip"})
-"""What a consumer sees that has read records which are lost then: others at their offsets, or, if the new leader's log
-has outgrown its position, those after them.
+READ_AND_GONE = frozenset({"inconsistent-offsets", "poll-skip", "high-watermark-regression"})
+"""What a consumer sees that has read records which are lost then: others at their offsets, those after them if the new
+leader's log has outgrown its position, or a log that ends before what it has read.
 """
 
 LOSES = (
