@@ -31,6 +31,7 @@ FRESH: Final = (
     ("baseline", "4.3.1"),
     ("replica-divergence", "2.8.2-pinned"),
     ("follower-reboot", "0.10.2.2"),
+    ("high-watermark-steps", "2.8.2"),
 )
 AS_DOCUMENTED: Final = "as-documented"
 

@@ -84,6 +84,21 @@ def _verified_first(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
+def _trace_cut(run: RunDir, _runs: Runs) -> bool:
+    """Without what was said at TRACE from the middle of it on."""
+    events = lines(run)
+    said = [number for number, event in enumerate(events) if event["kind"] == "replica-offset"]
+    by_time = sorted(said, key=lambda number: events[number]["monotonic_ns"])
+    gone = set(by_time[len(by_time) // 2 :])
+    return bool(gone) and put(run, [event for number, event in enumerate(events) if number not in gone])
+
+
+def _of_the_other(event: dict[str, Any]) -> dict[str, Any]:
+    """What the one broker said at TRACE put down as the other's."""
+    others = {"broker-1": "broker-2", "broker-2": "broker-1"}
+    return event | {"node": others.get(event["node"], "")} if event["kind"] == "replica-offset" else event
+
+
 def _held_null(event: dict[str, Any]) -> dict[str, Any]:
     return event | {"held": None} if event["kind"] == "precondition" else event
 
@@ -324,6 +339,12 @@ CASES: Final = (
     Case(name="timeline: no Docker event at all", before="as-documented", damage=_without("container")),
     Case(name="timeline: held=null", before="as-documented", damage=_edited(_held_null)),
     Case(name="timeline: no precondition at all", before="as-documented", damage=_without("precondition")),
+    Case(name="timeline: nothing that brokers said at TRACE", before="not tried", damage=_without("replica-offset"),
+         forged=("unknown",)),
+    Case(name="timeline: the second half of what brokers said at TRACE cut", before="not tried", damage=_trace_cut,
+         forged=("unknown",)),
+    Case(name="timeline: what brokers said at TRACE under each other's names", before="not tried",
+         damage=_edited(_of_the_other), forged=("unknown",)),
     Case(name="timeline: last five lines cut", before="as-documented", damage=_cut_timeline(0, 5),
          bound_only=True, forged=SOUND),
     Case(name="timeline: first ten lines cut", before="as-documented", damage=_cut_timeline(10, 0),
