@@ -31,13 +31,13 @@ StepName = Literal[
 ]
 STEPS: Final[Mapping[StepName, str]] = {
     "leader-appends": "the leader appends it",
-    "first-answer": "the first fetch brings it to the follower, with the high watermark of before",
+    "first-answer": "the first fetch brings it, with the high watermark of before",
     "follower-appends": "the follower appends it",
     "second-fetch": "the follower fetches what comes after it",
-    "leader-hears": "the leader hears from that fetch where the follower's log ends",
-    "leader-raises": "the leader raises its high watermark to the smallest log end in the ISR",
-    "second-answer": "the answer to the second fetch has the new high watermark",
-    "follower-raises": "the follower raises its own to that",
+    "leader-hears": "the leader hears by that where the follower's log ends",
+    "leader-raises": "the leader's high watermark becomes the ISR's least log end",
+    "second-answer": "the answer to that fetch has the new high watermark",
+    "follower-raises": "the follower's high watermark becomes that",
 }
 OPTIONAL: Final[frozenset[StepName]] = frozenset({"second-fetch"})
 """No line of brokers from 0.9 to 0.10 says what a follower asks for; where the leader hears of it shows the same."""

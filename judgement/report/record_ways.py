@@ -105,8 +105,8 @@ def markdown_lines(facts: RunFacts) -> Iterator[str]:
 def text_lines(facts: RunFacts) -> Iterator[str]:
     """The tables as plain text, in columns."""
     for table in tables(facts):
-        yield from ("", table.title)
-        lines = [table.headings, *(row.cells for row in table.rows)]
+        yield from ("", table.title, "  LEO and HW of the leader, then of the follower; * is what the step changed")
+        lines = [("ms", "broker", "step", "LEO", "HW", "LEO", "HW"), *(row.cells for row in table.rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(table.headings))]
         for line in lines:
             aligned = (

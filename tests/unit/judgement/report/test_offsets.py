@@ -155,7 +155,7 @@ def test_the_table_of_a_record_says_what_each_step_changed(tmp_path: Path) -> No
         (
             "20",
             "broker-2",
-            "the first fetch brings it to the follower, with the high watermark of before",
+            "the first fetch brings it, with the high watermark of before",
             "1",
             "–",
             "–",
@@ -171,8 +171,9 @@ def test_every_report_has_the_table(tmp_path: Path) -> None:
     page = html.render_run(loaded)
     assert "Step by step under the high watermark" in page
     for text in (page, summary.render([loaded]), console.run_text(loaded)):
-        assert "the leader hears from that fetch where the follower" in text
+        assert "the leader hears by that where the follower" in text
         assert "<&>" not in text
+    assert max(len(line) for line in record_ways.text_lines(loaded)) <= 100
 
 
 def test_a_run_that_is_held_against_something_else_has_no_table(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_a_step_that_nobody_told_of_is_named(tmp_path: Path) -> None:
     loaded = facts.load(traced(tmp_path))
     events = [e for e in loaded.events if not (isinstance(e, ReplicaOffset) and e.what == "remote-log-end")]
     (table,) = record_ways.tables(with_events(loaded, events))
-    assert table.title.endswith("Not told of: the leader hears from that fetch where the follower's log ends.")
+    assert table.title.endswith("Not told of: the leader hears by that where the follower's log ends.")
     assert len(table.rows) == len(WAY) - 1
 
 
