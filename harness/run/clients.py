@@ -167,7 +167,7 @@ class Clients:
         record_bytes: int = 200,
         keys: int = 0,
         doomed: bool = False,
-        **settings: str,
+        settings: Mapping[str, str] = NO_SETTINGS,
     ) -> Iterator[LoadGenerator]:
         """A load on all partitions of the topic while the block lasts; what is then in flight is waited for. `doomed`
         says that the scenario documents the loss of any of its records.

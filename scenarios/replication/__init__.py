@@ -25,6 +25,15 @@ SHRINK_HOLDS_BACK: Final = Line(
     "the high watermark stays when an ISR shrinks, until the next record (protocol 2.7 to 3.0, KAFKA-13091)",
     lambda version: version.uses_alter_partition and version.release < (3, 1),
 )
+OFFSETS_TRACED: Final = (
+    "kafka.cluster",
+    "kafka.log.Log",
+    "kafka.log.UnifiedLog",
+    "kafka.server.ReplicaFetcherThread",
+    "kafka.server.ReplicaManager",
+    "org.apache.kafka.storage.internals.log.UnifiedLog",
+)
+"""The loggers that tell of each step of a log end and of a high watermark, by their names in one release or another."""
 
 
 def wait_shrunk(run: Run, t: Partition, targets: Sequence[Target]) -> None:

@@ -1,0 +1,68 @@
+"""0.8.2 counts how many messages a follower is behind; from 0.9 on only time counts (KIP-16).
+
+The link from the leader to its follower is slow, and records come in bursts: more than replica.lag.max.messages
+(4000) at once, which the link takes in less than the time to the next burst. The follower fetches all the while and
+catches up with each burst, well within replica.lag.time.max.ms. 0.8.2 takes it out of the ISR whenever it looks while a
+burst is on its way, and back in when it has caught up. From 0.9 on, where the setting is gone, it stays in.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Documented, Line, scenario
+
+LINK_BYTES_PER_S = 450_000
+RECORDS_PER_S = 4000
+BURSTS = {"linger.ms": "2000"}
+RECORD_BYTES = 60
+FLAPS = 2
+LAG_TIME_MS = 5000
+"""How often 0.8.2 looks at its followers. No multiple of the time between bursts: else it might look at the same moment
+of each, when the follower has just caught up."""
+STEADY_S = 4 * LAG_TIME_MS // 1000
+"""So long records come in bursts where the follower is to stay: several times as long as it may take to catch up."""
+LOAD_LIMIT_S = 120.0
+
+LAG_IN_MESSAGES = Line("replica.lag.max.messages (0.8.2)", lambda version: version.release < (0, 9))
+
+
+@scenario(
+    name="isr-lag-max-messages",
+    claim="""A follower that fetches, and catches up in time, stays in the ISR however many messages it is behind
+        meanwhile.""",
+    source="KIP-16; Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
+    operator="""On 0.8.2 replica.lag.max.messages has to be larger than what comes in one burst, or followers leave and
+        join the ISR with each. From 0.9 on there is no such setting: only replica.lag.time.max.ms counts.""",
+    cluster=ClusterPlan(
+        settings={"replica.lag.time.max.ms": str(LAG_TIME_MS)},
+        trace=("kafka.cluster",),
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[
+        Documented(
+            on=LAG_IN_MESSAGES,
+            says="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches, and
+                comes back when it has caught up: with bursts of records it leaves and joins again and again.""",
+            claims=["isr-counts-messages"],
+        ),
+        Documented(on=EVERY_VERSION, claims=["isr-does-not-count-messages"]),
+    ],
+)
+def isr_lag_max_messages(run: Run) -> None:
+    t = run.partition()
+    run.send(t)
+
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.slow([leader], [follower], LINK_BYTES_PER_S)
+    with run.load(t, rate_per_s=RECORDS_PER_S, record_bytes=RECORD_BYTES, acks="1", settings=BURSTS) as load:
+        if LAG_IN_MESSAGES.holds(run.version):
+            for _ in range(FLAPS):
+                run.wait_isr(t, [leader])
+                run.wait_isr(t, [leader, follower])
+        else:
+            load.wait_acked(RECORDS_PER_S * STEADY_S, timeout_s=LOAD_LIMIT_S)
+
+    run.heal_network()
+    run.wait_isr(t, [leader, follower])
+    run.send(t)
