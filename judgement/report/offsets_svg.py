@@ -69,7 +69,7 @@ def _panel(
         (name, points[-1].offset) for name, points in (("LEO", one.log_ends), ("HW", one.high_watermarks)) if points
     ]
     for number, (name, offset) in enumerate(last):
-        drawing.front.append(text(16, y + 45 + 13 * number, f"{name} {offset} at the end", class_="muted tiny"))
+        drawing.front.append(text(16, y + 45 + 13 * number, f"{name} {offset}", class_="muted tiny"))
     _shade(drawing, facts, one.node, y)
     floor = y + HEIGHT - MARGIN - BAND
     for offset in (0, top):
