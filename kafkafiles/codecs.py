@@ -191,12 +191,12 @@ def _rotate(value: int, bits: int) -> int:
     return ((value << bits) | (value >> (32 - bits))) & _MASK
 
 
-def xxh32(data: bytes, seed: int = 0) -> int:
-    """xxHash, 32 bits (the lz4 frame format's checksum). Meant for headers: it is slow on long inputs."""
+def xxh32(data: bytes) -> int:
+    """xxHash, 32 bits, of seed 0 (the lz4 frame format's checksum). Meant for headers: it is slow on long inputs."""
     position = 0
     size = len(data)
     if size >= 16:
-        lanes = [(seed + _P1 + _P2) & _MASK, (seed + _P2) & _MASK, seed & _MASK, (seed - _P1) & _MASK]
+        lanes = [(_P1 + _P2) & _MASK, _P2, 0, -_P1 & _MASK]
         while position <= size - 16:
             for lane in range(4):
                 word = int.from_bytes(data[position : position + 4], "little")
@@ -205,7 +205,7 @@ def xxh32(data: bytes, seed: int = 0) -> int:
         rotated = (_rotate(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True))
         value = sum(rotated) & _MASK
     else:
-        value = (seed + _P5) & _MASK
+        value = _P5
     value = (value + size) & _MASK
     while position <= size - 4:
         word = int.from_bytes(data[position : position + 4], "little")

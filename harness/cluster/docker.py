@@ -35,6 +35,7 @@ OWNER_LABEL: Final = "kafka-chaos.process"
 """Not "kafka-chaos.owner": versions that wrote that one would take a label in the new form for a dead owner's."""
 API_TIMEOUT_S: Final = 60
 COMMAND_LIMIT_S: Final = 300
+LAST_LINES: Final = 15
 
 
 def connect() -> DockerClient:
@@ -102,9 +103,9 @@ class Node:
         script = '. /opt/kafka/jvm && exec "${jvm[@]}" -Xmx96m "$@"'
         return self.run_inside("bash", "-c", script, "java", *command)
 
-    def last_lines(self, count: int = 15) -> str:
+    def last_lines(self) -> str:
         """The end of what the node printed, for a message that explains a failure."""
-        return self.container.logs(tail=count).decode(errors="replace")
+        return self.container.logs(tail=LAST_LINES).decode(errors="replace")
 
 
 def printed(client: DockerClient, image: str, command: list[str], *, stderr: bool = False, **options: Any) -> str:

@@ -183,12 +183,11 @@ class Contents:
 
 
 class Picture:
-    """The cluster as the reads so far show it. `topics` limits which topics are watched; None is all of them."""
+    """The cluster as the reads so far show it."""
 
-    def __init__(self, name: Callable[[int], str], topics: Collection[str] | None = None) -> None:
+    def __init__(self, name: Callable[[int], str]) -> None:
         self.state = ClusterState()
         self._name = name
-        self._topics = None if topics is None else frozenset(topics)
         self._holder: tuple[int, int] | None = None
         """Broker and czxid of /controller."""
         self._epoch: tuple[int, int] | None = None
@@ -289,7 +288,7 @@ class Picture:
     # Topics and partitions
 
     def _take_topics(self, read: ZnodeRead, outcome: Outcome) -> None:
-        there = set(read.children) if self._topics is None else self._topics & set(read.children)
+        there = set(read.children)
         outcome.watch += [Watch(f"{TOPICS.path}/{topic}", "data") for topic in sorted(there)]
         for topic in self._assignments.keys() - there:
             del self._assignments[topic]

@@ -16,7 +16,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
@@ -73,19 +72,9 @@ class _Answer:
 
 
 class ZooKeeperObserver(StateKeeper):
-    """Watches a cluster through one ZooKeeper client, which `client` lends to the admin.
+    """Watches a cluster through one ZooKeeper client, which `client` lends to the admin."""
 
-    `topics` limits what is watched; None is every topic.
-    """
-
-    def __init__(
-        self,
-        hosts: str,
-        timeline: Timeline,
-        topics: Collection[str] | None = None,
-        *,
-        client: KazooClient | None = None,
-    ) -> None:
+    def __init__(self, hosts: str, timeline: Timeline, *, client: KazooClient | None = None) -> None:
         super().__init__("zookeeper", timeline, node_name())
         self._hosts = hosts
         self.client = client or KazooClient(
@@ -95,7 +84,7 @@ class ZooKeeperObserver(StateKeeper):
             command_retry=KazooRetry(max_tries=5, delay=0.05, max_delay=0.5),
             logger=_LOGGER,
         )
-        self._picture, self._contents = Picture(self._node_name, topics), Contents()
+        self._picture, self._contents = Picture(self._node_name), Contents()
         self._queue: SimpleQueue[_Connection | _Fired | _Answer | None] = SimpleQueue()
         self._watched: dict[Watch, None] = dict.fromkeys(ROOTS)
         self._open: set[Watch] = set()

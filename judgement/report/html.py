@@ -258,9 +258,7 @@ def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
     return [(name, median(values), max(values)) for name, values in ordered]
 
 
-def render_suite(
-    facts: Sequence[RunFacts], folder: Path, *, title: str = "Kafka chaos suite", unreadable: Iterable[str] = ()
-) -> str:
+def render_suite(facts: Sequence[RunFacts], folder: Path, *, unreadable: Iterable[str] = ()) -> str:
     """The report of a suite, with links relative to `folder`."""
 
     def link(run: RunFacts) -> str:
@@ -296,7 +294,6 @@ def render_suite(
         .get_template("suite.html.j2")
         .render(
             style=_style(),
-            title=title,
             worst=cells.worst_of(facts, unreadable),
             headline=suite_headline(facts),
             counts=sorted(counts.items(), key=lambda item: -SEVERITY[item[0]]),
@@ -311,7 +308,7 @@ def render_suite(
     )
 
 
-def write_suite(runs: Loaded, path: Path, *, title: str = "Kafka chaos suite") -> Path:
+def write_suite(runs: Loaded, path: Path) -> Path:
     """Write the report of a suite to `path` and return it; a directory that cannot be read is listed as such."""
-    write_atomically(path, render_suite(runs.facts, path.parent, title=title, unreadable=runs.unreadable))
+    write_atomically(path, render_suite(runs.facts, path.parent, unreadable=runs.unreadable))
     return path

@@ -92,7 +92,7 @@ def record_name(facts: RunFacts, records: Sequence[RecordId]) -> str:
     return last if len(records) == 1 or not records[0].is_ours else f"m{records[0].sequence} to {last}"
 
 
-def grouped(facts: RunFacts, witnesses: Witnesses, records: Iterable[RecordId]) -> list[RecordGroup]:
+def grouped(witnesses: Witnesses, records: Iterable[RecordId]) -> list[RecordGroup]:
     """The records in groups: neighbours in sequence and offset with the same sends, readers and holders are one."""
     every = sorted(dict.fromkeys(records))
     sends, offsets = witnesses.sends(every), witnesses.offsets(every)
@@ -160,7 +160,7 @@ class Life:
     def others(self) -> tuple[RecordGroup, ...]:
         """The other records at the group's offsets, in groups."""
         found = self.witnesses.records_at(self.where, self.group.offsets)
-        return tuple(grouped(self.facts, self.witnesses, [one for one in found if one not in self.group.records]))
+        return tuple(grouped(self.witnesses, [one for one in found if one not in self.group.records]))
 
     @cached_property
     def disk_states(self) -> tuple[DiskState, ...]:

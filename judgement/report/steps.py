@@ -149,7 +149,7 @@ def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:
     )
 
 
-def _lasts(facts: RunFacts, fault: FaultFact, at_ns: int) -> bool:
+def _lasts(fault: FaultFact, at_ns: int) -> bool:
     """Whether a fault still lasts at a time: its broker was not started again, its cut not healed."""
     return fault.kind != "start" and fault.until_ns > at_ns
 
@@ -164,7 +164,7 @@ def _role(fault: FaultFact) -> str:
 def fault_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
     """The faults that concern a partition from a time on, or still last at that time, and when they were healed."""
     for fault in facts.faults:
-        if not _concerns(facts, where, fault) or (fault.inject_ns < since_ns and not _lasts(facts, fault, since_ns)):
+        if not _concerns(facts, where, fault) or (fault.inject_ns < since_ns and not _lasts(fault, since_ns)):
             continue
         role = _role(fault)
         kind = "fault" if fault.kind != "start" else "start"

@@ -94,7 +94,7 @@ def stories(
     more = 0
     for finding in findings_of(facts, anomaly):
         every = dict.fromkeys(identities(finding))
-        for group in grouped(facts, witnesses, [one for one in every if one not in heard]):
+        for group in grouped(witnesses, [one for one in every if one not in heard]):
             # A record that took the offset of a lost one is told in the lost one's story.
             if heard.issuperset(group.records):
                 continue
@@ -136,7 +136,7 @@ def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: Witnesse
     for one in sorted(records, key=lambda one: (one not in lost, one)):
         if any(one in story.others for story in told):
             continue
-        (group,) = grouped(facts, witnesses, [one])
+        (group,) = grouped(witnesses, [one])
         told.append(_story(Life(facts=facts, witnesses=witnesses, group=group)))
     return told
 

@@ -45,7 +45,7 @@ def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Sent], lost: set[tupl
     return bursts
 
 
-def _burst_label(facts: RunFacts, burst: Sequence[Sent], is_lost: bool, several: bool) -> str:
+def _burst_label(burst: Sequence[Sent], is_lost: bool, several: bool) -> str:
     first, last = burst[0], burst[-1]
     name = f"m{first.sequence}" if len(burst) == 1 else f"m{first.sequence}–{last.sequence}"
     if several:
@@ -99,7 +99,7 @@ def _burst(
     drawing: Drawing, facts: RunFacts, burst: Sequence[Sent], rows: Rows, top: float, is_lost: bool, several: bool
 ) -> str:
     scale = drawing.scale
-    label = _burst_label(facts, burst, is_lost, several)
+    label = _burst_label(burst, is_lost, several)
     first, last = scale.x(facts.at(burst[0].sent_ns)), scale.x(facts.at(burst[-1].sent_ns))
     done_ns = burst[-1].done_ns
     tail = max(last, scale.x(facts.at(done_ns)) if done_ns else last)

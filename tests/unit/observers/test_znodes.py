@@ -166,10 +166,6 @@ class TestPartitions:
         assert (seen.leader, seen.leader_epoch, seen.isr, seen.replicas) == (1, 0, (1, 2), (1, 2))
         assert (seen.controller_epoch, seen.version, seen.source_ns) == (1, 0, 1_700_000_000)
 
-    def test_only_the_topics_asked_for(self) -> None:
-        picture = Picture(node_name(), topics=["t"])
-        assert picture.take(children(TOPICS, "__consumer_offsets", "t", "u")).watch == [TOPIC]
-
     def test_names_with_dashes_and_dots(self, picture: Picture) -> None:
         path = "/brokers/topics/a-b.c_1/partitions/12/state"
         seen = picture.take(ZnodeRead(watch=Watch(path, "data"), stat=stat(3), data=state(1, 0, [1], stat(3)).data))

@@ -23,7 +23,7 @@ M3 = RecordId("t", 0, 1, 3)
 def life(run_dir: RunDir, *records: RecordId) -> Life:
     loaded = facts.load(run_dir)
     witnesses = Witnesses(loaded)
-    (group,) = grouped(loaded, witnesses, records or [M3])
+    (group,) = grouped(witnesses, records or [M3])
     return Life(facts=loaded, witnesses=witnesses, group=group)
 
 
@@ -260,7 +260,7 @@ def test_neighbours_that_shared_a_fate_share_a_life(tmp_path: Path) -> None:
     synthetic.write_history(run_dir, "p", *rows)
     synthetic.write_history(run_dir, "c", synthetic.polled(3.0, 0, 0), synthetic.polled(3.1, 1, 1))
     loaded = facts.load(run_dir)
-    found = grouped(loaded, Witnesses(loaded), [RecordId("t", 0, 1, number) for number in range(6)])
+    found = grouped(Witnesses(loaded), [RecordId("t", 0, 1, number) for number in range(6)])
     assert [[one.sequence for one in group.records] for group in found] == [[0, 1], [2], [3], [4, 5]]
     assert texts(life(run_dir, *found[0].records), "ack") == [
         "m0 to m1 are acknowledged at offsets 0 to 1 by broker-1, leader in epoch 0, ISR [1, 2, 3]."
@@ -275,7 +275,7 @@ def test_neighbours_on_different_disks_do_not(tmp_path: Path) -> None:
     synthetic.write_replica(run_dir, "00-final", "broker-1", {0: (1, 0), 1: (1, 1)})
     synthetic.write_replica(run_dir, "00-final", "broker-2", {0: (1, 0)})
     loaded = facts.load(run_dir)
-    assert len(grouped(loaded, Witnesses(loaded), [RecordId("t", 0, 1, 0), RecordId("t", 0, 1, 1)])) == 2
+    assert len(grouped(Witnesses(loaded), [RecordId("t", 0, 1, 0), RecordId("t", 0, 1, 1)])) == 2
 
 
 def test_a_truncation_in_the_middle_of_neighbours(tmp_path: Path) -> None:
