@@ -11,13 +11,12 @@ Runs made before there were manifests have none, and are judged without.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evidence.rundir import MANIFEST, SCHEMA, RunDir, leaves, write_json
+from evidence.rundir import MANIFEST, SCHEMA, RunDir, leaves, read_json, write_json
 
 FILES: Final = ("run.json", "timeline.jsonl", "compose.yml")
 DIRECTORIES: Final = ("config", "history", "logs", "replicas")
@@ -80,7 +79,7 @@ def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | N
     """
     name = run_dir.manifest.name
     try:
-        manifest = json.loads(run_dir.manifest.read_text())
+        manifest = read_json(run_dir.manifest)
         listed = {str(path): (int(one["bytes"]), str(one["sha256"])) for path, one in manifest["files"].items()}
         of_run, lines = str(manifest["run"]), int(manifest["timeline_lines"])
     except FileNotFoundError:

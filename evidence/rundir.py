@@ -128,6 +128,14 @@ def write_json(path: Path, value: object) -> None:
     write_atomically(path, json.dumps(value, indent=1, sort_keys=False) + "\n")
 
 
+def read_json(path: Path) -> Any:
+    """What a file holds. OSError, or ValueError for what is no JSON, or nested deeper than anybody writes it."""
+    try:
+        return json.loads(path.read_text())
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def leaves(run: Mapping[str, Any], evidence: str) -> bool:
     """Whether a run says that it leaves this evidence, one of EVIDENCE."""
     return evidence in (run.get("evidence") or ())
@@ -241,10 +249,10 @@ class RunDir:
         if not self.path.is_dir():
             raise UsageError(f"{self.path}: no such run directory; `kafka-chaos run` writes one under runs/")
         try:
-            value = json.loads(self.run_json.read_text())
+            value = read_json(self.run_json)
         except FileNotFoundError:
             raise UsageError(f"{self.path}: not a run directory, it has no run.json") from None
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise UsageError(f"{self.run_json}: not readable as JSON ({error}); the run cannot be judged") from None
         if not isinstance(value, dict) or "scenario" not in value or "version" not in value:
             raise UsageError(f"{self.run_json}: not the facts of a run (no scenario, no version)")
@@ -255,7 +263,7 @@ class RunDir:
             )
         try:
             msgspec.convert(value, _Facts)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeError) as error:
             raise UsageError(f"{self.run_json}: not the facts of a run ({error}); it cannot be judged") from None
         return value
 

@@ -33,7 +33,6 @@ are reported and do not fail a run; the catalogue of anomalies says which, and w
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -43,7 +42,7 @@ from evidence.anomalies import LOST_WRITE, METADATA, consequence, permitted
 from evidence.availability import summary
 from evidence.course import Course
 from evidence.events import Precondition, of
-from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir
+from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, read_json
 from judgement import losses, soundness
 from judgement.outcome import Outcome, of_findings
 from judgement.refuted import TIMELINE, rests_on
@@ -398,7 +397,7 @@ def _seconds(run: Facts, findings: Facts | None) -> float:
 def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
     """The findings of a run, or None and what is wrong with the file (None and None if there is no file)."""
     try:
-        value = json.loads(run_dir.findings.read_text())
+        value = read_json(run_dir.findings)
     except FileNotFoundError:
         return None, None
     except (OSError, ValueError) as error:
@@ -419,7 +418,7 @@ def read_verdict(run_dir: RunDir) -> Verdict:
     """
     advice = f"`kafka-chaos check {run_dir.path}` gives one"
     try:
-        judged = Verdict.from_json(json.loads(run_dir.verdict.read_text()))
+        judged = Verdict.from_json(read_json(run_dir.verdict))
         given_ns = run_dir.verdict.stat().st_mtime_ns
     except FileNotFoundError:
         raise errors.UsageError(f"{run_dir.path}: has no verdict; {advice}") from None

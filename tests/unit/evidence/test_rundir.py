@@ -57,6 +57,8 @@ def test_a_file_that_the_disk_refuses_leaves_the_old_one_alone(tmp_path: Path, m
         ('{"scenario": "a", "version": "b"}', "schema None"),
         ('{"schema": 1, "scenario": "a", "version": 4}', "Expected `str`, got `int` - at `\\$.version`"),
         ('{"schema": 1, "scenario": "a", "version": "b", "images": "x"}', "at `\\$.images`"),
+        ('{"schema": 1, "scenario": "a", "version": "b", "topics": [{"\\ud800": 1}]}', "surrogates not allowed"),
+        pytest.param("[" * 100_000, "not readable as JSON", id="deep"),
         ('{"schema": 1, "scenario": "a", "version": "b", "seed": ""}', "at `\\$.seed`"),
         ('{"schema": 1, "scenario": "a", "version": "b", "topics": [{"partitions": {"0": [1, "2"]}}]}', "partitions"),
         ('{"schema": 1, "scenario": "a", "version": "b", "documented": {"required": true}}', "documented.required"),
