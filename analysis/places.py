@@ -30,7 +30,6 @@ from urllib.parse import unquote, urlsplit
 from analysis.check import Piece, pieces
 from evidence.errors import UsageError
 from evidence.rundir import RunDir, write_atomically
-from kafkafiles.checkpoints import META_PROPERTIES
 
 S3: Final = ("s3", "s3a", "s3n")
 STORES: Final = (*S3, "gs", "abfs", "abfss", "hdfs", "viewfs")
@@ -108,6 +107,10 @@ def listing(url: str) -> list[str]:
     return sorted(str(PurePosixPath(one.path).relative_to(base)) for one in found if one.type == fs.FileType.File)
 
 
+OF_NODE: Final = 4
+"""Parts of the name of a file that is of no single partition: replicas/MOMENT/NODE/FILE."""
+
+
 def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
     """What of a run's files a piece needs.
 
@@ -129,7 +132,7 @@ def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
                 files.append(name)
         elif parts[0] == "history" and len(parts) == 2 and name.endswith(".arrows"):
             (streams if piece.topic and Path(name).stem in sealed else files).append(name)
-        elif piece.topic and parts[0] == "replicas" and (parts[3:4] == (replica,) or parts[-1] == META_PROPERTIES):
+        elif piece.topic and parts[0] == "replicas" and (parts[3:4] == (replica,) or len(parts) == OF_NODE):
             files.append(name)
     return StoredPiece(piece, tuple(files), tuple(streams))
 

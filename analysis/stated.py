@@ -30,7 +30,7 @@ def complaints(moment: Moment, directory: Path, replica: Replica | None) -> Iter
         yield f"its log ends at {replica.leo}, and when it was copied it ended at {stated.leo}"
     for name, size in sorted(moment.files.get(directory.parent.name, {}).items()):
         path = directory.parent / name
-        if name == META_PROPERTIES or name.startswith(f"{directory.name}/"):
+        if "/" not in name or name.startswith(f"{directory.name}/"):
             if not path.is_file():
                 yield f"{name} is gone"
             elif path.stat().st_size != size:

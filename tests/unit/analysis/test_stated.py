@@ -26,6 +26,7 @@ def copied(tmp_path: Path) -> RunDir:
         node = tmp_path / "data" / f"broker-{broker}" / "kafka"
         written(node / "t-0", [(0, 0), (1, 1), (2, 2)], epochs="0\n1\n0 0\n")
         (node / "meta.properties").write_text(f"version=0\nbroker.id={broker}\n")
+        (node / "replication-offset-checkpoint").write_text("0\n1\nt 0 3\n")
     return RunDir(tmp_path)
 
 
@@ -69,6 +70,10 @@ def _no_identity(copies: Path) -> None:
     (copies / "broker-1" / "meta.properties").unlink()
 
 
+def _no_high_watermarks(copies: Path) -> None:
+    (copies / "broker-1" / "replication-offset-checkpoint").unlink()
+
+
 def _no_words(copies: Path) -> None:
     (copies / "broker-1" / "meta.properties").write_text("broker.id=one\n")
 
@@ -82,6 +87,7 @@ def _no_words(copies: Path) -> None:
         (_no_words, "cannot be read", True),
         (_no_epochs, "t-0/leader-epoch-checkpoint is gone", False),
         (_no_identity, "meta.properties is gone", False),
+        (_no_high_watermarks, "replication-offset-checkpoint is gone", False),
     ],
 )
 def test_a_copy_that_is_not_what_was_stated(
