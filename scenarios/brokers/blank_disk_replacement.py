@@ -28,8 +28,8 @@ FORGOTTEN = Line(
     lambda version: version.mode == "kraft" and (4, 1) <= version.release < (4, 3),
 )
 ENDS_ITSELF = Line(
-    "followers end themselves rather than truncate what is committed (0.11 to 2.0.0)",
-    lambda version: (0, 11) <= version.release < (2, 0, 1),
+    "followers end themselves rather than truncate what is committed (0.8.2 to 2.0.0)",
+    lambda version: version.release < (2, 0, 1),
 )
 TRUNCATION = "log truncation is not allowed"
 
@@ -47,6 +47,8 @@ TRUNCATION = "log truncation is not allowed"
     cases={
         "out-of-isr": Case(documented=[Documented(on=EVERY_VERSION, claims=["blank-replica-refilled"])]),
         "still-in-isr": Case(
+            # Otherwise the controllers of 0.8.2 to 0.10.2 leave nobody in the ISR.
+            settings={"unclean.leader.election.enable": "false"},
             topic={"min.insync.replicas": "2"},
             documented=[
                 Documented(
@@ -63,6 +65,13 @@ TRUNCATION = "log truncation is not allowed"
                         returns.""",
                 ),
                 Documented(
+                    on=ENDS_ITSELF,
+                    required=LOST,
+                    claims=["blank-replica-elected", "leader-elected-from-isr"],
+                    says="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
+                        rather than truncate what was committed, and comes back only without its log.""",
+                ),
+                Documented(
                     on=HIGH_WATERMARK_TRUNCATION,
                     required=LOST,
                     allowed=frozenset({"replica-divergence"}),
@@ -70,14 +79,6 @@ TRUNCATION = "log truncation is not allowed"
                     says="""The broker is elected with its empty log, for it is in the ISR. The follower truncates to
                         the end of the new leader's log, and may keep records of its own where the leader has
                         others.""",
-                ),
-                Documented(
-                    on=ENDS_ITSELF,
-                    required=LOST,
-                    claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    says="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
-                        rather than truncate what was committed (unclean.leader.election.enable=false), and comes back
-                        only without its log.""",
                 ),
                 Documented(
                     on=EVERY_VERSION,
