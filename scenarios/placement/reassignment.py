@@ -9,8 +9,8 @@ has copied when it dies it goes on from; when A dies B leads, and the copying go
 Up to 2.3 the controller is asked by the znode /admin/reassign_partitions, which it deletes when it is done. From 2.4 on
 it is asked by request, and the assignment itself names the replicas that are added and removed.
 
-Old leaders delete their replica and forget who waits there: on 0.8.2 and 0.10.2 a producer with acks=all heard nothing
-of its request until that timed out, 30 s later, and sent it again; consumers had nothing to read as long.
+Up to 2.3 old leaders delete their replica and forget who waits there: on 0.8.2, 0.10.2 and 2.2 a producer with acks=all
+heard nothing of its request until that timed out, 30 s later, and sent it again; consumers had nothing to read as long.
 """
 
 from __future__ import annotations
