@@ -41,6 +41,14 @@ JVM: Final = (
     # Standard output belongs to the answers.
     "-Xlog:disable -Xlog:all=error:stderr"
 )
+ALLOCATION: Final = {
+    # What a worker gives back to the system after a partition it asks for again, page by page, for the next one: an
+    # eighth of its processor time.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+}
+"""Environment of Python workers."""
 LAUNCHER: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 ARCHIVE_LIMIT_S: Final = 600.0
 CONNECT_LIMIT_S: Final = 5.0
@@ -134,10 +142,12 @@ def configuration(master: str, scratch: str, java_options: str = "") -> SparkCon
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
     }
+    environment = dict(ALLOCATION)
     if master.startswith("local"):
         settings["spark.local.dir"] = scratch  # the workers of a cluster have their own
     else:
-        settings |= {f"spark.executorEnv.{name}": value for name, value in aws_environment(os.environ).items()}
+        environment |= aws_environment(os.environ)
+    settings |= {f"spark.executorEnv.{name}": value for name, value in environment.items()}
     conf = SparkConf().setMaster(master).setAppName("kafka-chaos")
     for name, value in settings.items():
         conf.setIfMissing(name, value)
