@@ -36,7 +36,8 @@ def nemesis(mode: str, *names: str) -> tuple[Nemesis, Names, dict[str, Target]]:
     cluster = SimpleNamespace(
         nodes=nodes, prefix="172.20.0", version=SimpleNamespace(mode=mode), coordinator=nodes[names[0]]
     )
-    made = Nemesis(*cast("Any", (None, None, cluster, None, None, None)))
+    parts: Any = SimpleNamespace(cluster=cluster, events=None, observer=None, timeline=None)
+    made = Nemesis(parts, *cast("Any", (None, None)))
     faults = made._faults = Names()
     return made, faults, {name: Target("", each) for name, each in nodes.items()}
 
