@@ -59,7 +59,13 @@ def _lags(witness: Witness, where: TopicPartition, follower: int, until_ns: int 
     Of what followed the last fetch nothing is known: lines may be missing there.
     """
     acked_ns = [done_ns for _, done_ns in witness.acknowledged(*where)]
-    heard = [one for one in trace_of(witness.course, where).of("remote-log-end") if one.replica == follower]
+    heard = [
+        one
+        for one in trace_of(witness.course, where).of("remote-log-end")
+        if one.replica == follower
+        and (state := witness.course.state_at(*where, one.at_ns)) is not None
+        and one.node == broker(state.leader)
+    ]
     ends = [later.at_ns if until_ns is None else min(later.at_ns, until_ns) for later in heard[1:]]
     return [
         Lag(

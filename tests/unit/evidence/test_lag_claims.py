@@ -22,8 +22,8 @@ RUN: dict[str, Any] = {
 BURST = 8000
 
 
-def heard(at_ms: int, offset: int, replica: int = 2) -> Event:
-    about = {"node": "broker-1", "topic": "t", "partition": 0, "line": ""}
+def heard(at_ms: int, offset: int, replica: int = 2, by: int = 1) -> Event:
+    about = {"node": f"broker-{by}", "topic": "t", "partition": 0, "line": ""}
     return at(at_ms * MS, ReplicaOffset(**about, what="remote-log-end", offset=offset, replica=replica))  # type: ignore[arg-type]
 
 
@@ -80,8 +80,14 @@ def test_who_leaves_with_the_leader_says_nothing() -> None:
 @pytest.mark.parametrize("name", ["isr-counts-messages", "isr-does-not-count-messages"])
 @pytest.mark.parametrize(
     "said",
-    [[], fetches(4)[:1], [heard(10, 0), heard(20000, 4 * BURST)], [heard(10, 0, replica=3), heard(2500, 0, replica=3)]],
-    ids=["none", "cut", "a gap", "of another follower"],
+    [
+        [],
+        fetches(4)[:1],
+        [heard(10, 0), heard(20000, 4 * BURST)],
+        [heard(10, 0, replica=3), heard(2500, 0, replica=3)],
+        [heard(2000 * number + 10, 0, by=2) for number in range(4)],
+    ],
+    ids=["none", "cut", "a gap", "of another follower", "by another than the leader"],
 )
 def test_without_the_leaders_lines_nothing_is_observed(name: str, said: list[Event]) -> None:
     """A follower whose fetches nobody told of is not taken for one that is far behind."""
