@@ -116,7 +116,7 @@ def _names(names: Iterable[str]) -> str:
 def _documented(one: Value) -> Iterator[str]:
     """What is documented, case by case and line by line of versions."""
     yield from ("## What is documented", "")
-    several = [case["name"] for case in one["cases"]] != [DEFAULT_CASE]
+    several = _has_cases(one)
     if several:
         yield from ("| case | what it changes |", "|---|---|")
         for case in one["cases"]:
@@ -152,7 +152,7 @@ def losing(one: Value) -> str:
     for case in one["cases"]:
         lines = [str(outcome["on"]) for outcome in case["documented"] if LOST_WRITE in outcome["required"]]
         if lines:
-            parts.append((f"{case['name']}: " if case["name"] != DEFAULT_CASE else "") + "; ".join(lines))
+            parts.append((f"{case['name']}: " if _has_cases(one) else "") + "; ".join(lines))
     return " · ".join(parts)
 
 
@@ -182,15 +182,15 @@ def _seen(one: Value, data: Value) -> Iterator[str]:
     for case, version, cell in cells:
         time = "" if cell["seconds"] is None else f"{cell['seconds']:.0f} s"
         lost = f"in {cell['lost']} runs" if cell["lost"] else "no"
-        columns = (_case(case), version, _of(cell), lost, ", ".join(cell["seen"]) or "none", _held(cell), time)
+        columns = (case, version, _of(cell), lost, ", ".join(cell["seen"]) or "none", _held(cell), time)
         yield f"| {' | '.join(map(escaped, columns))} |"
     yield ""
     for case, version, cell in cells:
         for line in cell["not_good"]:
-            yield f"- not as documented, {_case(case)} on {version}: {escaped(line)}"
+            yield f"- not as documented, {case} on {version}: {escaped(line)}"
     yield ""
     clients = [
-        (_case(case), version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
+        (case, version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
         for case, version, cell in cells
         if cell.get("clients")
     ]
@@ -210,8 +210,9 @@ def _spread(figures: Sequence[float] | None, key: str) -> str:
     return " / ".join(shown) + (" s" if key.endswith("_ms") else "")
 
 
-def _case(case: str) -> str:
-    return "–" if case == DEFAULT_CASE else case
+def _has_cases(one: Value) -> bool:
+    """Whether a scenario declares cases; one that does not has one called "default"."""
+    return [case["name"] for case in one["cases"]] != [DEFAULT_CASE]
 
 
 def _of(cell: Value) -> str:
@@ -225,17 +226,19 @@ def _held(cell: Value) -> str:
 
 
 def _cells(one: Value, data: Value) -> Iterator[tuple[str, str, Value]]:
-    """Case, version and what runs showed there, in the order of the scenario's cases; of former cases nothing."""
+    """Case ("–" where a scenario has no cases), version and what runs showed there, in the order of the scenario's
+    cases; of former cases nothing.
+    """
     cases = data.get("cases") or {}
     for case in one["cases"]:
-        of_case = cases.get(case["name"]) or {}
+        of_case, name = cases.get(case["name"]) or {}, case["name"] if _has_cases(one) else "–"
         for version in sorted(of_case, key=version_key):
-            yield case["name"], version, of_case[version]
+            yield name, version, of_case[version]
 
 
 def _timings(cells: Iterable[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
     rows = [
-        timings.row(f"`{name}`", _case(case), version, timing)
+        timings.row(f"`{name}`", case, version, timing)
         for case, version, cell in cells
         for name, timing in cell["timings"].items()
     ]
@@ -336,11 +339,11 @@ def table(described: Value, scenarios: Sequence[Value], data: Value) -> str:
         rows.setdefault((one["name"], case), {})[version] = (f"**{ran}**" if cell["lost"] else ran) + claimed
     for (name, case), of_version in rows.items():
         link = f"[{name}]({FOLDER}/{name}.md)"
-        lines.append(f"| {link} | {_case(case)} | {' | '.join(of_version.get(v, '') for v in versions)} |")
+        lines.append(f"| {link} | {case} | {' | '.join(of_version.get(v, '') for v in versions)} |")
     bad = [(one, case, v, line) for one, case, v, cell in cells for line in cell["not_good"]]
     if bad:
         lines += ["", "## Runs that did not end as documented", ""]
-        lines += [f"- {one['name']} ({_case(case)}) on {version}: {escaped(line)}" for one, case, version, line in bad]
+        lines += [f"- {one['name']} ({case}) on {version}: {escaped(line)}" for one, case, version, line in bad]
     days = sorted({day for *_, cell in cells for day in cell["days"]})
     commits = sorted({commit for *_, cell in cells for commit in cell["commits"]})
     machines = sorted({m for one in data.values() for m in one.get("machines") or ()})

@@ -72,6 +72,7 @@ def test_a_page_has_the_claim_the_source_the_steps_the_cases_and_what_an_operato
 def test_the_index_says_where_acknowledged_records_are_lost() -> None:
     assert guide.losing(of(get_scenario("leader-crash"))) == "acks-1: every version"
     assert guide.losing(of(get_scenario("double-failover"))).startswith("followers truncate to the high watermark")
+    assert guide.losing(of(get_scenario("unclean-election"))).startswith("default: before 0.11 · enabled: ")
     assert guide.losing(of(get_scenario("baseline"))) == ""
 
 
