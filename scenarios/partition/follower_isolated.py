@@ -1,0 +1,42 @@
+"""A follower is alone on its side (Kafka documentation, Design: replication; KIP-16).
+
+It leaves the ISR when it has not fetched for replica.lag.time.max.ms, or when its session ends, whichever is first. For
+so long writes with acks=all wait; with acks=1 they wait for nobody. When it is healed it registers again, catches up
+and is back in the ISR.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
+
+
+@scenario(
+    name="follower-isolated",
+    claim="""A follower that is cut from all other nodes leaves the ISR; writes with acks=all pause until then, with
+        acks=1 they do not. It comes back when it is healed, and nothing is lost.""",
+    source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms; KIP-16",
+    operator="""A follower that is cut off costs acks=all a pause of replica.lag.time.max.ms (30 s by default) or of its
+        session, whichever is shorter. Lower the former if that pause is too long.""",
+    cluster=ClusterPlan(settings=SETTINGS),
+    cases={
+        "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-go-on-while-cut"])]),
+        "acks-all": Case(documented=[Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-wait-for-the-isr"])]),
+    },
+)
+def follower_isolated(run: Run) -> None:
+    t = run.partition()
+    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
+    with clients(run, t) as load:
+        run.cut([follower], other_nodes(run, follower))
+        run.wait_isr(t, [leader, other])
+        run.wait_unregistered(follower)
+        load.wait_more(40, timeout_s=30)
+        run.copy_replicas("apart")
+
+        run.heal_network()
+        run.wait_registered([follower])
+        run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
