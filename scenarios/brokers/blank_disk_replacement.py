@@ -27,8 +27,12 @@ FORGOTTEN = Line(
     "eligible leader replicas that are forgotten (4.1 and 4.2)",
     lambda version: version.mode == "kraft" and (4, 1) <= version.release < (4, 3),
 )
+HANGS = Line(
+    "followers hang in their own end rather than truncate what is committed (0.10)",
+    lambda version: (0, 10) <= version.release < (0, 11),
+)
 ENDS_ITSELF = Line(
-    "followers end themselves rather than truncate what is committed (0.8.2 to 2.0.0)",
+    "followers end themselves rather than truncate what is committed (0.8.2, 0.9, 0.11 to 2.0.0)",
     lambda version: version.release < (2, 0, 1),
 )
 TRUNCATION = "log truncation is not allowed"
@@ -63,6 +67,14 @@ TRUNCATION = "log truncation is not allowed"
                     says="""The controller forgets that the follower is eligible when the broker tells it of its new log
                         directory, and elects the broker with its empty log, its last known leader, when the follower
                         returns.""",
+                ),
+                Documented(
+                    on=HANGS,
+                    required=LOST,
+                    claims=["blank-replica-elected", "leader-elected-from-isr"],
+                    says="""The broker is elected with its empty log, for it is in the ISR. The follower begins to end
+                        itself rather than truncate what was committed, hangs half way (KAFKA-3924, KAFKA-4039), and
+                        comes back only when it is killed, and without its log.""",
                 ),
                 Documented(
                     on=ENDS_ITSELF,
@@ -131,7 +143,11 @@ def still_in_isr(run: Run) -> None:
         run.send(t, acks="1")
     if ENDS_ITSELF.holds(run.version):
         run.start_early(other)
-        run.expect_exit(other, TRUNCATION)
+        if HANGS.holds(run.version):
+            run.wait_log_line(other, TRUNCATION, "that it ends itself rather than truncate")
+            run.kill(other)
+        else:
+            run.expect_exit(other, TRUNCATION)
         run.wipe(other)
     run.start(other)
     run.wait_leader(t)
