@@ -26,6 +26,8 @@ RUNS ?=
 DEBIAN ?= 12 13
 # What `make bench-analysis` measures, in millions of records.
 SIZES ?=
+# How many small partitions it measures, in place of all else.
+SMALL ?=
 UNIT := not docker and not spark and not slow
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
           $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
@@ -61,7 +63,7 @@ bench-replicas: venv ## How fast replicas are compared, beside reading and check
 
 .PHONY: bench-analysis
 bench-analysis: venv ## What the check of a history costs as it grows, beside one anti-join in DuckDB (SIZES= narrows it)
-	$(BIN)/python -m benchmarks.analysis --plot docs/analysis-growth.svg $(if $(SIZES),--sizes $(SIZES))
+	$(BIN)/python -m benchmarks.analysis --plot docs/analysis-growth.svg $(if $(SIZES),--sizes $(SIZES)) $(if $(SMALL),--small $(SMALL))
 
 .PHONY: doctor
 doctor: venv ## What works on this machine, what is missing, what to do
