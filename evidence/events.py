@@ -468,6 +468,8 @@ class Firewall(Event, frozen=True, kw_only=True, tag="firewall"):
     source: Literal["runner"] = "runner"
     node: str
     rules: tuple[str, ...]
+    changes: tuple[str, ...] | None = None
+    """What was changed in it by no fault of the run, up to then; None if nobody watched, or in runs made before."""
 
 
 class Log(Event, frozen=True, kw_only=True, tag="log"):

@@ -34,12 +34,13 @@ from evidence.errors import UsageError
 SCHEMA: Final = 1
 DOOMED: Final = "doomed sends"
 FIREWALL: Final = "firewall"
+FILTER_CHANGES: Final = "changes of packet filters"
 SEQUENCE: Final = "sequence"
 SOFTWARE: Final = "software"
 NAMED: Final = "run named in histories"
 END: Final = "end of timeline"
 MANIFEST: Final = "manifest"
-EVIDENCE: Final = (DOOMED, END, FIREWALL, MANIFEST, NAMED, SEQUENCE, SOFTWARE)
+EVIDENCE: Final = (DOOMED, END, FILTER_CHANGES, FIREWALL, MANIFEST, NAMED, SEQUENCE, SOFTWARE)
 """Which evidence every run of this program leaves beyond what the first ones left; run.json lists it. What a run says
 it leaves and does not have is missing; what a run made before does not list was never there.
 """

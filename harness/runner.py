@@ -49,6 +49,7 @@ from harness.faults.network import foreign_rules
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
+from harness.observers.packet_filters import PacketFilters
 from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import layout
 from harness.removal import Removals, abandoned_data, remove_data
@@ -334,8 +335,9 @@ def _wait_quiet(run: Run) -> None:
             run.note(str(error))
 
 
-def _packet_filters(run: Run) -> None:
-    """Put on record which rules the packet filters of nodes that run still have, all cuts being healed.
+def _packet_filters(run: Run, watched: PacketFilters) -> None:
+    """Put on record which rules the packet filters of nodes that run still have, all cuts being healed, and what was
+    changed in them.
 
     Every namespace is asked, which takes a tenth of a second each: beside the final read it takes no time of the run.
     """
@@ -343,7 +345,8 @@ def _packet_filters(run: Run) -> None:
     def ask(node: clusters.Node) -> None:
         try:
             if node.state()["Running"]:
-                run.timeline.append(Firewall(node=node.name, rules=tuple(foreign_rules(node))))
+                rules, changes = tuple(foreign_rules(node)), watched.changes(node)
+                run.timeline.append(Firewall(node=node.name, rules=rules, changes=changes))
         except (HarnessError, DockerException) as error:  # it is paused, or just ended: Docker's events tell of that
             run.note(f"{node.name} does not say which rules its packet filter has: {_one_line(error)}")
 
@@ -528,6 +531,9 @@ def _carry_out(
             timeline.append(Software(source="docker", node=name_of_node, version=release))
     cleanup.callback(_tidy, recording, _collect_logs, cluster, recording)
     cleanup.callback(_tidy, recording, cluster.wait_rendered)
+    watched = PacketFilters(cluster.nodes)
+    timeline.listen(watched.note)
+    cleanup.callback(_tidy, recording, watched.close)
     observer = _observer(cluster, timeline)
     cleanup.callback(_tidy, recording, observer.close)
     run = Run(
@@ -572,7 +578,7 @@ def _carry_out(
         _settle(run)
         _wait_quiet(run)
     with phases.measure("final read"), ThreadPoolExecutor() as pool:
-        filters = pool.submit(_packet_filters, run)
+        filters = pool.submit(_packet_filters, run, watched)
         _final_read(run, reader)
         run.copy_replicas("final")
         filters.result()

@@ -6,7 +6,7 @@ replicas agree on all of them having been in sync at the end, the name of the ve
 
 What is held against a run goes by the evidence that its run.json says it leaves (evidence.rundir.EVIDENCE).
 
-Limits. A rule that somebody put into a node's packet filter and took out again before the end leaves no trace. A
+Limits. Rules in the chains of our own cuts, and queues (tc) that were there for a while, are taken for a fault's. A
 fault of ours that nobody carried out, with a proof and Docker's events forged to fit, is taken for carried out.
 """
 
@@ -32,7 +32,7 @@ from evidence.events import (
     Software,
     of,
 )
-from evidence.rundir import END, FIREWALL, SEQUENCE, SOFTWARE, leaves
+from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE, leaves
 
 Facts = Mapping[str, Any]
 
@@ -57,6 +57,7 @@ CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
 }
 """What Docker may tell of each kind of fault, once each (a stop that takes too long ends with a second signal)."""
 FINAL: Final = "final"
+CHANGES_SHOWN: Final = 4
 
 
 # Faults: the proof, and Docker's own events
@@ -196,15 +197,23 @@ def unheard(run: Facts, course: Course) -> list[str]:
 
 
 def foreign_rules(run: Facts, course: Course) -> list[str]:
-    """Rules that nodes' packet filters had at the end, when every cut of the run was healed."""
+    """Rules that nodes' packet filters had at the end, when every cut of the run was healed, and changes that no cut
+    made.
+    """
     told = of(course.events, Firewall)
     if leaves(run, FIREWALL) and not told:
         return ["nothing says which rules the nodes' packet filters had at the end"]
-    return [
-        f"{event.node}: its packet filter has rules that no fault of this run left: {'; '.join(event.rules)}"
-        for event in told
-        if event.rules
-    ]
+    reasons = []
+    for event in told:
+        if event.rules:
+            left = "; ".join(event.rules)
+            reasons.append(f"{event.node}: its packet filter has rules that no fault of this run left: {left}")
+        if event.changes:
+            made = "; ".join(event.changes[:CHANGES_SHOWN])
+            reasons.append(f"{event.node}: no fault of this run made these changes of its packet filter: {made}")
+        if event.changes is None and leaves(run, FILTER_CHANGES):
+            reasons.append(f"{event.node}: nobody watched its packet filter")
+    return reasons
 
 
 # The timeline and the sequence

@@ -33,6 +33,8 @@ from harness.cluster import versions
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
 from harness.cluster.state import ClusterState, PartitionState
 from harness.faults.network import WHOLE
+from harness.observers import packet_filters
+from harness.observers.packet_filters import WATCHING
 from harness.observers.state import StateKeeper, node_name
 from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
@@ -113,7 +115,8 @@ class Container:
             self.stage.went(self.number)
 
     def exec_run(self, command: list[str], **_options: Any) -> ExecResult:
-        return ExecResult(0, f"-P INPUT ACCEPT\n{WHOLE}\n".encode())
+        said = WATCHING if packet_filters.FILE in command[-1] else "-P INPUT ACCEPT"
+        return ExecResult(0, f"{said}\n{WHOLE}\n".encode())
 
     def end_itself(self, why: str) -> None:
         """A broker that says why, and ends."""

@@ -22,7 +22,7 @@ from evidence.events import (
     Software,
     Target,
 )
-from evidence.rundir import END, FIREWALL, SEQUENCE, SOFTWARE
+from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE
 from judgement import soundness
 from tests.unit.timelines import at
 
@@ -215,6 +215,18 @@ def test_rules_that_were_left() -> None:
 def test_rules_that_nobody_looked_at() -> None:
     assert soundness.foreign_rules({}, course()) == []
     assert "nothing says" in soundness.foreign_rules({"evidence": [FIREWALL]}, course())[0]
+
+
+def test_a_rule_that_came_and_went() -> None:
+    evidence = {"evidence": [FIREWALL, FILTER_CHANGES]}
+    clean, unwatched = (at(30, Firewall(node="broker-1", rules=(), changes=changes)) for changes in ((), None))
+    changed = at(30, Firewall(node="broker-2", rules=(), changes=("-A INPUT -j DROP", "-D INPUT -j DROP")))
+    assert soundness.foreign_rules(evidence, course(clean)) == []
+    (reason,) = soundness.foreign_rules(evidence, course(clean, changed))
+    assert reason.startswith("broker-2: no fault of this run made these changes")
+    assert reason.endswith("-A INPUT -j DROP; -D INPUT -j DROP")
+    assert soundness.foreign_rules(evidence, course(unwatched)) == ["broker-1: nobody watched its packet filter"]
+    assert soundness.foreign_rules({"evidence": [FIREWALL]}, course(unwatched)) == []
 
 
 # The sequence
