@@ -41,12 +41,15 @@ def _held(states: Sequence[Partition], at_ns: int) -> Partition | None:
     return None if held is None or held.leader == NO_LEADER else held
 
 
-def _led(course: Course) -> Iterator[tuple[FaultFact, tuple[str, int], Partition, list[Partition]]]:
-    """Each cut, with each partition that had a leader when it began, its state of then, and those until the healing."""
+def _led(witness: Witness) -> Iterator[tuple[FaultFact, tuple[str, int], Partition, list[Partition]]]:
+    """Each cut, with each partition of the run's topics that had a leader when it began, its state of then, and those
+    until the healing. Nothing may be written to topics of Kafka's own: whoever lacks no record stays in sync.
+    """
+    course, topics = witness.course, {plan.get("name") for plan in witness.run.get("topics") or ()}
     for cut in course.severed:
         for key, states in course.states.items():
             held = _held(states, cut.inject_ns)
-            if held is not None:
+            if held is not None and key[0] in topics:
                 yield (
                     cut,
                     key,
@@ -70,7 +73,7 @@ def isr_shrinks_to_reachable_side(witness: Witness) -> Judged:
     course, rows, dropped = witness.course, [], []
     least_ms = _least_wait_ms(witness)
     bound_ms = lag_time_ms(witness.run) + check_period_ms(witness.run) + ISR_TOLERANCE_MS
-    for cut, (topic, number), held, later in _led(course):
+    for cut, (topic, number), held, later in _led(witness):
         leader, end_ns = broker(held.leader), course.healing_of(cut)
         if course.off_coordinator(leader, cut.proved_ns or cut.inject_ns):
             continue
@@ -147,7 +150,7 @@ def isolated_leader_acknowledges_no_acks_all(witness: Witness) -> Judged:
     course = witness.course
     only = {process.get("name"): process.get("only") for process in witness.run.get("processes") or ()}
     rows, wrong = [], []
-    for cut, (topic, number), held, _ in _led(course):
+    for cut, (topic, number), held, _ in _led(witness):
         leader, begin_ns, end_ns = broker(held.leader), cut.proved_ns or 0, course.healing_of(cut)
         silent = [one for one in held.isr if one != held.leader and cut.between(leader, broker(one))]
         if not silent or not course.off_coordinator(leader, begin_ns):
@@ -167,7 +170,7 @@ def isr_outlasts_brief_cuts(witness: Witness) -> Judged:
     """A cut that is over before replica.lag.time.max.ms takes nobody out of an ISR, then or until the lag is over."""
     course, lag_ms = witness.course, lag_time_ms(witness.run)
     rows, wrong = [], []
-    for cut, (topic, number), held, _ in _led(course):
+    for cut, (topic, number), held, _ in _led(witness):
         members = [one for one in held.isr if cut.between(broker(held.leader), broker(one))]
         lasted_ms = _ms(cut.inject_ns, course.healing_of(cut))
         if not members or cut.heal_ns is None or lasted_ms >= _least_wait_ms(witness):
@@ -212,7 +215,7 @@ def _pauses(witness: Witness, *, waiting: bool) -> Iterator[dict[str, Any]]:
     where these wait, with acks=all, for a replica that the leader is cut from, or where they do not.
     """
     acks = (witness.run.get("case_changes") or {}).get("acks", "all")
-    for cut, (topic, number), held, later in _led(witness.course):
+    for cut, (topic, number), held, later in _led(witness):
         leader = broker(held.leader)
         if cut.between(leader, CLIENTS) or any(state.leader != held.leader for state in later):
             continue
@@ -226,7 +229,7 @@ def _pauses(witness: Witness, *, waiting: bool) -> Iterator[dict[str, Any]]:
 def no_writes_while_clients_are_cut(witness: Witness) -> Judged:
     """While clients are cut from a leader alone it goes on leading, and nothing is acknowledged until the heal."""
     rows, wrong = [], []
-    for cut, (topic, number), held, later in _led(witness.course):
+    for cut, (topic, number), held, later in _led(witness):
         if not cut.between(broker(held.leader), CLIENTS) or cut.proved_ns is None or cut.heal_ns is None:
             continue
         acknowledged = witness.acknowledged(topic, number)

@@ -123,6 +123,14 @@ def test_an_isr_shrinks_to_the_reachable_side(events: list[Timed], outcome: str,
     assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
 
 
+def test_partitions_of_topics_of_kafkas_own_show_nothing() -> None:
+    internal = Partition(
+        source="zookeeper", topic="__consumer_offsets", partition=0, leader=1, leader_epoch=0, isr=ALL, version=0
+    )
+    found = judged("isr-shrinks-to-reachable-side", (1, internal), *cut(10, 30, TO_2))
+    assert found["outcome"] == NOT_OBSERVED
+
+
 def test_a_follower_whose_session_ends_may_leave_the_isr_earlier() -> None:
     gone = (11.5, Broker(source="zookeeper", node="broker-2", state="gone"))
     found = judged(
