@@ -15,8 +15,6 @@ heard nothing of its request until that timed out, 30 s later, and sent it again
 
 from __future__ import annotations
 
-from typing import Any
-
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run, Target
 from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, Line, scenario
@@ -25,7 +23,7 @@ RECORDS = 10_000
 RECORD_BYTES = 1000
 """10 MB, which a follower fetches in more than a thousand requests of what follows."""
 SMALL_FETCHES = {"message.max.bytes": "10000", "replica.fetch.max.bytes": "10000"}
-SMALL_BATCHES: dict[str, Any] = {"batch.size": "4000"}
+SMALL_BATCHES = {"batch.size": "4000"}
 COPY_LIMIT_S = 60.0
 
 BY_ZNODE = Line("asked for in a znode (before 2.4)", lambda version: not version.has_alter_reassignments)
@@ -81,10 +79,10 @@ def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
 def reassignment(run: Run) -> None:
     t = run.partition()
     source, target = run.leader_of(t), run.without(t)[0]
-    with run.load(t, records=RECORDS, record_bytes=RECORD_BYTES, **SMALL_BATCHES) as before:
+    with run.load(t, records=RECORDS, record_bytes=RECORD_BYTES, settings=SMALL_BATCHES) as before:
         before.wait_acked(RECORDS, timeout_s=60)
 
-    with run.consume(t) as consumer, run.load(t, rate_per_s=100, **SMALL_BATCHES) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100, settings=SMALL_BATCHES) as load:
         load.wait_more(50, timeout_s=30)
         run.reassign(t, run.without(t))
         if run.case.name == "target-killed":
