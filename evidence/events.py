@@ -201,6 +201,16 @@ Outcome = Literal["ok", "fail", "info"]
 TransactionPhase = Literal["begin", "commit", "abort"]
 
 
+class Configuration(Event, frozen=True, kw_only=True, tag="configuration"):
+    """Everything that a producer is configured with, as its own client says: what was set, and every default."""
+
+    source: Literal["client"] = "client"
+    process: str
+    library: str
+    """Such as "librdkafka" or "java-2.8.2"."""
+    settings: dict[str, str]
+
+
 class _OfRecord(Event, frozen=True, kw_only=True):
     """What concerns one scripted record, by the process that sends it."""
 
@@ -529,6 +539,7 @@ AnyEvent = (
     | Send
     | Acked
     | Failed
+    | Configuration
     | Position
     | Transaction
     | Controller

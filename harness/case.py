@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evidence import anomalies, claims
 from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE
+from harness.workloads.settings import LIBRDKAFKA
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -97,8 +98,12 @@ class Case:
     """Topic settings, over the scenario's."""
     acks: str = "all"
     """For the steps: which acknowledgement the sends wait for that the claim is about."""
-    client: Mapping[str, str] = field(default_factory=dict)
-    """For the steps: settings of the client that the claim is about."""
+    client: str = LIBRDKAFKA
+    """Which producers send: `librdkafka`, `java-<release>` or `scala-<release>`; `java` and `scala` alone are of the
+    brokers' own release (harness/workloads/libraries.py). Transactions and pipelines are always librdkafka's.
+    """
+    client_settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings of these producers, by the client's own names."""
     variant: str = ""
     """For the steps: which way a sequence goes that has several."""
     cluster: ClusterPlan | None = None
@@ -117,7 +122,8 @@ class Case:
             "settings": dict(self.settings),
             "topic": dict(self.topic),
             "acks": self.acks,
-            "client": dict(self.client),
+            "client": "" if self.client == LIBRDKAFKA else self.client,
+            "client_settings": dict(self.client_settings),
             "variant": self.variant,
             "controllers": self.cluster.controllers if self.cluster else 0,
         }

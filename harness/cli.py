@@ -149,6 +149,7 @@ def _run(options: argparse.Namespace) -> int:
                 seed=seed,
                 settings=overrides,
                 expect=expect,
+                client=options.client,
                 root=options.runs_dir,
                 keep=options.keep,
             )

@@ -67,6 +67,11 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it"
     )
+    run.add_argument(
+        "--client",
+        metavar="C",
+        help="producers to use: librdkafka, java-<release>, scala-<release>; what is seen is `observed`",
+    )
     run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
     common(run)
 

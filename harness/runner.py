@@ -57,6 +57,7 @@ from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Ru
 from harness.scenario import mistakes_told
 from harness.setup.images import ensure_image
 from harness.workloads.handles.client import FinalReader
+from harness.workloads.libraries import Library, library
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -84,6 +85,8 @@ class Request:
     """Broker settings of the user's own, over all others."""
     expect: tuple[str, ...] | None = None
     """The anomalies that the user expects, in place of what is documented; None: no expectation of the user's."""
+    client: str | None = None
+    """The producers to drive, in place of the case's."""
     root: Path = Path("runs")
     keep: bool = False
     """Leave the cluster up and its data in place."""
@@ -93,6 +96,8 @@ class Request:
         """The command that runs this again."""
         case = f" --case {self.case}" if self.case != DEFAULT_CASE else ""
         options = "".join(f" --setting {key}={value}" for key, value in sorted(self.settings.items()))
+        if self.client is not None:
+            options += f" --client {self.client}"
         if self.expect is not None:
             options += f" --expect {','.join(self.expect) or 'none'}"
         return f"kafka-chaos run {self.scenario.name}{case} --version {self.version.id} --seed {self.seed}{options}"
@@ -113,10 +118,16 @@ class Request:
         return self.scenario.topic_of(self.scenario.case(self.case)).laid_out(self.layout)
 
     @property
+    def library(self) -> Library:
+        """The producers of this run. Raises UsageError for a client that is none."""
+        return library(self.client or self.scenario.case(self.case).client, self.version)
+
+    @property
     def observed(self) -> bool:
-        """Whether nothing is documented for this run: the user has an expectation, or settings beyond the case's."""
+        """Whether nothing is documented for this run: an expectation, a client or settings of the user's own."""
         declared = clusters.broker_settings(self.version, self.cluster, {})
-        return self.expect is not None or any(declared.get(key) != value for key, value in self.settings.items())
+        changed = any(declared.get(key) != value for key, value in self.settings.items())
+        return changed or self.expect is not None or self.client is not None
 
 
 class Phases:
@@ -221,6 +232,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
             "evidence": list(EVIDENCE),
             "scenario": request.scenario.name,
             "case": request.case,
+            "client": request.library.name,
             "case_changes": request.scenario.case(request.case).as_json(),
             "version": request.version.id,
             "kafka": request.version.kafka,
@@ -401,6 +413,7 @@ def execute(
     reap_abandoned(client, request.root)
     settings = clusters.broker_settings(request.version, request.cluster, request.settings)
     ensure_image(request.version, echo)
+    recorders = request.library.arguments(echo)
     name = run_id(request)
     removals = removals or Removals()
 
@@ -418,7 +431,7 @@ def execute(
     state, failure = "interrupted", "interrupted before it was complete"
     try:
         with tidying(recording) as cleanup:
-            _carry_out(request, name, settings, client, recording, cleanup, on_up)
+            _carry_out(request, name, settings, client, recording, cleanup, on_up, recorders)
         failure = recording.facts["failure"]
         state = "failed" if failure else "complete"
     except Exception as error:
@@ -510,6 +523,7 @@ def _carry_out(
     recording: Recording,
     cleanup: ExitStack,
     on_up: Callable[[], None] | None,
+    recorders: Mapping[str, Any],
 ) -> None:
     run_dir, timeline, phases = recording.run_dir, recording.timeline, recording.phases
     plan = request.cluster
@@ -549,6 +563,8 @@ def _carry_out(
             open_admin=lambda: open_admin(
                 cluster, observer, observer.client if isinstance(observer, ZooKeeperObserver) else None
             ),
+            library=request.library,
+            recorders=recorders,
             facts=recording.facts,
         )
     )

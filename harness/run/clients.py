@@ -25,6 +25,7 @@ from harness.workloads.handles.client import (
     Sent,
 )
 from harness.workloads.handles.transactions import Ended, Pipeline, TransactionalProducer
+from harness.workloads.libraries import RDKAFKA
 
 if TYPE_CHECKING:
     from harness.run.account import Account
@@ -66,6 +67,9 @@ class Clients:
     """Starts clients and tells them what to do."""
 
     def __init__(self, parts: Parts, account: Account) -> None:
+        self._library, self._recorders = parts.library, parts.recorders
+        """Which producers send; what their processes are told of that."""
+        self._case_settings = parts.case.client_settings
         self._cluster, self._version, self._run_dir = parts.cluster, parts.version, parts.run_dir
         self._timeline, self._topics, self._account = parts.timeline, parts.topics, account
         self._processes: list[dict[str, Any]] = parts.facts["processes"]
@@ -100,10 +104,8 @@ class Clients:
         return Client(self._run_dir, name, len(self._processes), bootstrap, settings)
 
     def _producer_settings(self, *more: Mapping[str, str]) -> dict[str, str]:
-        settings = dict(defaults.PRODUCER) | self._version.client_settings
-        for each in more:
-            settings |= each
-        return settings
+        """What a transactional producer is configured with, which is always librdkafka's."""
+        return RDKAFKA.settings("all", self._version, *more)
 
     def _reader_settings(self, committed_only: bool, settings: Mapping[str, str]) -> dict[str, str]:
         isolation = defaults.READ_COMMITTED if committed_only else NO_SETTINGS
@@ -118,12 +120,12 @@ class Clients:
 
         `only` bootstraps it from that broker alone, as a client that has not heard of the others.
         """
-        options = self._producer_settings({"acks": acks}, settings)
+        options = self._library.settings(acks, self._version, self._case_settings, settings)
         bootstrap = f"{only.node.address}:{KAFKA_PORT}" if only else self._cluster.bootstrap
         key = tuple(sorted((options | {"bootstrap": bootstrap}).items()))
         if key not in self._producers:
             client = self._register("producer", options, bootstrap=bootstrap, only=only)
-            self._producers[key] = ScriptedProducer(client, self._timeline)
+            self._producers[key] = ScriptedProducer(replace(client, library=self._recorders), self._timeline)
         return self._producers[key]
 
     def send(
@@ -152,7 +154,7 @@ class Clients:
 
     def send_async(self, t: Partition, *, acks: str = "all", doomed: bool = False) -> Pending:
         """Send one record once, without retries, and do not wait: for records that are not to be acknowledged."""
-        producer = self.producer(acks=acks, settings={"message.send.max.retries": "0"})
+        producer = self.producer(acks=acks, settings=self._library.one_attempt)
         with self._account.step("send without waiting", partition=str(t), acks=acks):
             return producer.send_async(t.topic, t.number, doomed=doomed)
 
@@ -172,15 +174,16 @@ class Clients:
         """A load on all partitions of the topic while the block lasts; what is then in flight is waited for. `doomed`
         says that the scenario documents the loss of any of its records.
         """
-        options = self._producer_settings({"acks": acks, "linger.ms": "5"}, settings)
+        options = self._library.settings(acks, self._version, self._library.lingering, self._case_settings, settings)
         generator = LoadGenerator(
-            self._register("producer", options, doomed=doomed),
+            replace(self._register("producer", options, doomed=doomed), library=self._recorders),
             topic=t.topic,
             partitions=self._partitions_of(t.topic),
             rate_per_s=rate_per_s,
             record_bytes=record_bytes,
             keys=keys,
             records=records,
+            timeline=self._timeline,
         )
         detail = {"acks": acks, "records": records, "rate_per_s": rate_per_s, "record_bytes": record_bytes}
         with self._account.step("load", **detail), generator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.plan import TopicPlan
+    from harness.workloads.libraries import Library
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,5 +34,9 @@ class Parts:
     observer: ClusterObserver
     open_admin: Callable[[], Admin]
     """Called once, at the first need, when the observer has started."""
+    library: Library
+    """Which producers send."""
+    recorders: Mapping[str, Any]
+    """What the processes that drive them are told of it."""
     facts: dict[str, Any]
     """Those of run.json; processes, moments, topics and what is drawn grow."""

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
+
+LIBRDKAFKA: Final = "librdkafka"
+"""The name of confluent-kafka's library; it reads and writes unless a case or a user says otherwise."""
+OF_LIBRDKAFKA: Final[Mapping[str, Any]] = MappingProxyType({"name": LIBRDKAFKA})
+"""What a recorder is told of it (harness/workloads/libraries.py)."""
 
 CLIENT: Final[Mapping[str, str]] = {
     # A client must find the new leader soon after the election, whatever happened to the old one, or it would be the

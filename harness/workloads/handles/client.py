@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
@@ -18,6 +18,7 @@ from evidence import events
 from evidence.conversation import Conversation
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
 from evidence.events import Outcome
+from harness.workloads.settings import OF_LIBRDKAFKA
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
@@ -68,6 +69,8 @@ class Client:
     """What its records are told from those of others by; of no meaning for one that only reads."""
     bootstrap: str
     settings: Mapping[str, str]
+    library: Mapping[str, Any] = field(default_factory=lambda: OF_LIBRDKAFKA)
+    """Of a producer: what it is driven by (harness/workloads/libraries.py)."""
 
     def start(self, module: str, **arguments: Any) -> Child:
         """Start its process, with arguments of its own kind beside those that all have."""
@@ -78,8 +81,14 @@ class Client:
             "run": self.run_dir.path.name,
             "bootstrap": self.bootstrap,
             "settings": dict(self.settings),
+            "library": dict(self.library),
         }
         return Child(module, self.name, common | arguments)
+
+    def note_configuration(self, timeline: Timeline, ready: Mapping[str, Any]) -> None:
+        """Put what its producer is configured with into the timeline, if the process said so when it was ready."""
+        if settings := ready.get("configuration"):
+            timeline.append(events.Configuration(process=self.name, library=self.library["name"], settings=settings))
 
 
 class Pending:
@@ -115,7 +124,7 @@ class Commanded:
 
     def __init__(self, client: Client, timeline: Timeline) -> None:
         self.name, self._producer_id, self._timeline = client.name, client.producer_id, timeline
-        self._child = client.start(self.MODULE)
+        self._client, self._child = client, client.start(self.MODULE)
         self._acks = str(client.settings.get("acks", "all"))
         self._sequence = self._number = 0
         self._answers: dict[int, dict[str, Any]] = {}
@@ -134,7 +143,7 @@ class Commanded:
 
     def _make_ready(self) -> None:
         if not self._ready:
-            self._child.hear(START_LIMIT_S, "starting")
+            self._client.note_configuration(self._timeline, self._child.hear(START_LIMIT_S, "starting"))
             self._ready = True
 
     def _answer(self, number: int, timeout_s: float) -> dict[str, Any] | None:
@@ -238,8 +247,11 @@ class Background(Generic[Progress]):
 
     def start(self) -> None:
         """Tell the process to begin."""
-        self._child.hear(START_LIMIT_S, "starting")
+        self._take_ready(self._child.hear(START_LIMIT_S, "starting"))
         self._child.tell(go=True)
+
+    def _take_ready(self, ready: Mapping[str, Any]) -> None:
+        """What the process says when it is ready."""
 
     def _hear(self, timeout_s: float, what: str) -> None:
         heard = self._child.hear(timeout_s, what)
@@ -310,7 +322,9 @@ class LoadGenerator(Background[Summary]):
         record_bytes: int,
         keys: int,
         records: int | None,
+        timeline: Timeline | None = None,
     ) -> None:
+        """What its client is configured with goes into the `timeline`, if one is given."""
         child = client.start(
             "load",
             topic=topic,
@@ -321,6 +335,11 @@ class LoadGenerator(Background[Summary]):
             records=records,
         )
         super().__init__(client.name, child, Summary(0, 0, 0))
+        self._client, self._timeline = client, timeline
+
+    def _take_ready(self, ready: Mapping[str, Any]) -> None:
+        if self._timeline is not None:
+            self._client.note_configuration(self._timeline, ready)
 
     def _progress(self, heard: Mapping[str, Any]) -> Summary:
         return Summary(heard["sent"], heard["acked"], heard["failed"])

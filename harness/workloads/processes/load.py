@@ -21,12 +21,14 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, Message
 
 from evidence.history import record, runs, schema
 from evidence.history.outcomes import outcome_of
 from evidence.history.writer import NULL, HistoryWriter
 from harness.workloads.processes import child
+from harness.workloads.processes.producers import open_producer
+from harness.workloads.settings import OF_LIBRDKAFKA
 
 RESERVED: Final = 100_000
 """Sequences put on record at once, ahead of their use."""
@@ -45,7 +47,9 @@ REPORT_S: Final = 0.05
 IDLE_POLL_S: Final = 0.005
 STOP_LIMIT_S: Final = 60.0
 ORPHAN_LIMIT_S: Final = 2.0
-SENDER_ARGUMENTS: Final = ("producer", "run", "settings", "bootstrap", "topic", "partitions", "record_bytes", "keys")
+SENDER_ARGUMENTS: Final = (
+    "producer", "run", "settings", "bootstrap", "library", "topic", "partitions", "record_bytes", "keys"
+)  # fmt: skip
 
 
 class LoadSender:
@@ -59,6 +63,7 @@ class LoadSender:
         run: str,
         settings: Mapping[str, Any],
         bootstrap: str,
+        library: Mapping[str, Any] = OF_LIBRDKAFKA,
         topic: str,
         partitions: Sequence[int],
         record_bytes: int,
@@ -74,7 +79,7 @@ class LoadSender:
         self._encoder = record.Encoder(record.run_hash(run), producer, payload)
         self._in_flight_limit = max(BLOCK, min(IN_FLIGHT, IN_FLIGHT_BYTES // max(record_bytes, 1)))
         self._acks = child.acks_of(settings)
-        self._client = Producer(child.client_settings(bootstrap, settings))
+        self._client, self.configuration = open_producer(library, bootstrap, settings)
         self.sent = self.acked = self.failed = 0
         self._reserved = 0
         # One dictionary per record of a block, used again and again: librdkafka copies what is in it.
@@ -261,7 +266,7 @@ def main() -> None:
         wanted: int | None = arguments["records"]
         rate: float | None = arguments["rate_per_s"]
         sender = LoadSender(writer, **{name: arguments[name] for name in SENDER_ARGUMENTS})
-        child.say(ready=True)
+        child.say(ready=True, configuration=sender.configuration)
         commands.wait()
         start = reported = time.monotonic()
         while not commands.stopped:

@@ -2,7 +2,7 @@
 
     {"id": 1, "topic": "t", "partition": 0, "sequence": 4}  →  {"id": 1, "outcome": "ok", "offset": 4, …}
 
-The sequence is reserved in the history before the record goes to librdkafka, the outcome is flushed before the answer
+The sequence is reserved in the history before the record goes to the client, the outcome is flushed before the answer
 goes to the harness.
 """
 
@@ -22,8 +22,8 @@ LAST_FLUSH_S: Final = 2.0
 def main() -> None:
     """Send what the harness commands until its lines end."""
     with child.recording() as (arguments, commands, writer):
-        sender = Sender(writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"])
-        child.say(ready=True)
+        sender = Sender(writer, *(arguments[name] for name in ("producer", "run", "settings", "bootstrap", "library")))
+        child.say(ready=True, configuration=sender.configuration)
         while not commands.stopped:
             command = commands.next(0.0 if sender.in_flight else IDLE_S)
             if command is not None:

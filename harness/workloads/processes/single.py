@@ -1,6 +1,6 @@
 """A producer of single records, and the record of what came of each: scripted, with transactions, or in a pipeline.
 
-A record's sequence is reserved in the history before the record goes to librdkafka.
+A record's sequence is reserved in the history before the record goes to the client.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from evidence.history import record, schema
 from evidence.history.outcomes import outcome_of
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
+from harness.workloads.processes.producers import open_producer
+from harness.workloads.settings import OF_LIBRDKAFKA
 
 
 def error_columns(error: KafkaError | None) -> dict[str, Any]:
@@ -29,11 +31,17 @@ class Sender:
     """Sends records and records what came of them."""
 
     def __init__(
-        self, writer: HistoryWriter, producer: int, run: str, settings: Mapping[str, Any], bootstrap: str
+        self,
+        writer: HistoryWriter,
+        producer: int,
+        run: str,
+        settings: Mapping[str, Any],
+        bootstrap: str,
+        library: Mapping[str, Any] = OF_LIBRDKAFKA,
     ) -> None:
         self._writer, self._producer, self._run = writer, producer, record.run_hash(run)
         self._acks = child.acks_of(settings)
-        self._client = Producer(child.client_settings(bootstrap, settings))
+        self._client, self.configuration = open_producer(library, bootstrap, settings)
         self.transactional = "transactional.id" in settings
         self.number: int | None = None
         """The transaction that was begun last."""
@@ -55,7 +63,7 @@ class Sender:
         flush: bool = False,
     ) -> None:
         """Send one reserved record, and record and `tell` what came of it when that is known (`poll`, `flush`), or at
-        once if librdkafka refuses it. With `flush` it is on disk before it is told.
+        once if the client refuses it. With `flush` it is on disk before it is told.
 
         `source`: topic, partition and offset of the input that this record was made from.
         """

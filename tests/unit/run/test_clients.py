@@ -13,12 +13,15 @@ from evidence.errors import UsageError
 from evidence.events import Precondition, Step
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
+from harness.case import Case
 from harness.cluster import versions
 from harness.plan import TopicPlan
 from harness.run import Partition, PreconditionNotHeld
 from harness.run.account import Account
 from harness.run.clients import Clients
 from harness.workloads.handles.transactions import Ended
+from harness.workloads.libraries import RDKAFKA
+from harness.workloads.settings import OF_LIBRDKAFKA
 
 T = Partition("t", 0)
 BOOTSTRAP = "172.20.0.11:9092"
@@ -83,6 +86,9 @@ class Stage:
             run_dir=self.run_dir,
             timeline=timeline,
             topics=topics,
+            case=Case(documented=()),
+            library=RDKAFKA,
+            recorders=OF_LIBRDKAFKA,
             facts={"processes": self.processes},
         )
         self.clients = Clients(parts, Account(timeline))

@@ -1,0 +1,107 @@
+"""Which producer a recorder drives: `librdkafka`, `java-<release>` or `scala-<release>`.
+
+`java` and `scala` alone mean the release of the cluster's own brokers. The jars are those that a release was locked
+with (compose/locks), so every release that has a lock has its clients; the Scala producer was removed in 2.0.
+
+A librdkafka producer is given the harness's own defaults (harness/workloads/settings.py). The others are given nothing
+that the scenario does not say: they are there to show what their own defaults do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from evidence.errors import UsageError
+from harness.setup.jars import LOCKS, resolve
+from harness.setup.java import java_home
+from harness.workloads import settings as defaults
+from harness.workloads.settings import LIBRDKAFKA
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
+    from harness.setup.waiting import Echo
+
+JAVA, SCALA = "java", "scala"
+SCALA_REMOVED: Final = (2,)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A client library, of one release where it is Kafka's own."""
+
+    kind: str
+    release: str = ""
+
+    @property
+    def name(self) -> str:
+        """Such as "librdkafka" or "java-2.8.2"."""
+        return f"{self.kind}-{self.release}" if self.release else self.kind
+
+    def settings(self, acks: str, version: Version, *more: Mapping[str, str]) -> dict[str, str]:
+        """What its producer is configured with, later settings over earlier ones."""
+        given: dict[str, str] = {}
+        if self.kind == LIBRDKAFKA:
+            given = dict(defaults.PRODUCER) | version.client_settings
+        given |= {"request.required.acks": "-1" if acks == "all" else acks} if self.kind == SCALA else {"acks": acks}
+        for each in more:
+            given |= each
+        return given
+
+    @property
+    def one_attempt(self) -> dict[str, str]:
+        """The setting that has every record sent once."""
+        return {"retries" if self.kind == JAVA else "message.send.max.retries": "0"}
+
+    @property
+    def lingering(self) -> dict[str, str]:
+        """The setting that has a load's records share requests; the Scala producer, synchronous, has none."""
+        return {} if self.kind == SCALA else {"linger.ms": "5"}
+
+    def arguments(self, echo: Echo) -> dict[str, Any]:
+        """What a recorder is told of it; its jars are fetched if they are not in the cache.
+
+        Raises UsageError if they cannot be had, or no Java is found.
+        """
+        if self.kind == LIBRDKAFKA:
+            return {"name": self.name}
+        return {"name": self.name, "jars": str(resolve(self.release, echo)), "java_home": java_home()}
+
+
+RDKAFKA: Final = Library(LIBRDKAFKA)
+
+
+def library(name: str, version: Version) -> Library:
+    """The library of a name. Raises UsageError for a name that is none, or a release that has no such client."""
+    kind, _, release = name.partition("-")
+    release = release or version.kafka
+    if name == LIBRDKAFKA:
+        return RDKAFKA
+    releases = sorted((path.stem for path in Path(LOCKS).glob("*.lock")), key=_numbers)
+    if kind == SCALA:
+        releases = [each for each in releases if _numbers(each) < SCALA_REMOVED]
+    if kind not in (JAVA, SCALA) or release not in releases:
+        raise UsageError(
+            f"no client {name!r}: {LIBRDKAFKA}, or {kind if kind in (JAVA, SCALA) else JAVA}-<release> with one of "
+            f"{', '.join(releases)}"
+        )
+    if not understood(_numbers(release), version.release):
+        raise UsageError(f"{kind}-{release} and a broker of {version.kafka} share no version of the Produce request")
+    return Library(kind, release)
+
+
+def understood(client: tuple[int, ...], broker: tuple[int, ...]) -> bool:
+    """Whether a producer's requests are understood: a broker knows older ones back to those that 4.0 removed (KIP-896),
+    and clients from 0.10.2 on know older brokers back to 0.10.0 (KIP-97), those of 4.0 back to 2.1.
+    """
+    if client[:2] <= broker[:2]:
+        return broker < (4,) or client >= (0, 11)
+    if client >= (4,):
+        return broker >= (2, 1)
+    return client >= (0, 10, 2) and broker >= (0, 10)
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))

@@ -1,0 +1,75 @@
+"""Kafka's own producers, driven and recorded as ours is, on real brokers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evidence import timeline
+from evidence.events import Configuration
+from evidence.history import schema
+from evidence.history.read import open_run
+from harness.cluster import versions
+from harness.run import Run
+from harness.runner import Request, execute
+from harness.scenario import get_scenario
+from judgement.judge import Analyst, judge
+
+pytestmark = [pytest.mark.docker, pytest.mark.spark]
+LIMIT_S = 60.0
+
+
+@pytest.mark.parametrize(
+    ("version", "client", "offsets", "default"),
+    [
+        # What each client goes by when nothing is said. Idempotence came with 0.11 and is on since 3.0 (KIP-679)…
+        ("0.10.2.2", "scala-0.8.2.2", False, ("message.send.max.retries", "3")),
+        ("0.10.2.2", "java-0.8.2.2", True, ("retries", "0")),
+        ("4.3.1", "java-2.8.2", True, ("enable.idempotence", "false")),
+        ("4.3.1", "java", True, ("enable.idempotence", "true")),
+    ],
+)
+def test_a_producer_of_kafkas_own(
+    version: str, client: str, offsets: bool, default: tuple[str, str], tmp_path: Path
+) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        sent = run.send(t, 3) + run.send(t, 2, acks="1")
+        assert [one.offset for one in sent] == ([0, 1, 2, 3, 4] if offsets else [None] * 5)
+        with run.load(run.partition(1), records=500, rate_per_s=1000, keys=10) as load:
+            load.wait_acked(500, timeout_s=LIMIT_S)
+
+    scenario = replace(get_scenario("baseline"), steps=steps)
+    request = Request(scenario=scenario, version=versions.get(version), client=client, root=tmp_path)
+    finished = execute(request, echo=lambda _: None)
+    with Analyst() as analyst:
+        judged = judge(finished.run_dir, analyst).verdict
+    finished.wait_removed()
+    assert judged.verdict == "observed", judged.reasons
+    assert (judged.seen, judged.reasons) == ((), ())
+    rows = [row for table in open_run(finished.run_dir).tables.values() for row in table.to_pylist()]
+    sends = [row for row in rows if row["kind"] == schema.SEND]
+    assert {row["outcome"] for row in sends} == {schema.OK}
+    configured = timeline.read(finished.run_dir.timeline).of(Configuration)
+    name = request.library.name
+    assert [each.library for each in configured] == [name] * 3
+    assert {each.settings[default[0]] for each in configured if each.settings.get("acks") != "1"} == {default[1]}
+    # … but for a producer whose acks contradict it.
+    assert all(
+        each.settings.get("enable.idempotence") != "true" for each in configured if each.settings.get("acks") == "1"
+    )
+    assert finished.run_dir.read_run()["client"] == name
+
+
+def test_settings_that_a_client_refuses_are_its_own_words(tmp_path: Path) -> None:
+    def steps(run: Run) -> None:
+        run.producer(settings={"linger.ms": "soon"}).send("t", 0, timeout_s=LIMIT_S)
+
+    scenario = replace(get_scenario("baseline"), steps=steps)
+    request = Request(scenario=scenario, version=versions.get("4.3.1"), client="java", root=tmp_path)
+    finished = execute(request, echo=lambda _: None)
+    finished.wait_removed()
+    facts = finished.run_dir.read_run()
+    assert "Invalid value soon for configuration linger.ms" in facts["sequence"]["ended"]

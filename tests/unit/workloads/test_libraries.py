@@ -1,0 +1,72 @@
+import pytest
+
+from evidence.errors import UsageError
+from harness.cluster import versions
+from harness.workloads.libraries import RDKAFKA, Library, library, understood
+from harness.workloads.processes.producers import librdkafka_configuration
+from harness.workloads.settings import PRODUCER
+
+OLD, NEW = versions.get("0.9.0.1"), versions.get("4.3.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("librdkafka", RDKAFKA),
+        ("java", Library("java", "0.9.0.1")),
+        ("java-0.8.2.2", Library("java", "0.8.2.2")),
+        ("scala-0.8.2.2", Library("scala", "0.8.2.2")),
+    ],
+)
+def test_a_client_by_its_name(name: str, found: Library) -> None:
+    assert library(name, OLD) == found
+    assert found.name.startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("jav", "no client 'jav': librdkafka, or java-<release> with one of 0.8.2.2, "),
+        ("java-9.9", "no client 'java-9.9'"),
+        ("scala-2.8.2", r"no client 'scala-2.8.2'.* 0.8.2.2, 0.9.0.1, 0.10.2.2, 0.11.0.3, 1.1.1$"),
+        ("java-4.3.1", "share no version of the Produce request"),
+    ],
+)
+def test_a_client_that_there_is_not(name: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        library(name, OLD)
+
+
+@pytest.mark.parametrize(
+    ("client", "broker", "held"),
+    [
+        ((0, 8, 2, 2), (3, 9, 2), True),
+        ((0, 8, 2, 2), (4, 0, 2), False),
+        ((0, 11, 0, 3), (4, 3, 1), True),
+        ((0, 10, 2, 2), (0, 10, 0, 1), True),
+        ((0, 9, 0, 1), (0, 8, 2, 2), False),
+        ((2, 8, 2), (0, 9, 0, 1), False),
+        ((4, 0, 2), (2, 0, 1), False),
+        ((4, 0, 2), (2, 2, 2), True),
+        ((4, 3, 1), (4, 0, 2), True),
+    ],
+)
+def test_which_brokers_understand_which_producers(client: tuple[int, ...], broker: tuple[int, ...], held: bool) -> None:
+    assert understood(client, broker) is held
+
+
+def test_only_librdkafka_is_given_defaults_of_ours() -> None:
+    assert RDKAFKA.settings("1", NEW).items() >= {**PRODUCER, "acks": "1"}.items()
+    assert Library("java", "2.8.2").settings("all", NEW, {"retries": "1"}) == {"acks": "all", "retries": "1"}
+    assert Library("scala", "0.8.2.2").settings("all", OLD) == {"request.required.acks": "-1"}
+
+
+def test_librdkafka_says_what_it_goes_by_and_what_one_setting_does_to_others() -> None:
+    plain = librdkafka_configuration({"linger.ms": "0", "acks": "1", "log_level": 0})
+    assert (plain["request.required.acks"], plain["queue.buffering.max.ms"], plain["enable.idempotence"]) == (
+        "1",
+        "0",
+        "false",
+    )
+    idempotent = librdkafka_configuration({"enable.idempotence": True, "log_level": 0})
+    assert (idempotent["request.required.acks"], idempotent["max.in.flight.requests.per.connection"]) == ("-1", "5")
