@@ -5,8 +5,9 @@ who leads and who is in sync. A leader on the other side goes on leading in its 
 acks=all it acknowledges nothing that a member of the ISR lacks; with acks=1 it acknowledges what it alone has, and that
 is cut off when the partition is healed.
 
-Clients reach every broker all the while, except where a scenario says otherwise: a producer and a consumer run through
-each of these partitions.
+`leader-isolated` is about a leader on the wrong side, `follower-isolated` and `bridge` about followers that a leader
+does not reach, `controller-isolated` about a partition that moves no record at all. Clients reach every broker all the
+while: a producer and a consumer run through each of these partitions.
 """
 
 from __future__ import annotations
@@ -15,16 +16,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from harness.scenario import Line
+
 if TYPE_CHECKING:
     from harness.run import Partition, Run, Target
-    from harness.workloads.handles.client import LoadGenerator
+    from harness.workloads.handles.client import LoadGenerator, ScriptedProducer
 
 RATE_PER_S: Final = 20.0
+SEND_LIMIT_S: Final = 90.0
+FETCHES_HOLD_UP: Final = Line(
+    "a follower of a leader that answers nothing is held up by its last fetch (before 2.1)",
+    lambda version: version.release < (2, 1),
+)
+"""A broker that becomes leader or follower waits there for its fetcher to end, and takes no news of leaders meanwhile:
+up to 30 s, in which it tells clients of the old leader (ReplicaFetcherManager.shutdownIdleFetcherThreads)."""
+FETCHES_END: Final = Line("a follower's last fetch holds nothing up (2.1 and later)", lambda v: v.release >= (2, 1))
 SETTINGS: Final = {
     "unclean.leader.election.enable": "false",
     "replica.lag.time.max.ms": "3000",
     "replica.socket.timeout.ms": "3000",
 }
+ELECTED: Final = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 SHRUNK: Final = ("isr-shrinks-to-reachable-side", "isr-whole-after-heal")
 
 
@@ -37,6 +49,26 @@ def clients(run: Run, t: Partition, *, doomed: bool = False) -> Iterator[LoadGen
         load.wait_acked(20, timeout_s=30)
         consumer.wait_read(10, timeout_s=30)
         yield load
+
+
+def send_beside(run: Run, t: Partition, successor: Target) -> None:
+    """Send three records with acks=all on the side of the next leader. A client that is still told of the old one gives
+    that up soon, whether it answers or not, and asks again.
+    """
+    producer = run.producer(only=successor, settings={"request.timeout.ms": "2000", "socket.timeout.ms": "3000"})
+    sent = producer.send(*t, count=3, timeout_s=SEND_LIMIT_S)
+    run.require("the next leader acknowledges with acks=all", all(one.outcome == "ok" for one in sent))
+
+
+def loyal_client(run: Run, t: Partition, leader: Target) -> ScriptedProducer:
+    """A producer with the case's acks that was told of this leader alone, has sent it a record, and does not ask again
+    who leads.
+    """
+    settings = {"message.send.max.retries": "0", "topic.metadata.refresh.interval.ms": "-1"}
+    producer = run.producer(acks=run.case.acks, only=leader, settings=settings)
+    (sent,) = producer.send(*t, count=1, timeout_s=SEND_LIMIT_S)
+    run.require("the leader acknowledges before it is cut off", sent.outcome == "ok")
+    return producer
 
 
 def other_nodes(run: Run, *apart: Target) -> list[Target]:

@@ -1,0 +1,61 @@
+"""The controller is alone on its side (Kafka documentation, Design: replication; KIP-500, KIP-595; KAFKA-15489).
+
+With ZooKeeper it is a broker without replicas: its session ends, /controller is gone with it, and another broker is
+controller. With KRaft it is one of three controllers apart: the others miss it and elect one of themselves, and the
+brokers, which find nobody there, turn to that one. Leaders and followers need none of them for what they do: writes go
+on. A follower that is stopped cleanly then asks the new controller to take it out of the ISR, which shows that it is in
+office. The old one, when it is healed, is none.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, scenario
+from scenarios.partition import SETTINGS, clients, other_nodes
+
+SOON_S = 10.0
+"""Much less than replica.lag.time.max.ms, after which the leader would drop the follower by itself."""
+SESSION_MS = 9000
+"""KRaft's default: brokers look for the new controller for seconds, and it fences who has not found it by then."""
+CLAIMS = ["one-controller-at-a-time", "controller-replaced-in-time", "writes-go-on-while-cut"]
+DOCUMENTED = [
+    Documented(on=ZOOKEEPER, claims=[*CLAIMS, "controller-epoch-rises-by-one"]),
+    Documented(
+        on=KRAFT,
+        says="The other controllers elect one of themselves, in a higher epoch, and writes go on.",
+        claims=CLAIMS,
+    ),
+]
+
+
+@scenario(
+    name="controller-isolated",
+    claim="""A controller that is cut from all other nodes is replaced, in a higher epoch, and stays replaced when it is
+        back; writes go on meanwhile, and nothing is lost.""",
+    source="Kafka documentation, Design: replication; KIP-500, KIP-595; KAFKA-15489",
+    operator="""Reads and writes need no controller; elections, ISR changes and new topics do. Watch
+        ActiveControllerCount summed over the cluster: an isolated controller may hold itself for one until it hears
+        of the other.""",
+    cluster=ClusterPlan(
+        controllers=3, session_timeout_ms=SESSION_MS, settings=SETTINGS | {"replica.lag.time.max.ms": "30000"}
+    ),
+    cases={"acks-1": Case(acks="1", documented=DOCUMENTED), "acks-all": Case(documented=DOCUMENTED)},
+)
+def controller_isolated(run: Run) -> None:
+    t, controller = run.partition(), run.controller()
+    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
+    with clients(run, t) as load:
+        run.cut([controller], other_nodes(run, controller))
+        run.wait_controller_other_than(controller)
+        run.stop(follower)
+        run.wait_isr(t, [leader, other], SOON_S)
+        load.wait_more(40, timeout_s=30)
+
+        run.heal_network()
+        if run.version.mode == "zookeeper":
+            run.wait_registered([controller])
+        run.start(follower)
+        run.wait_isr(t, run.replicas_of(t))
+    run.require("the old controller is not the controller again", run.controller().id != controller.id)
+    run.send(t)
