@@ -5,9 +5,10 @@ who leads and who is in sync. A leader on the other side goes on leading in its 
 acks=all it acknowledges nothing that a member of the ISR lacks; with acks=1 it acknowledges what it alone has, and that
 is cut off when the partition is healed.
 
-`leader-isolated` is about a leader on the wrong side, `follower-isolated` and `bridge` about followers that a leader
-does not reach, `controller-isolated` about a partition that moves no record at all. Clients reach every broker all the
-while: a producer and a consumer run through each of these partitions.
+`leader-isolated`, `leader-with-minority` and `split-in-halves` are about a leader on the wrong side,
+`follower-isolated`, `one-way`, `bridge` and `flapping-link` about followers that a leader does not reach,
+`controller-isolated` about a partition that moves no record at all. Clients reach every broker all the while: a
+producer and a consumer run through each of these partitions.
 """
 
 from __future__ import annotations

@@ -36,8 +36,10 @@ def test_a_producer_of_kafkas_own(
 ) -> None:
     def steps(run: Run) -> None:
         t = run.partition()
+        # The leader may not know of its partition yet, and the clients of 0.8 do not try again.
+        next(sent for _ in range(50) for sent in run.send(t, must=False) if sent.outcome == "ok")
         sent = run.send(t, 3) + run.send(t, 2, acks="1")
-        assert [one.offset for one in sent] == ([0, 1, 2, 3, 4] if offsets else [None] * 5)
+        assert [one.offset for one in sent] == ([1, 2, 3, 4, 5] if offsets else [None] * 5)
         with run.load(run.partition(1), records=500, rate_per_s=1000, keys=10) as load:
             load.wait_acked(500, timeout_s=LIMIT_S)
 
@@ -51,7 +53,7 @@ def test_a_producer_of_kafkas_own(
     assert (judged.seen, judged.reasons) == ((), ())
     rows = [row for table in open_run(finished.run_dir).tables.values() for row in table.to_pylist()]
     sends = [row for row in rows if row["kind"] == schema.SEND]
-    assert {row["outcome"] for row in sends} == {schema.OK}
+    assert sum(row["outcome"] == schema.OK for row in sends) == 506
     configured = timeline.read(finished.run_dir.timeline).of(Configuration)
     name = request.library.name
     assert [each.library for each in configured] == [name] * 3

@@ -1,0 +1,58 @@
+"""The link between the leader and a follower goes down and up again (Kafka documentation, broker configuration:
+replica.lag.time.max.ms; KIP-16).
+
+Each time it is down for longer than replica.lag.time.max.ms the follower leaves the ISR, and each time it is up it
+catches up and is back. Where it is down for less, TCP sends again what was lost and the ISR stays: writes with acks=all
+pause for as long as the link is down, and no longer.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from scenarios.partition import SETTINGS, SHRUNK, clients
+
+LONG = {"replica.lag.time.max.ms": "1500", "replica.socket.timeout.ms": "1500"}
+BRIEF = {"replica.lag.time.max.ms": "10000", "replica.socket.timeout.ms": "10000"}
+FLAPS = 3
+
+
+@scenario(
+    name="flapping-link",
+    claim="""A follower whose link goes down for longer than replica.lag.time.max.ms leaves the ISR each time and comes
+        back each time; with shorter cuts it stays. Nothing is lost.""",
+    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+    operator="""If an ISR shrinks and expands all day, compare replica.lag.time.max.ms with how long your links are
+        down: above it the ISR stays, and acks=all waits as long as the link is down.""",
+    cluster=ClusterPlan(settings=SETTINGS),
+    cases={
+        "acks-1": Case(
+            acks="1",
+            settings=LONG,
+            documented=[Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-go-on-while-cut"])],
+        ),
+        "acks-all": Case(settings=LONG, documented=[Documented(on=EVERY_VERSION, claims=SHRUNK)]),
+        "brief": Case(
+            settings=BRIEF,
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    says="Cuts that are shorter than replica.lag.time.max.ms leave the ISR as it is.",
+                    claims=["isr-outlasts-brief-cuts"],
+                )
+            ],
+        ),
+    },
+)
+def flapping_link(run: Run) -> None:
+    t = run.partition()
+    leader, (follower, _) = run.leader_of(t), run.followers_of(t)
+    brief = run.case.name == "brief"
+    with clients(run, t):
+        run.flap([leader], [follower], times=FLAPS, down_s=1.0 if brief else 4.5, up_s=2.0 if brief else 6.0)
+        shrunk = [len(state.isr) for state in run.observer.history_of(*t)].count(2)
+        run.note(f"the ISR was short of one replica {shrunk} times in {FLAPS} flaps")
+        run.require("the ISR flaps with the link, unless the cuts are brief", (shrunk >= 2) != brief, shrunk=shrunk)
+        run.wait_isr(t, run.replicas_of(t))
+    run.send(t)

@@ -1,0 +1,77 @@
+"""The leader and one follower are on one side, three followers on the other (Kafka documentation, Design: replication).
+
+Two replicas are as many as min.insync.replicas asks for, and the leader still acknowledges nothing with acks=all: the
+ISR is five, and only who reaches ZooKeeper or the controller can make it smaller. Its follower goes on fetching, so
+what is acknowledged with acks=1 is on two disks; it is cut off from both when the partition is healed.
+
+Before 2.1 a follower of the old leader may be held up by its last fetch; here the controller is one, and elected the
+next leader after 34 s (one run on 0.10.2.2, with a session of 4 s). So no bound is claimed there.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
+from scenarios.partition import ELECTED, FETCHES_END, FETCHES_HOLD_UP, SETTINGS, clients, loyal_client, send_beside
+
+CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
+
+
+@scenario(
+    name="leader-with-minority",
+    claim="""A leader that is left with one of four followers is replaced by one of the others. What it acknowledged
+        with acks=1 is lost though two replicas had it; with acks=all it acknowledged nothing, though
+        min.insync.replicas is two.""",
+    source="Kafka documentation, Design: replication; topic configuration: min.insync.replicas",
+    operator="""Copies are no majority: what counts is the ISR, and on which side of the partition ZooKeeper or the
+        controllers are. min.insync.replicas bounds what acks=all may be worth, it does not make a minority able to
+        acknowledge.""",
+    cluster=ClusterPlan(brokers=(1, 2, 3, 4, 5), controller=5, settings=SETTINGS),
+    topic=TopicPlan(replicas=((1, 2, 3, 4, 5),), settings={"min.insync.replicas": "2"}),
+    cases={
+        "acks-1": Case(
+            acks="1", applies=FETCHES_END, documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLAIMS)]
+        ),
+        "acks-all": Case(
+            documented=[
+                Documented(
+                    on=FETCHES_HOLD_UP,
+                    says="""The leader on the small side acknowledges nothing, and nothing acknowledged is lost. The
+                        next leader is elected late and found late: last fetches to the old one hold it up.""",
+                    claims=[*ELECTED, "isr-whole-after-heal", "isolated-leader-acknowledges-no-acks-all"],
+                ),
+                Documented(
+                    on=EVERY_VERSION,
+                    says="The leader on the small side acknowledges nothing, and nothing acknowledged is lost.",
+                    claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
+                ),
+            ]
+        ),
+    },
+)
+def leader_with_minority(run: Run) -> None:
+    t, acks = run.partition(), run.case.acks
+    run.send(t, 3)
+    leader, (companion, *majority) = run.leader_of(t), run.followers_of(t)
+    loyal = loyal_client(run, t, leader)
+    with clients(run, t, doomed=acks == "1"):
+        run.cut([leader, companion], [*majority, run.coordinator()])
+        sent = loyal.send_async(*t, doomed=True)
+        if acks == "1":
+            offset = sent.wait(timeout_s=10).offset or 0
+            run.wait_files(
+                "both of the small side hold what was acknowledged with acks=1",
+                lambda: run.log_end_and_high_watermark(companion, t)[0] > offset,
+                lambda: f"its log ends at {run.log_end_and_high_watermark(companion, t)[0]}, wanted beyond {offset}",
+                10.0,
+            )
+        successor = run.wait_leader(t, *majority)
+        send_beside(run, t, successor)
+        run.require("the small side acknowledges with acks=1 only", sent.acknowledged == (acks == "1"))
+        run.copy_replicas("apart")
+
+        run.heal_network()
+        run.wait_registered([leader, companion])
+        run.wait_isr(t, run.replicas_of(t))
+    run.send(t)

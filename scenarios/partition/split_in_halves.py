@@ -1,0 +1,68 @@
+"""Four brokers are split two and two, and ZooKeeper or the controller is on one side (Kafka documentation, Design:
+replication).
+
+There are two partitions, each with a replica on every broker. One is led on the side without ZooKeeper or controller:
+its leader stops acknowledging with acks=all, and another is elected on the other side. One is led on that other side:
+its leader stays, and takes the replicas that it does not reach out of the ISR. Halves are no majority; the side that
+goes on is the one with ZooKeeper or the controller.
+
+It is not run before 2.1: last fetches to the old leader hold up the next one there, and nothing could be sent to it for
+over 90 s (0.10.2.2).
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
+from scenarios.partition import ELECTED, FETCHES_END, SETTINGS, SHRUNK, clients, loyal_client, send_beside
+
+CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
+
+
+@scenario(
+    name="split-in-halves",
+    claim="""Of a cluster split in halves the side with ZooKeeper or the controller goes on: leaders there drop the
+        others from the ISR, and leaders on the other side are replaced. What those acknowledged with acks=1 is lost;
+        with acks=all they acknowledged nothing.""",
+    source="Kafka documentation, Design: replication; topic configuration: min.insync.replicas",
+    operator="""Place ZooKeeper or the controllers so that every split leaves a majority of them with the brokers
+        that are to go on: three places, not two. Two data centres and acks=1 lose records at each split.""",
+    applies=FETCHES_END,
+    cluster=ClusterPlan(brokers=(1, 2, 3, 4), settings=SETTINGS),
+    topic=TopicPlan(replicas=((1, 2, 3, 4), (3, 4, 1, 2)), settings={"min.insync.replicas": "2"}),
+    cases={
+        "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLAIMS)]),
+        "acks-all": Case(
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    says="""The side without ZooKeeper or controller acknowledges nothing, and nothing
+                        acknowledged is lost.""",
+                    claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
+                )
+            ]
+        ),
+    },
+)
+def split_in_halves(run: Run) -> None:
+    orphaned, kept, acks = run.partition(0), run.partition(1), run.case.acks
+    run.send(orphaned, 3)
+    leader, here, there = run.leader_of(orphaned), run.replicas_of(orphaned)[:2], run.replicas_of(orphaned)[2:]
+    loyal = loyal_client(run, orphaned, leader)
+    with clients(run, orphaned, doomed=acks == "1"):
+        run.cut(here, [*there, run.coordinator()])
+        sent = loyal.send_async(*orphaned, doomed=True)
+        if acks == "1":
+            sent.wait(timeout_s=10)
+        successor = run.wait_leader(orphaned, *there)
+        run.wait_isr(kept, there)
+        send_beside(run, orphaned, successor)
+        run.require("the side that is left alone acknowledges with acks=1 only", sent.acknowledged == (acks == "1"))
+        run.copy_replicas("apart")
+
+        run.heal_network()
+        run.wait_registered(here)
+        for t in (orphaned, kept):
+            run.wait_isr(t, run.replicas_of(t))
+    run.send(orphaned)
