@@ -1,8 +1,13 @@
-"""Who may import whom: scenarios → harness → evidence ← analysis; judgement → evidence; kafkafiles imports nobody."""
+"""Who may import whom: scenarios → harness → evidence ← analysis; judgement → evidence; kafkafiles imports nobody.
+
+The audit imports evidence.errors alone, and at import time nothing that needs Docker, Java or a Kafka client.
+"""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +19,10 @@ MAY = {
     "judgement": {"evidence", "kafkafiles"},
     "evidence": set(),
     "kafkafiles": set(),
+    "audit": {"evidence"},
 }
-SEE_ALL = {"harness.cli", "harness.matrix"}
+SEE_ALL = {"harness.audit", "harness.cli", "harness.matrix"}
+HEAVY = ("confluent_kafka", "docker", "jpype", "numba", "numpy", "pandas", "pyarrow", "pyspark")
 
 
 def imports() -> Iterator[tuple[str, str]]:
@@ -35,6 +42,20 @@ def imports() -> Iterator[tuple[str, str]]:
 def test_nobody_imports_upwards() -> None:
     rooms = [(a, b) for a, b in imports() if a not in SEE_ALL and a.split(".")[0] != b.split(".")[0]]
     assert [(a, b) for a, b in rooms if b.split(".")[0] not in MAY[a.split(".")[0]]] == []
+
+
+def test_the_audit_knows_nothing_of_runs() -> None:
+    others = [(a, b) for a, b in imports() if a.startswith("audit") and not b.startswith("audit")]
+    assert [(a, b) for a, b in others if b != "evidence.errors"] == []
+
+
+def test_an_audit_of_files_imports_nothing_that_needs_docker_java_or_a_client() -> None:
+    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "audit").rglob("*.py")]
+    names = sorted(name.removesuffix(".__init__") for name in modules)
+    told = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {', '.join(names)}; print(*sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
+    assert set(names) <= set(seen)
+    assert [name for name in seen if name.split(".")[0] in {*HEAVY, "harness", "analysis", "judgement"}] == []
 
 
 def test_the_cluster_does_not_know_who_watches_or_strikes_it() -> None:
