@@ -1,0 +1,449 @@
+"""The measured matrix: one cell for each (client, settings, topic, version line, fault), and the runs that measured it.
+
+A cell states beforehand what must come of it (`Stated`, from documents) and has every run that measured it, each with
+counts that were made from the run's judged histories and replicas. `audit/matrix.json` has them all, sorted, a line
+each run, so that a new run is a new line in a diff. `make audit-matrix` makes it.
+
+**Looking up.** `covering` finds, for somebody's own settings (`Settings`), the cells of each fault that were measured
+with just these, or with settings of which a stated argument says that they cannot differ (`ARGUMENTS`). Every argument
+used is given back in words, and so is every difference that is not covered by one: another release of the same line,
+more replicas than were measured. Where nothing fits there is no cell, and whoever asked says "not measured".
+
+Settings are compared in classes: `retries` 0 or many, `in_flight` 1 or several (5 stands for any number above 1).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from evidence.errors import UsageError
+
+MATRIX: Final = Path(__file__).with_name("matrix.json")
+SCHEMA: Final = 1
+
+Client = Literal["librdkafka", "java", "scala"]
+Line = Literal["old", "epoch", "zk3", "pinned", "kraft"]
+Outcome = Literal["loses", "duplicates", "reorders", "refuses"]
+OUTCOMES: Final[tuple[Outcome, ...]] = ("loses", "duplicates", "reorders", "refuses")
+"""What may come of acknowledged records (lost, twice in the log, in another order), and that sends are refused."""
+
+LINES: Final[Mapping[str, str]] = {
+    "old": "0.8 to 0.10.2: replicas truncate to the high watermark",
+    "epoch": "0.11 to 2.8 with ZooKeeper: replicas truncate by leader epoch (KIP-101)",
+    "zk3": "3.0 to 3.9 with ZooKeeper",
+    "pinned": "ZooKeeper, inter.broker.protocol.version before 0.11: an upgrade that was never finished",
+    "kraft": "KRaft",
+}
+FAULTS: Final[Mapping[str, str]] = {
+    "none": "no fault: what the settings cost",
+    "leader-crash-behind": "followers stand still, records are sent, the leader is killed, the followers go on",
+    "leader-crash-under-load": "the leader is killed while producers send",
+    "leader-cut-off": "the leader is cut from followers, ZooKeeper and controller, and keeps its clients",
+    "zombie-leader": "the leader stands still until another is elected, and then goes on",
+    "shrunk-isr-crash": "the ISR shrinks to the leader, which is then killed",
+    "whole-isr-down": "every replica is killed, and all are started again",
+    "broker-restart": "the leader is stopped cleanly and started again while producers send",
+    "rolling-restart": "all brokers are stopped cleanly and started again in turn while producers send",
+    "double-failover": "the leader dies, and the next one before it can lead",
+    "follower-reboot": "a follower restarts, and leads before it has caught up",
+    "lost-acknowledgement": "records are written, and the answer never arrives",
+    "refused-then-accepted": "one record is refused, the next one is accepted, the first is tried again",
+    "time-out": "the broker answers later than the producer waits",
+    "client-crash": "the producer is killed (kill -9)",
+}
+"""The faults, and what each does in a few words."""
+ELECTS_IN_SYNC: Final = frozenset(
+    {"leader-crash-behind", "leader-crash-under-load", "leader-cut-off", "zombie-leader", "broker-restart",
+     "rolling-restart", "double-failover", "follower-reboot"}
+)  # fmt: skip
+"""Faults in which an in-sync replica is alive at each election."""
+ELECTS_NOBODY: Final = frozenset({"none", "lost-acknowledgement", "refused-then-accepted", "time-out", "client-crash"})
+"""Faults without an election."""
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Settings:
+    """What a cell is about, but for the fault: a producer, a topic and a cluster, every value resolved.
+
+    `retries` is "0" or "many", `in_flight` 1 or 5; `normal` makes these of any numbers.
+    """
+
+    client: str
+    line: str
+    version: str
+    """Of the brokers: a version of `kafka-chaos list` in a measured cell ("3.9.2-zk"), a release in a question."""
+    replication_factor: int
+    min_insync_replicas: int
+    unclean: bool
+    acks: str
+    """"0", "1" or "all"."""
+    idempotence: bool
+    in_flight: int
+    retries: str
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Key(Settings):
+    """Settings and the fault: what names a cell."""
+
+    fault: str
+
+    @property
+    def settings(self) -> Settings:
+        """Without the fault."""
+        return Settings(**{name: value for name, value in asdict(self).items() if name != "fault"})
+
+    def __str__(self) -> str:
+        told = [
+            self.client,
+            f"acks={self.acks}",
+            *(["idempotent"] if self.idempotence else []),
+            f"in flight {self.in_flight}",
+            f"retries {self.retries}",
+            f"RF {self.replication_factor}",
+            f"min.insync.replicas {self.min_insync_replicas}",
+            f"unclean elections {'on' if self.unclean else 'off'}",
+        ]
+        return f"{self.fault} on {self.version}: {', '.join(told)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What must come of a cell, stated before it is measured: `must` is seen in every run, `may` in any, nothing else
+    in none.
+    """
+
+    must: frozenset[str] = frozenset()
+    may: frozenset[str] = frozenset()
+    why: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for name in sorted(self.must | self.may):
+            if name not in OUTCOMES:
+                raise UsageError(f"no outcome {name!r} of a cell: {', '.join(OUTCOMES)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCounts:
+    """One run of a cell: where it is from, and how many records came to which end.
+
+    Counts are of records of this cell alone, from the judged histories and replicas. `acknowledged` are those that the
+    producer was told are written (with acks=0: that it has handed over); `lost`, `duplicated` and `reordered` are of
+    these. `unknown_*` are those whose sender was never told, by whether they were in the log at the end.
+    """
+
+    run: str
+    date: str
+    """The day, as 2026-11-22 (UTC)."""
+    commit: str
+    """Of the harness."""
+    client_release: str
+    broker_version: str
+    acknowledged: int
+    lost: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    refused: int = 0
+    unknown_present: int = 0
+    unknown_absent: int = 0
+    latency_p50_ms: float | None = None
+    """From the hand-over to the answer; only where there was no fault."""
+    latency_p99_ms: float | None = None
+    records_per_s: float | None = None
+    """How fast records were acknowledged when as many were sent as the producer takes; only without a fault."""
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """The outcomes that this run shows."""
+        counts = {
+            "loses": self.lost,
+            "duplicates": self.duplicated,
+            "reorders": self.reordered,
+            "refuses": self.refused,
+        }
+        return frozenset(name for name, count in counts.items() if count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One measured cell."""
+
+    key: Key
+    stated: Stated
+    runs: tuple[RunCounts, ...] = ()
+    overrides: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What the producer was given beside the cell's own settings: time-outs made short. All else is its default."""
+
+    def times(self, outcome: str) -> int:
+        """In how many runs an outcome was seen."""
+        return sum(outcome in run.seen for run in self.runs)
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """The outcomes that any run shows."""
+        return frozenset().union(*(run.seen for run in self.runs))
+
+    @property
+    def as_stated(self) -> bool:
+        """Whether every run shows what must come of it, and nothing that may not."""
+        stated = self.stated
+        return all(stated.must <= run.seen <= stated.must | stated.may for run in self.runs)
+
+
+# Pruning: cells that cannot differ
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Why two cells cannot differ: those that `applies` to are measured as what `to` makes of them."""
+
+    says: str
+    applies: Callable[[Key], bool]
+    to: Callable[[Key], Key]
+
+
+def _has_eligible_leaders(key: Key) -> bool:
+    return key.line == "kraft" and _numbers(key.version) >= (4, 0)
+
+
+ARGUMENTS: Final[tuple[Argument, ...]] = (
+    Argument(
+        "without retries a record is sent once, so no later one can overtake it: how many are in flight is the same",
+        lambda key: key.retries == "0" and key.in_flight != 5,
+        lambda key: replace(key, in_flight=5),
+    ),
+    Argument(
+        "acks=0 asks for no answer, so nothing is ever sent again: retries and requests in flight are the same",
+        lambda key: key.acks == "0" and (key.retries, key.in_flight) != ("many", 5),
+        lambda key: replace(key, retries="many", in_flight=5),
+    ),
+    Argument(
+        "min.insync.replicas is asked for by acks=all alone (before eligible leader replicas, which it decides on too)",
+        lambda key: key.acks != "all" and key.min_insync_replicas != 1 and not _has_eligible_leaders(key),
+        lambda key: replace(key, min_insync_replicas=1),
+    ),
+    Argument(
+        "with one replica there is nobody else to elect, cleanly or not",
+        lambda key: key.replication_factor == 1 and key.unclean,
+        lambda key: replace(key, unclean=False),
+    ),
+    Argument(
+        "nobody is elected here, so unclean elections change nothing",
+        lambda key: key.fault in ELECTS_NOBODY and key.unclean,
+        lambda key: replace(key, unclean=False),
+    ),
+    Argument(
+        "an in-sync replica is alive at each election here, so none is unclean",
+        lambda key: key.fault in ELECTS_IN_SYNC and key.unclean,
+        lambda key: replace(key, unclean=False),
+    ),
+)
+"""Each changes one thing; they are applied in this order, and to a question and the measured cells alike."""
+
+
+def pruned(key: Key) -> tuple[Key, tuple[str, ...]]:
+    """The key that stands for all that cannot differ from this one, and the arguments that were used."""
+    used = []
+    for argument in ARGUMENTS:
+        if argument.applies(key):
+            key = argument.to(key)
+            used.append(argument.says)
+    return key, tuple(used)
+
+
+# Looking up
+
+
+@dataclass(frozen=True, slots=True)
+class Covering:
+    """A measured cell that covers a question."""
+
+    cell: Cell
+    arguments: tuple[str, ...] = ()
+    """Why settings that differ from those asked for cannot matter."""
+    differs: tuple[str, ...] = ()
+    """What differs and no argument covers, in words: "measured on 2.8.2, asked for 2.4.1". Always to be told."""
+
+
+def normal(settings: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """Settings in the classes of measured cells, and what differs by that: any number of retries is many, several in
+    flight are 5, more replicas than three are three.
+    """
+    told = []
+    retries = "0" if str(settings.retries) == "0" else "many"
+    in_flight = 1 if settings.in_flight == 1 else 5
+    factor, least = min(settings.replication_factor, 3), min(settings.min_insync_replicas, 2)
+    if settings.replication_factor > factor:
+        told.append(f"measured with replication factor {factor}, asked for {settings.replication_factor}")
+    if settings.min_insync_replicas > least:
+        told.append(f"measured with min.insync.replicas={least}, asked for {settings.min_insync_replicas}")
+    made = replace(settings, retries=retries, in_flight=in_flight, replication_factor=factor, min_insync_replicas=least)
+    return made, tuple(told)
+
+
+def covering(settings: Settings, cells: Iterable[Cell], faults: Iterable[str] = FAULTS) -> dict[str, Covering]:
+    """For each fault the measured cell that covers these settings, of the nearest release of the line; faults of which
+    nothing was measured are not in it.
+    """
+    measured: dict[tuple[str, Key], list[Cell]] = {}
+    for cell in cells:
+        if cell.runs:
+            stands_for = replace(pruned(cell.key)[0], version="")
+            measured.setdefault((cell.key.fault, stands_for), []).append(cell)
+    asked, differs = normal(settings)
+    found: dict[str, Covering] = {}
+    for fault in faults:
+        key, arguments = pruned(Key(**asdict(asked), fault=fault))
+        fit = measured.get((fault, replace(key, version="")), ())
+        if fit:
+            cell = min(fit, key=lambda one: _far(one.key, asked))
+            used = tuple(dict.fromkeys((*arguments, *pruned(cell.key)[1]))) if _other(cell.key, asked) else ()
+            found[fault] = Covering(cell, used, (*differs, *_release_differs(cell.key, settings)))
+    return found
+
+
+def _other(measured: Key, asked: Settings) -> bool:
+    return replace(measured.settings, version="") != replace(asked, version="")
+
+
+def _far(measured: Key, asked: Settings) -> tuple[tuple[int, ...], bool, Key]:
+    """How far a measured release is from the one asked for; of equals, one with just the settings asked for."""
+    one, other = _numbers(measured.version), _numbers(asked.version)
+    width = max(len(one), len(other))
+    apart = tuple(abs(a - b) for a, b in zip(_padded(one, width), _padded(other, width), strict=True))
+    return apart, _other(measured, asked), measured
+
+
+def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
+    return numbers + (0,) * (width - len(numbers))
+
+
+def _release_differs(measured: Key, asked: Settings) -> tuple[str, ...]:
+    if _numbers(measured.version) == _numbers(asked.version):
+        return ()
+    return (f"measured on {measured.version}, asked for {asked.version}",)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version's release.
+
+    >>> _numbers("3.9.2-pinned"), _numbers("4.3")
+    ((3, 9, 2), (4, 3))
+    """
+    return tuple(int(part) for part in version.partition("-")[0].split(".") if part.isdigit())
+
+
+def line_of(release: str, *, kraft: bool, protocol: str = "") -> str:
+    """The version line of a broker: `protocol` is its inter.broker.protocol.version, if one is set.
+
+    >>> line_of("0.9.0.1", kraft=False), line_of("2.4.1", kraft=False), line_of("3.9.2", kraft=False, protocol="0.10.2")
+    ('old', 'epoch', 'pinned')
+    """
+    if kraft:
+        return "kraft"
+    if _numbers(release) < (0, 11):
+        return "old"
+    if protocol and _numbers(protocol) < (0, 11):
+        return "pinned"
+    return "zk3" if _numbers(release) >= (3,) else "epoch"
+
+
+# The file
+
+
+def load(path: Path = MATRIX) -> tuple[Cell, ...]:
+    """The cells of a file; none if there is no file. Raises UsageError, in one line, if it cannot be read."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["schema"] != SCHEMA:
+            raise ValueError(f"schema {value['schema']!r}, this program reads {SCHEMA}")
+        return tuple(_cell(one) for one in value["cells"])
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: not a measured matrix ({error}); `make audit-matrix` makes one") from None
+
+
+def save(cells: Iterable[Cell], path: Path = MATRIX) -> None:
+    """Write cells, sorted by key, each run on a line of its own, so that diffs are small and stable."""
+    parts = [_text(cell) for cell in sorted(cells, key=lambda cell: _order(cell.key))]
+    text = f'{{\n"schema": {SCHEMA},\n"cells": [\n' + ",\n".join(parts) + "\n]\n}\n"
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def added(cells: Iterable[Cell], more: Iterable[Cell]) -> tuple[Cell, ...]:
+    """Cells with the runs of `more` put in; a run that is there already is replaced, and what is stated now counts."""
+    found = {cell.key: cell for cell in cells}
+    for cell in more:
+        known = found.get(cell.key)
+        runs = {run.run: run for one in (known, cell) if one is not None for run in one.runs}
+        found[cell.key] = replace(cell, runs=tuple(runs[name] for name in sorted(runs)))
+    return tuple(sorted(found.values(), key=lambda cell: _order(cell.key)))
+
+
+def _order(key: Key) -> tuple[Any, ...]:
+    lines, faults = list(LINES), list(FAULTS)
+    return (
+        faults.index(key.fault) if key.fault in faults else len(faults),
+        lines.index(key.line) if key.line in lines else len(lines),
+        key,
+    )
+
+
+def _text(cell: Cell) -> str:
+    stated: dict[str, Any] = {"must": sorted(cell.stated.must), "may": sorted(cell.stated.may)}
+    stated |= {"why": cell.stated.why, "source": cell.stated.source}
+    runs = ",\n  ".join(_line(_run_json(run)) for run in sorted(cell.runs, key=lambda run: run.run))
+    overrides = _line(dict(sorted(cell.overrides.items())))
+    return (
+        f'{{"key": {_line(asdict(cell.key))},\n "stated": {_line(stated)},\n "overrides": {overrides},\n'
+        f' "runs": [{runs}]}}'
+    )
+
+
+def _run_json(run: RunCounts) -> dict[str, Any]:
+    return {name: value for name, value in asdict(run).items() if value is not None}
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _cell(value: Mapping[str, Any]) -> Cell:
+    stated = value["stated"]
+    return Cell(
+        key=Key(**value["key"]),
+        stated=Stated(
+            must=frozenset(stated["must"]), may=frozenset(stated["may"]), why=stated["why"], source=stated["source"]
+        ),
+        runs=tuple(RunCounts(**run) for run in value["runs"]),
+        overrides=dict(value.get("overrides", {})),
+    )
+
+
+def changed(before: Sequence[Cell], after: Sequence[Cell]) -> list[str]:
+    """The cells of `after` of which a run shows another outcome than the same cell showed `before`, a line each.
+
+    An outcome that was seen in every run before must be seen in every run now, and one that was never seen in none.
+    """
+    known = {cell.key: cell for cell in before if cell.runs}
+    lines = []
+    for cell in after:
+        was = known.get(cell.key)
+        if was is None or not cell.runs:
+            continue
+        for outcome in OUTCOMES:
+            then, now = (was.times(outcome), len(was.runs)), (cell.times(outcome), len(cell.runs))
+            never, always = then[0] == 0, then[0] == then[1]
+            if (never and now[0]) or (always and not never and now[0] < now[1]):
+                lines.append(
+                    f"{cell.key}: {outcome} in {then[0]} of {then[1]} runs before, in {now[0]} of {now[1]} now"
+                )
+    return lines

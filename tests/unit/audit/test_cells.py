@@ -1,0 +1,166 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from audit.cells import (
+    ARGUMENTS,
+    Cell,
+    Key,
+    RunCounts,
+    Settings,
+    Stated,
+    added,
+    changed,
+    covering,
+    load,
+    pruned,
+    save,
+)
+from evidence.errors import UsageError
+
+SETTINGS = Settings(
+    client="java",
+    line="epoch",
+    version="2.8.2",
+    replication_factor=3,
+    min_insync_replicas=1,
+    unclean=False,
+    acks="1",
+    idempotence=False,
+    in_flight=5,
+    retries="many",
+)
+
+
+def key(fault: str = "leader-crash-behind", **changes: object) -> Key:
+    made = replace(SETTINGS, **changes)  # type: ignore[arg-type]
+    return Key(**{name: getattr(made, name) for name in Settings.__slots__}, fault=fault)
+
+
+def ran(name: str = "r1", **counts: object) -> RunCounts:
+    known = {"date": "2026-11-22", "commit": "abc", "client_release": "2.8.2", "broker_version": "2.8.2"}
+    return RunCounts(**({"run": name, "acknowledged": 10} | known | counts))  # type: ignore[arg-type]
+
+
+def cell(at: Key | None = None, *runs: RunCounts, must: str = "loses") -> Cell:
+    return Cell(
+        key=at or key(), stated=Stated(must=frozenset({must}), why="w", source="s"), runs=runs or (ran(lost=7),)
+    )
+
+
+def test_what_is_saved_is_loaded_and_sorted_whatever_the_order(tmp_path: Path) -> None:
+    cells = [
+        cell(key(version="4.3.1", line="kraft")),
+        cell(),
+        cell(key("none"), ran(latency_p50_ms=1.5), must="refuses"),
+    ]
+    save(cells, tmp_path / "a.json")
+    save(reversed(cells), tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()
+    assert set(map(repr, load(tmp_path / "a.json"))) == set(map(repr, cells))
+    assert load(tmp_path / "none.json") == ()
+
+
+def test_a_run_more_is_one_line_more(tmp_path: Path) -> None:
+    save([cell(None, ran("r1"))], tmp_path / "a.json")
+    save([cell(None, ran("r1"), ran("r2"))], tmp_path / "b.json")
+    texts = [(tmp_path / name).read_text().splitlines() for name in ("a.json", "b.json")]
+    assert len(texts[1]) == len(texts[0]) + 1
+
+
+def test_a_damaged_file_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text('{"schema": 1, "cells": [{}]}')
+    with pytest.raises(UsageError, match=r"m.json: not a measured matrix .*make audit-matrix"):
+        load(tmp_path / "m.json")
+
+
+def test_an_outcome_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageError, match="no outcome 'losses'"):
+        Stated(must=frozenset({"losses"}))
+
+
+def test_a_cell_is_as_stated_if_every_run_is() -> None:
+    assert cell(None, ran(lost=7), ran("r2", lost=1)).as_stated
+    assert not cell(None, ran(lost=7), ran("r2")).as_stated
+    assert not cell(None, ran(lost=7, duplicated=1)).as_stated
+    assert cell(None, ran(lost=7), ran("r2")).times("loses") == 1
+
+
+def test_a_question_finds_just_its_cell_and_says_nothing_more() -> None:
+    one = cell()
+    assert covering(SETTINGS, [one, cell(key(acks="all"))]) == {"leader-crash-behind": one_covering(one)}
+    assert covering(replace(SETTINGS, acks="0"), [one]) == {}
+
+
+def one_covering(one: Cell) -> object:
+    from audit.cells import Covering
+
+    return Covering(one)
+
+
+def test_a_cell_without_runs_covers_nothing() -> None:
+    assert covering(SETTINGS, [replace(cell(), runs=())]) == {}
+
+
+def test_the_nearest_release_of_the_same_line_counts_and_is_said() -> None:
+    cells = [cell(key(version=version)) for version in ("0.11.0.3", "2.2.2", "2.8.2")]
+    found = covering(replace(SETTINGS, version="2.4.1"), cells)["leader-crash-behind"]
+    assert found.cell.key.version == "2.2.2"
+    assert found.differs == ("measured on 2.2.2, asked for 2.4.1",)
+    assert covering(replace(SETTINGS, line="kraft", version="2.8.2"), cells) == {}
+
+
+def test_other_numbers_of_one_class_are_covered_and_more_replicas_are_said() -> None:
+    found = covering(replace(SETTINGS, retries="3", in_flight=100, replication_factor=5), [cell()])
+    assert found["leader-crash-behind"].differs == ("measured with replication factor 3, asked for 5",)
+
+
+@pytest.mark.parametrize(
+    ("asked", "measured"),
+    [
+        ({"retries": "0", "in_flight": 1}, {"retries": "0", "in_flight": 5}),
+        ({"acks": "0", "retries": "0"}, {"acks": "0", "retries": "many"}),
+        ({"min_insync_replicas": 2}, {}),
+        ({"replication_factor": 1, "unclean": True}, {"replication_factor": 1}),
+        ({"unclean": True}, {}),
+    ],
+)
+def test_what_cannot_differ_is_covered_with_its_argument(asked: dict[str, object], measured: dict[str, object]) -> None:
+    found = covering(replace(SETTINGS, **asked), [cell(key(**measured))])  # type: ignore[arg-type]
+    assert [argument in {one.says for one in ARGUMENTS} for argument in found["leader-crash-behind"].arguments] == [
+        True
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "fault"),
+    [
+        ({"in_flight": 1}, "leader-crash-behind"),
+        ({"min_insync_replicas": 2, "acks": "all"}, "leader-crash-behind"),
+        ({"unclean": True}, "shrunk-isr-crash"),
+        ({"min_insync_replicas": 2, "line": "kraft", "version": "4.3.1"}, "leader-crash-behind"),
+    ],
+)
+def test_what_can_differ_is_not_covered(asked: dict[str, object], fault: str) -> None:
+    base = {name: value for name, value in asked.items() if name in ("line", "version", "acks")}
+    assert covering(replace(SETTINGS, **asked), [cell(key(fault, **base))]) == {}  # type: ignore[arg-type]
+
+
+def test_pruning_ends_where_nothing_more_can_be_left_out() -> None:
+    once, _ = pruned(key(acks="0", retries="0", in_flight=1, unclean=True, min_insync_replicas=2))
+    assert pruned(once) == (once, ())
+
+
+def test_runs_are_added_and_a_run_that_is_there_is_replaced() -> None:
+    (one,) = added([cell(None, ran("r1"), ran("r2"))], [cell(None, ran("r2", lost=3), ran("r3"))])
+    assert [(run.run, run.lost) for run in one.runs] == [("r1", 0), ("r2", 3), ("r3", 0)]
+
+
+def test_a_cell_that_changed_is_told_before_and_after() -> None:
+    before = [cell(None, ran("r1", lost=7), ran("r2", lost=7))]
+    assert changed(before, [cell(None, ran("r3", lost=2))]) == []
+    (line,) = changed(before, [cell(None, ran("r3"))])
+    assert line.endswith("loses in 2 of 2 runs before, in 0 of 1 now")
+    assert len(changed([cell(None, ran())], [cell(None, ran(duplicated=1))])) == 1
+    assert changed([cell(None, ran("a", lost=1), ran("b"))], [cell(None, ran())]) == []
