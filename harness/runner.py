@@ -18,7 +18,7 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -322,8 +322,9 @@ def _partitions(run: Run) -> Iterator[Partition]:
             yield Partition(topic.name, number)
 
 
-def _settle(run: Run) -> None:
-    """Heal everything, start whoever is down, and wait until every replica is in sync again.
+def _settle(run: Run) -> list[Partition]:
+    """Heal everything, start whoever is down, wait until every replica is in sync again, and return the partitions of
+    which that is so.
 
     Whoever does not come back is noted, not waited for beyond the limit: the findings say what that means.
     """
@@ -331,11 +332,19 @@ def _settle(run: Run) -> None:
     down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
     if down:
         run.start(*down)
-    for t in _partitions(run):
+    return _whole(run, _partitions(run))
+
+
+def _whole(run: Run, partitions: Iterable[Partition]) -> list[Partition]:
+    """Those of the partitions whose ISR is whole, waiting until it is."""
+    whole = []
+    for t in partitions:
         try:
             run.wait_isr(t, run.replicas_of(t), FINAL_ISR_LIMIT_S)
+            whole.append(t)
         except WaitTimeout as error:
             run.note(f"not every replica came back in sync: {error}")
+    return whole
 
 
 def _wait_quiet(run: Run) -> None:
@@ -591,11 +600,12 @@ def _carry_out(
     reader = run.clients.final_reader()
     cleanup.callback(_tidy, recording, reader.close)
     with phases.measure("settle"):
-        _settle(run)
+        whole = _settle(run)
         _wait_quiet(run)
     with phases.measure("final read"), ThreadPoolExecutor() as pool:
         filters = pool.submit(_packet_filters, run, watched)
         _final_read(run, reader)
+        _whole(run, whole)  # a machine that stood still for longer than a session has cost one
         run.copy_replicas("final")
         filters.result()
     with phases.measure("seal"):

@@ -114,7 +114,8 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
             return "its proof does not show packets that came through at each node"
     elif fault.kind == "slow":
         links = (proof.get("links") or {}).values()
-        if not links or not all(link.get("packets_waiting") and link.get("datagrams_arrived") for link in links):
+        held = [link.get("packets_held") or link.get("packets_waiting") for link in links]
+        if not links or not all(held) or not all(link.get("datagrams_arrived") for link in links):
             return "its proof does not show packets that wait, and arrive, on each link"
     elif not proof:
         return "it has no proof"

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, release_of
-from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Znode, of
+from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Reassign, Znode, of
 
 Run = Mapping[str, Any]
 Content = Mapping[str, Any]
@@ -47,8 +48,47 @@ def _address(run: Run, number: int) -> str | None:
     return None
 
 
-def _assignments(run: Run) -> dict[str, dict[str, list[int]]]:
-    return {str(topic["name"]): dict(topic.get("partitions") or {}) for topic in run.get("topics") or ()}
+class _Assignments:
+    """Where replicas may lie: where the run placed them, and where it asked for them to be later on.
+
+    run.json has the assignment that was asked for last, and the timeline when that was; the one before is the first
+    that was stated.
+    """
+
+    def __init__(self, witness: Witness) -> None:
+        self._last = {
+            (str(topic["name"]), int(number)): list(replicas)
+            for topic in witness.run.get("topics") or ()
+            for number, replicas in (topic.get("partitions") or {}).items()
+        }
+        asked = of(witness.course.events, Reassign)
+        self._asked = [(one.at_ns, (one.topic, one.partition), one.replicas) for one in asked]
+        self._states = witness.course.states
+
+    def possible(self, topic: str, number: int, at_ns: int) -> list[list[int]]:
+        """The assignments there may have been by then, the one that is certain first; none if nothing is known."""
+        key = (topic, number)
+        moves = [(asked_ns, list(replicas)) for asked_ns, of_which, replicas in self._asked if of_which == key]
+        if not moves:
+            return [self._last[key]] if key in self._last else []
+        first = next((list(one.replicas) for one in self._states.get(key, ()) if one.replicas), None)
+        before = [first] if first is not None else []
+        return before + [replicas for asked_ns, replicas in moves if asked_ns <= at_ns]
+
+    def holds(self, topic: str, number: int, at_ns: int, replicas: Collection[int]) -> bool:
+        """Whether an assignment may have been this: one that was asked for, or while a move lasts two together."""
+        known = self.possible(topic, number, at_ns)
+        unions = [{*one, *other} for one, other in pairwise(known)]
+        return not known or list(replicas) in known or set(replicas) in unions
+
+    def has_all(self, topic: str, number: int, at_ns: int, members: Collection[int]) -> bool:
+        """Whether these brokers may all have been replicas."""
+        known = self.possible(topic, number, at_ns)
+        return not known or set(members) <= {one for replicas in known for one in replicas}
+
+    def moved(self, topic: str, at_ns: int) -> set[str]:
+        """The numbers of a topic's partitions that were asked to move by then."""
+        return {str(key[1]) for asked_ns, key, _ in self._asked if key[0] == topic and asked_ns <= at_ns}
 
 
 def _lacks(content: Any, wanted: Mapping[str, Any], optional: Collection[str] = ()) -> Iterator[str]:
@@ -155,7 +195,7 @@ def state_znode_content(witness: Witness) -> Judged:
     """/brokers/topics/T/partitions/P/state: leader, leader epoch, ISR and controller epoch; a leader in the ISR, an ISR
     of assigned replicas; from 3.2 on perhaps the leader's recovery state (KIP-704).
     """
-    assignments = _assignments(witness.run)
+    assignments = _Assignments(witness)
 
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
         numbers = dict.fromkeys(("leader", "leader_epoch", "controller_epoch"), lambda value: isinstance(value, int))
@@ -165,11 +205,10 @@ def state_znode_content(witness: Witness) -> Judged:
         yield from otherwise
         if not otherwise:
             leader, isr = event.entries["leader"], event.entries["isr"]
-            assigned = assignments.get(found[1], {}).get(found[2])
             if leader != NO_LEADER and leader not in isr:
                 yield f"its leader {leader} is not in the ISR"
-            if assigned is not None and not set(isr) <= set(assigned):
-                yield f"its ISR is no part of the assignment {assigned}"
+            if not assignments.has_all(found[1], int(found[2]), event.at_ns, isr):
+                yield f"its ISR {isr} is no part of the assignment"
         yield from _lifetime(event, ephemeral=False)
 
     return _znodes(witness, _STATE, "the states of partitions", lacks)
@@ -177,16 +216,25 @@ def state_znode_content(witness: Witness) -> Judged:
 
 def topic_znode_content(witness: Witness) -> Judged:
     """/brokers/topics/T: the assignment, as it was asked for; version 2 with the replicas that a reassignment adds and
-    removes from 2.4 (KIP-455), version 3 with the topic's id from 2.8 (KIP-516).
+    removes from 2.4 (KIP-455), version 3 with the topic's id from 2.8 (KIP-516). A reassignment changes it on its way,
+    to old and new replicas together and to the new ones.
     """
-    release, assignments = release_of(witness.run), _assignments(witness.run)
+    release, assignments = release_of(witness.run), _Assignments(witness)
 
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
-        assigned = assignments.get(found[1])
-        of_ours = assigned if assigned is not None else lambda value: isinstance(value, dict)
-        wanted: dict[str, Any] = {"version": 1, "partitions": of_ours}
+        def assigned(value: Any) -> bool:
+            of_each = value.items() if isinstance(value, dict) else [("", value)]
+            return all(
+                number.isdigit() and assignments.holds(found[1], int(number), event.at_ns, replicas)
+                for number, replicas in of_each
+            )
+
+        def changes(value: Any) -> bool:
+            return isinstance(value, dict) and value.keys() <= assignments.moved(found[1], event.at_ns)
+
+        wanted: dict[str, Any] = {"version": 1, "partitions": assigned}
         if release >= (2, 4):
-            wanted |= {"version": 2, "adding_replicas": {}, "removing_replicas": {}}
+            wanted |= {"version": 2, "adding_replicas": changes, "removing_replicas": changes}
         if release >= (2, 8):
             wanted |= {"version": 3}
         if _protocol(witness.run) >= (2, 8):
@@ -267,15 +315,14 @@ def partition_records_content(witness: Witness) -> Judged:
     """A PartitionRecord has the assignment, all of it in sync, led by the first in epoch 0; a PartitionChangeRecord has
     what changes: an ISR of assigned replicas, a leader out of it.
     """
-    assignments = _assignments(witness.run)
+    assignments = _Assignments(witness)
     in_sync: dict[tuple[str, int], list[int]] = {}
 
     def lacks(event: Metadata) -> Iterator[str]:
         fields, topic, number = event.fields, event.topic or "", int(event.fields["partition_id"])
-        assigned = assignments.get(topic, {}).get(str(number))
         if event.type == "PARTITION_RECORD":
             in_sync[topic, number] = list(fields["isr"])
-            if assigned is not None:
+            for assigned in assignments.possible(topic, number, event.at_ns)[:1]:
                 wanted = {"replicas": assigned, "isr": assigned, "leader": assigned[0], "leader_epoch": 0}
                 for name, value in (wanted | {"partition_epoch": 0}).items():
                     said = list(fields[name]) if isinstance(value, list) else fields[name]
@@ -286,8 +333,8 @@ def partition_records_content(witness: Witness) -> Judged:
             return
         if "isr" in fields:
             in_sync[topic, number] = list(fields["isr"])
-            if assigned is not None and "replicas" not in fields and not set(fields["isr"]) <= set(assigned):
-                yield f"its ISR {list(fields['isr'])} is no part of the assignment {assigned}"
+            if not assignments.has_all(topic, number, event.at_ns, fields["isr"]):
+                yield f"its ISR {list(fields['isr'])} is no part of the assignment"
         leader = fields.get("leader", LEADER_UNCHANGED)
         if leader not in (LEADER_UNCHANGED, NO_LEADER) and leader not in in_sync.get((topic, number), [leader]):
             yield f"its leader {broker(leader)} is not in the ISR"

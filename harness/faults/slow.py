@@ -5,9 +5,10 @@ keeps packets waiting until there are tokens for them. Nothing is dropped before
 that the link is slow and fills no more than it takes, so a sender sees its own buffer fill, as with a slow line. Only
 this direction is slow: acknowledgements of the other one go with it and are small.
 
-The proof: right after a handful of datagrams has been sent to the receiver, to a port where nobody listens, the
-sender's kernel says that packets wait in the bucket of that rate; the receiver's kernel counts each of them when it has
-come.
+The proof: datagrams are sent to the receiver at once, to a port where nobody listens. The sender's kernel counts how
+often the bucket of that rate had to hold packets back, and says how many wait; the receiver's kernel counts each
+datagram when it has come. The count stays, so that a machine that is slow to ask has missed nothing; in a kernel whose
+buckets have none (old ones) packets must be seen waiting.
 """
 
 from __future__ import annotations
@@ -32,12 +33,19 @@ BURST_BYTES: Final = 4000
 """What goes at once when the link was idle: two packets and a bit, as a bucket must take more than one."""
 PROBE_BYTES: Final = 1000
 PROBE_LEAST: Final = 8
-PROBE_SHARE_S: Final = 0.1
+PROBE_SHARE_S: Final = 0.2
 """The probe takes so long at the link's rate, at least: long enough to be seen waiting."""
 DISCARD_PORT: Final = 9
+DATAGRAM: Final = f"printf '%0{PROBE_BYTES}d' 0 >&3"
+PROBE: Final = (
+    f"bash -c 'exec 3>/dev/udp/{{to}}/{DISCARD_PORT} && "
+    f"for i in $(seq {{probes}}); do {{{{ {DATAGRAM} || {DATAGRAM}; }}}} 2>/dev/null || exit 1; done'"
+)
+"""Send so many datagrams by one socket, as fast as it goes. A write that fails has sent nothing: it told of the refusal
+of an earlier datagram, which the next write does not."""
 BUCKET: Final = re.compile(
     r"class htb 1:(?P<number>[0-9a-f]+) root .*? rate (?P<rate>\d+)(?P<unit>[KMG]?)bit"
-    r".*? backlog \S+ (?P<waiting>\d+)p"
+    r".*? overlimits (?P<held>\d+) .*? backlog \S+ (?P<waiting>\d+)p"
 )
 UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
@@ -48,13 +56,17 @@ class Bucket(NamedTuple):
     bytes_per_s: float
     waiting: int
     """Packets that wait in it."""
+    held: int
+    """How often it had to hold packets back."""
 
 
 def parse_buckets(lines: Iterable[str]) -> dict[int, Bucket]:
     """The token buckets by number, from `tc -s class show`."""
     text = " ".join(line.strip() for line in lines)
     return {
-        int(found["number"], 16): Bucket(int(found["rate"]) * UNITS[found["unit"]] / 8, int(found["waiting"]))
+        int(found["number"], 16): Bucket(
+            int(found["rate"]) * UNITS[found["unit"]] / 8, int(found["waiting"]), int(found["held"])
+        )
         for found in BUCKET.finditer(text)
     }
 
@@ -114,21 +126,35 @@ class Slow:
     def _seen(self, sender: Node, receiver: Node) -> dict[str, float]:
         """What both ends of a link show of it; FaultUnproved if that is not a slow one."""
         link = f"{self.description}: {sender.name} to {receiver.name}"
-        before, deadline = self._arrived(receiver), time.monotonic() + network.COUNTER_LIMIT_S
-        probes = max(PROBE_LEAST, math.ceil(self.bytes_per_s * PROBE_SHARE_S / PROBE_BYTES))
-        send = f"printf '%0{PROBE_BYTES}d' 0 >/dev/udp/{receiver.address}/{DISCARD_PORT}"
-        probe = f"bash -c 'for i in $(seq {probes}); do {send}; done'"
-        bucket = parse_buckets(listing(sender, probe, f"tc -s class show dev {DEVICE}")).get(number_of(receiver))
-        if bucket is None or not math.isclose(bucket.bytes_per_s, self.bytes_per_s, rel_tol=0.01):
-            raise FaultUnproved(f"{link}: the kernel has no such bucket: {bucket}")
-        if not bucket.waiting:
-            raise FaultUnproved(f"{link}: no packet waits, right after {probes} datagrams of {PROBE_BYTES} bytes")
-        while (arrived := self._arrived(receiver) - before) < probes:
+        arrived_before, held_before = self._arrived(receiver), self._bucket(sender, receiver, link).held
+        deadline, sent = time.monotonic() + network.COUNTER_LIMIT_S, 0
+        while True:
+            sent += (probes := max(PROBE_LEAST, math.ceil(self.bytes_per_s * PROBE_SHARE_S / PROBE_BYTES)))
+            bucket = self._bucket(sender, receiver, link, PROBE.format(to=receiver.address, probes=probes))
+            held = bucket.held - held_before
+            if held or bucket.waiting:
+                break
+            if time.monotonic() > deadline:
+                raise FaultUnproved(f"{link}: no packet waits, right after {sent} datagrams of {PROBE_BYTES} bytes")
+        while (arrived := self._arrived(receiver) - arrived_before) < sent:
             if time.monotonic() > deadline:
                 limit = f"{network.COUNTER_LIMIT_S:.0f} s"
-                raise FaultUnproved(f"{link}: {arrived} of {probes} datagrams came in {limit}: it is no slow link")
+                raise FaultUnproved(f"{link}: {arrived} of {sent} datagrams came in {limit}: it is no slow link")
             time.sleep(POLL_S)
-        return {"bytes_per_s": bucket.bytes_per_s, "packets_waiting": bucket.waiting, "datagrams_arrived": arrived}
+        return {
+            "bytes_per_s": bucket.bytes_per_s,
+            "packets_waiting": bucket.waiting,
+            "packets_held": held,
+            "datagrams_arrived": arrived,
+        }
+
+    def _bucket(self, sender: Node, receiver: Node, link: str, *after: str) -> Bucket:
+        """The link's bucket, as the sender's kernel tells of it when these commands have been run."""
+        buckets = parse_buckets(listing(sender, *after, f"tc -s class show dev {DEVICE}"))
+        bucket = buckets.get(number_of(receiver))
+        if bucket is None or not math.isclose(bucket.bytes_per_s, self.bytes_per_s, rel_tol=0.01):
+            raise FaultUnproved(f"{link}: the kernel has no such bucket: {bucket}")
+        return bucket
 
     @staticmethod
     def _arrived(receiver: Node) -> int:

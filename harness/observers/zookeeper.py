@@ -7,7 +7,9 @@ messages of a few hundred microseconds each: the watch's notification, and the r
 
 Blind intervals. Watches live in the server with the connection: when it is lost, everything is asked again on the next
 one. A frozen or cut off server says nothing at all, which kazoo notices only after two thirds of the session, so a
-request is sent after every quarter of a second of silence, and two seconds without an answer are a blind interval too.
+request is sent after every quarter of a second of silence, and five seconds without an answer are a blind interval too.
+A shorter silence hides nothing: what one server does it does in order, versions of znodes tell what was skipped, and a
+machine that is busy with its disks has a server answer after three seconds.
 Either begins at the last sign of life and ends when everything watched has been seen again.
 """
 
@@ -41,7 +43,7 @@ FIRST_LOOK_LIMIT_S: Final = 20.0
 SESSION_S: Final = 10.0
 QUIET_S: Final = 0.25
 """A silence after which the server is asked for a sign of life."""
-SILENCE_S: Final = 2.0
+SILENCE_S: Final = 5.0
 """A silence, with a request open, that begins a blind interval."""
 JOIN_LIMIT_S: Final = 5.0
 
@@ -160,6 +162,8 @@ class ZooKeeperObserver(StateKeeper):
             self._take_connection(item.state)
         elif isinstance(item, _Fired):
             self._heard()
+            if item.type == EventType.CREATED:
+                self._contents.made(item.path)
             for watch in (Watch(item.path, "children"), Watch(item.path, "data")):
                 if watch in self._watched and (item.type != EventType.CHILD or watch.kind == "children"):
                     self._ask_for(watch)
@@ -198,7 +202,8 @@ class ZooKeeperObserver(StateKeeper):
         if watch is None:
             self._see_again()
         elif answer.exists and value is not None:
-            self._ask_for(watch)  # created in the meantime
+            self._contents.made(watch.path)  # in the meantime
+            self._ask_for(watch)
         else:
             self._apply(_as_read(watch, None if answer.exists else value))
             if answer.round == self._round:

@@ -35,6 +35,7 @@ LAG_IN_MESSAGES = Line("replica.lag.max.messages (0.8.2)", lambda version: versi
     operator="""On 0.8.2 replica.lag.max.messages has to be larger than what comes in one burst, or followers leave and
         join the ISR with each. From 0.9 on there is no such setting: only replica.lag.time.max.ms counts.""",
     cluster=ClusterPlan(
+        session_timeout_ms=20000,
         settings={"replica.lag.time.max.ms": str(LAG_TIME_MS)},
         trace=("kafka.cluster",),
     ),

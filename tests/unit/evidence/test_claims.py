@@ -18,6 +18,7 @@ from evidence.events import (
     Broker,
     Container,
     Controller,
+    Elect,
     Ends,
     Event,
     Failed,
@@ -321,6 +322,8 @@ def test_the_first_in_the_assignment_leads(events: list[Event], outcome: str) ->
 PATH = "/admin/preferred_replica_election"
 ASKED = Znode(path=PATH, content={"version": 1, "partitions": [{"topic": "t", "partition": 0}]})
 ANSWERED = Znode(path=PATH, content=None)
+WRITTEN = Elect(topic="t", partition=0, by=f"znode {PATH}")
+REQUESTED = Elect(topic="t", partition=0, by="request ElectLeaders")
 
 
 @pytest.mark.parametrize(
@@ -330,9 +333,25 @@ ANSWERED = Znode(path=PATH, content=None)
         ([ASKED, ANSWERED, placed(1, 2, (2, 1), 2)], CONTRADICTED),
         ([ASKED, placed(1, 2, (2, 1), 2)], CONTRADICTED),
         ([ASKED, ANSWERED], CONTRADICTED),
-        ([placed(1, 2, (2, 1), 2)], NOT_OBSERVED),
+        ([WRITTEN, placed(1, 2, (2, 1), 2), ANSWERED], HELD),
+        ([WRITTEN, ASKED, placed(1, 2, (2, 1), 2), ANSWERED], HELD),
+        ([WRITTEN, ANSWERED, placed(1, 2, (2, 1), 2)], CONTRADICTED),
+        ([WRITTEN, ASKED, placed(1, 2, (2, 1), 2)], CONTRADICTED),
+        ([WRITTEN, placed(1, 2, (2, 1), 2)], NOT_OBSERVED),
+        ([REQUESTED, placed(1, 2, (2, 1), 2)], NOT_OBSERVED),
     ],
-    ids=["until it leads", "gone before", "for ever", "for nothing", "asked for by request"],
+    ids=[
+        "until it leads",
+        "gone before",
+        "for ever",
+        "for nothing",
+        "gone before it was read",
+        "written and read",
+        "gone before it was read, too early",
+        "written, and for ever",
+        "nobody saw it made",
+        "asked for by request",
+    ],
 )
 def test_the_znode_of_preferred_elections(events: list[Event], outcome: str) -> None:
     found = judged("preferred-election-znode-comes-and-goes", placed(2, 1, (2, 1), 1), *events)

@@ -9,7 +9,7 @@ import pytest
 from evidence import claims
 from evidence.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
 from evidence.course import Course
-from evidence.events import Event, IsrChange, Metadata, Missed, Znode
+from evidence.events import Event, IsrChange, Metadata, Missed, Partition, Reassign, Znode
 from tests.unit.timelines import at
 
 RUN: dict[str, Any] = {
@@ -155,6 +155,45 @@ def test_a_topics_znode(kafka: str, content: Any, outcome: str) -> None:
     assert judged("topic-znode-content", znode("/brokers/topics/t", content), kafka=kafka)["outcome"] == outcome
 
 
+MOVE = Reassign(topic="t", partition=0, replicas=(3, 4), by="znode")
+BEFORE = Partition(source="zookeeper", topic="t", partition=0, leader=1, leader_epoch=0, isr=(1, 2), replicas=(1, 2))
+MOVED: dict[str, Any] = {"kafka": "2.8.2", "topics": [{"name": "t", "partitions": {"0": [3, 4]}}]}
+BOTH = TOPIC_3 | {
+    "partitions": {"0": [3, 4, 1, 2]},
+    "adding_replicas": {"0": [3, 4]},
+    "removing_replicas": {"0": [1, 2]},
+}
+AFTER = TOPIC_3 | {"partitions": {"0": [3, 4]}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        ([TOPIC_3], [BOTH, AFTER], HELD),
+        ([], [TOPIC_3, BOTH], HELD),
+        ([AFTER], [], CONTRADICTED),
+        ([BOTH], [AFTER], CONTRADICTED),
+        ([TOPIC_3], [BOTH | {"partitions": {"0": [3, 4, 1]}}], CONTRADICTED),
+        ([TOPIC_3], [BOTH | {"adding_replicas": {"1": [3]}}], CONTRADICTED),
+    ],
+    ids=["as it goes", "read late", "not asked for yet", "on its way too early", "a part of both", "another partition"],
+)
+def test_a_topics_znode_while_its_partition_moves(before: list[Any], after: list[Any], outcome: str) -> None:
+    contents = [[znode("/brokers/topics/t", one) for one in told] for told in (before, after)]
+    events = [BEFORE, *contents[0], MOVE, *contents[1]]
+    assert judged("topic-znode-content", *events, **MOVED)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("isr", "moves", "outcome"),
+    [([1, 3], [MOVE], HELD), ([3, 4], [MOVE], HELD), ([1, 5], [MOVE], CONTRADICTED), ([1, 3], [], CONTRADICTED)],
+)
+def test_a_partitions_state_while_it_moves(isr: list[int], moves: list[Reassign], outcome: str) -> None:
+    one = znode("/brokers/topics/t/partitions/0/state", STATE | {"leader": isr[0], "isr": isr})
+    settings = MOVED if moves else {"kafka": "2.8.2"}
+    assert judged("state-znode-content", BEFORE, *moves, one, **settings)["outcome"] == outcome
+
+
 ASKED = {"version": 1, "partitions": [{"topic": "t", "partition": 0}]}
 NOTE = "/isr_change_notification/isr_change_0000000001"
 
@@ -239,3 +278,9 @@ def changed(**fields: Any) -> Metadata:
 )
 def test_records_of_partitions(events: list[Metadata], outcome: str) -> None:
     assert judged("partition-records-content", *events, mode="kraft")["outcome"] == outcome
+
+
+@pytest.mark.parametrize(("isr", "outcome"), [([1, 3], HELD), ([1, 5], CONTRADICTED)])
+def test_records_of_a_partition_that_moves(isr: list[int], outcome: str) -> None:
+    events = [BEFORE, partition(), MOVE, changed(isr=isr)]
+    assert judged("partition-records-content", *events, mode="kraft", topics=MOVED["topics"])["outcome"] == outcome
