@@ -16,6 +16,10 @@ CLIENT: Final[Mapping[str, str]] = {
     # slowest part of every sequence.
     "topic.metadata.refresh.interval.ms": "1000",
     "topic.metadata.refresh.fast.interval.ms": "100",
+    # Left out, it is three times the first of these. A client that asked a broker which says nothing would know no
+    # topic after 3 s, and send nothing to anybody before that broker answers, or for socket.timeout.ms: librdkafka asks
+    # the broker to which it sent something last, which is that one (rd_kafka_broker_weight_usable).
+    "metadata.max.age.ms": "900000",
     "socket.connection.setup.timeout.ms": "1500",
     "reconnect.backoff.ms": "50",
     "reconnect.backoff.max.ms": "500",

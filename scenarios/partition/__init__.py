@@ -7,8 +7,8 @@ is cut off when the partition is healed.
 
 `leader-isolated`, `leader-with-minority` and `split-in-halves` are about a leader on the wrong side,
 `follower-isolated`, `one-way`, `bridge` and `flapping-link` about followers that a leader does not reach,
-`controller-isolated` about a partition that moves no record at all. Clients reach every broker all the while: a
-producer and a consumer run through each of these partitions.
+`controller-isolated` and `client-cut-from-leader` about partitions that move no record at all. But for the last one
+clients reach every broker all the while: a producer and a consumer run through each of these partitions.
 """
 
 from __future__ import annotations

@@ -1,0 +1,45 @@
+"""Clients are cut from one leader, and the cluster is whole (Kafka documentation, Design: replication).
+
+The leader fetches no attention: its followers fetch, its session lasts, it is in every ISR. So it goes on leading, and
+for clients there is no other: nothing is written to its partition or read from it until they reach it again. The
+partition that another broker leads goes on. Kafka elects leaders by what brokers see, not by what clients see.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from scenarios.partition import RATE_PER_S, SETTINGS, clients
+
+SESSIONS = 2
+DOCUMENTED = [Documented(on=EVERY_VERSION, claims=["no-writes-while-clients-are-cut", "writes-go-on-while-cut"])]
+
+
+@scenario(
+    name="client-cut-from-leader",
+    claim="""A leader that clients do not reach goes on leading, for as long as it may be: its partition takes no writes
+        until they reach it again, the partitions of others do, and nothing is lost.""",
+    source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms",
+    operator="""Every client must reach every broker that leads; nothing in Kafka notices when one does not. Watch
+        errors of clients by broker, and move the leadership (a preferred election, or a clean stop) to a broker
+        that they reach.""",
+    cluster=ClusterPlan(settings=SETTINGS),
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1))),
+    cases={"acks-1": Case(acks="1", documented=DOCUMENTED), "acks-all": Case(documented=DOCUMENTED)},
+)
+def client_cut_from_leader(run: Run) -> None:
+    t, reached = run.partition(0), run.partition(1)
+    leader = run.leader_of(t)
+    with clients(run, t) as load:
+        run.cut_clients(leader)
+        # Half of the load goes to the partition that is reached: so long as this takes, sessions would have ended.
+        sessions_s = SESSIONS * run.cluster.plan.session_timeout_ms / 1000
+        load.wait_more(int(RATE_PER_S / 2 * sessions_s), timeout_s=60)
+        run.require("nobody was elected", [run.state_of(p).leader_epoch for p in (t, reached)] == [0, 0])
+        run.require("every ISR is whole", all(len(run.state_of(p).isr) == 3 for p in (t, reached)))
+
+        run.heal_network()
+        load.wait_more(int(RATE_PER_S * sessions_s), timeout_s=60)
+    run.send(t)
