@@ -12,9 +12,8 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run
@@ -33,7 +32,7 @@ from scenarios.controller import BEFORE
 
 UNCLEAN_BY_DEFAULT = Line("before 0.11", lambda version: version.release < (0, 11))
 
-GIVEN_UP_SOON: Final[Mapping[str, Any]] = {"message.timeout.ms": "5000"}
+GIVEN_UP_SOON: Final = {"message.timeout.ms": "5000"}
 """Of the load that the leader alone acknowledges: what it has in flight when A dies is not waited for."""
 READ_AND_GONE = frozenset({"inconsistent-offsets", "poll-skip", "high-watermark-regression"})
 """What a consumer sees that has read records which are lost then: others at their offsets, those after them if the new
@@ -98,7 +97,7 @@ def unclean_election(run: Run) -> None:
             load.wait_acked(BEFORE, timeout_s=30)
             run.send(t, 2)
 
-        with run.load(t, rate_per_s=50, doomed=True, **GIVEN_UP_SOON):
+        with run.load(t, rate_per_s=50, doomed=True, settings=GIVEN_UP_SOON):
             run.stop(b)
             run.wait_isr(t, [a])
             run.send(t, 2, doomed=True)
