@@ -193,16 +193,6 @@ class Reassign(Event, frozen=True, kw_only=True, tag="reassign"):
     """By which mechanism: the znode's path, or the request's name."""
 
 
-class Elect(Event, frozen=True, kw_only=True, tag="elect"):
-    """A partition's preferred leader is asked for, and the request was taken."""
-
-    source: Literal["runner"] = "runner"
-    topic: str
-    partition: int
-    by: str
-    """By which mechanism: the znode's path, or the request's name."""
-
-
 # Clients
 
 
@@ -546,7 +536,6 @@ AnyEvent = (
     | Checkpoint
     | PlaceTopic
     | Reassign
-    | Elect
     | Send
     | Acked
     | Failed

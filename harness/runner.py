@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 from docker.errors import DockerException
 
 from evidence import manifest
+from evidence import timeline as timelines
 from evidence.errors import (
     FaultUnproved,
     HarnessError,
@@ -46,7 +47,7 @@ from harness.cluster.admin import open_admin
 from harness.cluster.docker import connect, find_ours, remove
 from harness.cluster.ownership import owner
 from harness.faults.network import foreign_rules
-from harness.observers import broker_logs
+from harness.observers import broker_logs, transactions
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.packet_filters import PacketFilters
@@ -314,6 +315,10 @@ def _collect_logs(cluster: clusters.Cluster, recording: Recording) -> None:
     broker_logs.collect({name: node.container for name, node in cluster.nodes.items()}, recording.run_dir)
     offset_ns = time.monotonic_ns() - time.time_ns()
     broker_logs.append_to(recording.timeline, recording.run_dir, wall_to_monotonic_ns=offset_ns)
+    if cluster.version.mode == "zookeeper":
+        told = timelines.read(recording.run_dir.timeline).events
+        data = cluster.data / cluster.coordinator.name
+        transactions.append_to(recording.timeline, told, data, wall_to_monotonic_ns=offset_ns)
 
 
 def _partitions(run: Run) -> Iterator[Partition]:

@@ -24,7 +24,7 @@ from evidence.claims.basis import (
     timed,
 )
 from evidence.course import DOWN, DYING, FROZEN, Course
-from evidence.events import NO_LEADER, Elect, Log, Partition, Znode, of
+from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
 
 QUORUM_MS: Final = {
     "controller.quorum.fetch.timeout.ms": 2000,
@@ -225,32 +225,26 @@ def preferred_leader_elected(witness: Witness) -> Judged:
 
 
 def preferred_election_znode_comes_and_goes(witness: Witness) -> Judged:
-    """/admin/preferred_replica_election names partitions, and is deleted when their preferred replicas lead.
-
-    The controller may delete it before anybody has read it. Then it is known from who made it, and from the watch that
-    told that it was there.
-    """
-    told = [one for one in of(witness.course.events, Znode) if one.path == PREFERRED_ELECTION]
-    asked: dict[tuple[str, int], list[int]] = {}
-    for event in of(witness.course.events, Elect):
-        if PREFERRED_ELECTION in event.by:
-            asked.setdefault((event.topic, event.partition), []).append(event.at_ns)
-    for read in (one for one in told if one.content is not None):
-        for named in read.entries.get("partitions", ()):
-            times = asked.setdefault((named["topic"], int(named["partition"])), [])
-            if not any(at_ns <= read.at_ns for at_ns in times):
-                times.append(read.at_ns)
+    """/admin/preferred_replica_election names partitions, and is deleted when their preferred replicas lead."""
     rows = []
-    for (topic, partition), at_ns in ((key, at_ns) for key, times in asked.items() for at_ns in times):
-        seen = [one for one in told if one.at_ns >= at_ns]
-        gone_ns = next((one.at_ns for one in seen if one.content is None), None)
-        states = witness.course.states.get((topic, partition), ())
-        then = [one for one in states if one.at_ns <= (gone_ns or 0)][-1:]
-        preferred = any([one.leader] == list(one.replicas or ())[:1] for one in then)
-        row = {"path": PREFERRED_ELECTION, "topic": topic, "partition": partition, "asked_ns": at_ns}
-        rows += [row | {"gone_ns": gone_ns, "preferred": preferred}] if seen else []
+    told = [one for one in of(witness.course.events, Znode) if one.path == PREFERRED_ELECTION]
+    for made in (one for one in told if one.content is not None):
+        gone = next((one for one in told if one.content is None and one.at_ns >= made.at_ns), None)
+        for named in made.entries.get("partitions", ()):
+            states = witness.course.states.get((named["topic"], int(named["partition"])), ())
+            then = [one for one in states if gone is not None and _stated_by(one, gone)][-1:]
+            preferred = any([one.leader] == list(one.replicas or ())[:1] for one in then)
+            times = {"made_ns": made.at_ns, "gone_ns": gone.at_ns if gone else None}
+            rows.append({"path": made.path, **named, **times, "preferred": preferred})
     wrong = [row for row in rows if not row["preferred"]]
     return judged(rows, wrong, count(len(rows), "request") + " in the znode", f"nothing was in {PREFERRED_ELECTION}")
+
+
+def _stated_by(state: Partition, event: Event) -> bool:
+    """Whether a partition had this state by the time of an event, both by ZooKeeper's clock if it tells: the event may
+    be from its log, and the state was read later.
+    """
+    return state.at_ns <= event.at_ns or (state.source_ns is not None and state.source_ns <= event.wall_ns)
 
 
 # Controllers

@@ -157,19 +157,12 @@ def _object(data: bytes) -> dict[str, Any]:
     return value
 
 
-UNREAD: Final = (-1, -1)
-
-
 class Contents:
     """What znodes hold, as events: one for each content that was read, and one when a znode that was there is gone."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int]] = {}
-        """By path: czxid and version, UNREAD of what is known to have been made."""
-
-    def made(self, path: str) -> None:
-        """Take in that a znode was made. It may be gone before anybody reads it: then that is all there is to tell."""
-        self._seen.setdefault(path, UNREAD)
+        """By path: czxid and version."""
 
     def take(self, read: ZnodeRead) -> list[Znode]:
         """The event that a read of a znode's data gives rise to, if any. Raises ValueError, with nothing changed, if

@@ -162,8 +162,6 @@ class ZooKeeperObserver(StateKeeper):
             self._take_connection(item.state)
         elif isinstance(item, _Fired):
             self._heard()
-            if item.type == EventType.CREATED:
-                self._contents.made(item.path)
             for watch in (Watch(item.path, "children"), Watch(item.path, "data")):
                 if watch in self._watched and (item.type != EventType.CHILD or watch.kind == "children"):
                     self._ask_for(watch)
@@ -202,8 +200,7 @@ class ZooKeeperObserver(StateKeeper):
         if watch is None:
             self._see_again()
         elif answer.exists and value is not None:
-            self._contents.made(watch.path)  # in the meantime
-            self._ask_for(watch)
+            self._ask_for(watch)  # created in the meantime
         else:
             self._apply(_as_read(watch, None if answer.exists else value))
             if answer.round == self._round:

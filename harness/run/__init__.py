@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import Elect, PlaceTopic, Reassign
+from evidence.events import PlaceTopic, Reassign
 from harness.plan import TopicPlan
 from harness.run.account import Account, PreconditionNotHeld
 from harness.run.clients import NO_SETTINGS, Clients
@@ -183,9 +183,7 @@ class Run:
     def elect_preferred_leader(self, t: Partition) -> None:
         """Ask for the election of the partition's preferred leader, in the way of the version; does not wait for it."""
         with self.step("ask for the preferred leader", partition=str(t)):
-            begun_ns, wall_ns = time.monotonic_ns(), time.time_ns()  # what follows may be stated before the answer
-            asked = Elect(topic=t.topic, partition=t.number, by=self.admin.elect_preferred_leader(*t))
-            self.timeline.append(structs.replace(asked, monotonic_ns=begun_ns, wall_ns=wall_ns))
+            self.note(f"asked by {self.admin.elect_preferred_leader(*t)}")
 
     @contextmanager
     def pipeline(

@@ -238,13 +238,6 @@ class TestContents:
         assert contents.take(gone(watch)) == [Znode(path=watch.path, content=None)]
         assert contents.take(gone(watch)) == []
 
-    def test_what_was_made_and_never_read_is_told_when_it_is_gone(self, contents: Contents) -> None:
-        contents.made(PREFERRED_ELECTION.path)
-        assert contents.take(gone(PREFERRED_ELECTION)) == [Znode(path=PREFERRED_ELECTION.path, content=None)]
-        contents.take(data(PREFERRED_ELECTION, self.ASKED, stat(2)))
-        contents.made(PREFERRED_ELECTION.path)
-        assert contents.take(data(PREFERRED_ELECTION, self.ASKED, stat(2))) == []
-
     def test_each_content_is_told_with_all_that_the_znode_holds(self, contents: Contents) -> None:
         (told,) = contents.take(data(TOPIC, '{"version":3,"partitions":{"0":[1,2]},"topic_id":"x"}', stat(1)))
         content = {"version": 3, "partitions": {"0": [1, 2]}, "topic_id": "x"}
