@@ -50,7 +50,7 @@ def test_what_was_made_changed_and_deleted() -> None:
     assert read(CREATE, DELETE) == [CREATED, DELETED]
     told = {"time_ms": 1_700_000_000_009, "session": 7}
     assert read(MULTI) == [
-        Transaction(zxid=9, kind="create", path="/b", data=b"1", ephemeral=True, **told),  # type: ignore[arg-type]
+        Transaction(zxid=9, kind="create", path="/b", data=b"1", ephemeral=True, **told),
         Transaction(zxid=9, kind="set", path="/a", data=b"2", **told),  # type: ignore[arg-type]
     ]
 
