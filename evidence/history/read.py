@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evidence.history import schema
+from evidence.history import checksums, schema
 from evidence.history.runs import expand
 from evidence.history.whole import Whole
 from evidence.rundir import NAMED, RunDir, leaves
@@ -101,6 +101,7 @@ def from_batches(path: Path, complaints: list[str], made: Callable[[pa.RecordBat
             complaints.append(f"not the schema of a history: {reader.schema.names[:6]}…")
             return
         version = (reader.schema.metadata or {}).get(schema.VERSION_KEY)
+        checked, checksum = version not in schema.UNCHECKED, checksums.beginning(_run(reader.schema.metadata))
         if version not in schema.READABLE:
             known = " or ".join(known.decode() for known in schema.READABLE)
             complaints.append(f"a history of version {(version or b'?').decode(errors='replace')}, not {known}")
@@ -110,9 +111,13 @@ def from_batches(path: Path, complaints: list[str], made: Callable[[pa.RecordBat
         return
     while True:
         try:
-            batch = reader.read_next_batch()
+            batch, told = reader.read_next_batch_with_custom_metadata()
             # Codes beyond the words they stand for would take the process down later.
             batch.validate(full=True)
+            checksum = checksums.after(batch, checksum) if checked else 0
+            if checked and not checksums.matches(told, checksum):
+                complaints.append("a batch does not have its checksum: what it holds, and what follows, is not read")
+                return
             yield from made(batch)
         except StopIteration:
             return

@@ -10,7 +10,7 @@ outcome that it had by itself: whether it counts, the row that ended the transac
 Streams are recorded with runs (evidence.history.runs): a send or poll row with a `count` stands for that many rows. In
 each, offset and sequence are one more than in the row before, and so is `op` if they are sends; everything else is the
 same. Whoever reads a history through evidence.history.read gets a row for each and no counts. Streams of version 1 have
-no runs, and are read as they are.
+no runs, and are read as they are. Since version 3 every batch has a checksum (evidence.history.checksums).
 
 Rows that are no operation on a record:
     reserve      sequences [sequence, sequence + count) may be sent to this partition from now on. Written and flushed
@@ -61,10 +61,12 @@ RUN_LIMIT: Final = 65_536
 """How many a row stands for at most."""
 
 VERSION_KEY: Final = b"kafka-chaos-history"
-VERSION: Final = b"2"
+VERSION: Final = b"3"
 RUN_KEY: Final = b"kafka-chaos-run"
 """Metadata of a stream, and of what was sealed from it: the run in which it was recorded."""
-READABLE: Final = (b"1", VERSION)
+UNCHECKED: Final = (b"1", b"2")
+"""Earlier versions, whose batches have no checksums."""
+READABLE: Final = (*UNCHECKED, VERSION)
 
 _WORD: Final = pa.dictionary(pa.int8(), pa.string())
 

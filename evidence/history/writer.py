@@ -11,7 +11,7 @@ for about a thousand.
 Words (process, kind, outcome, topic, error) are dictionary codes; the stream carries each word once, when it is
 first used. Batches are compressed with LZ4: a row of a load takes 16 bytes instead of 90, for 0.04 µs of
 processor time (zstd: 4 bytes for 0.11 µs). Each batch is compressed by itself, so a torn tail costs the last one
-and nothing before it.
+and nothing before it. Each has a checksum (evidence.history.checksums).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evidence.history import schema
+from evidence.history import checksums, schema
 
 BATCH_ROWS: Final = 32_768
 FLUSH_AFTER_S: Final = 0.25
@@ -105,8 +105,9 @@ class HistoryWriter:
         options = pa.ipc.IpcWriteOptions(compression="lz4", emit_dictionary_deltas=True)
         named = schema.SCHEMA.with_metadata({**schema.SCHEMA.metadata, schema.RUN_KEY: run.encode()})
         self._stream = pa.ipc.new_stream(self._file, named if run else schema.SCHEMA, options=options)
+        self._checksum = checksums.beginning(run)
         # The schema is written with the first batch: let it be there from the start, whatever comes.
-        self._stream.write_batch(pa.RecordBatch.from_pylist([], schema=schema.SCHEMA))
+        self._write(pa.RecordBatch.from_pylist([], schema=schema.SCHEMA))
         self._columns = {field.name: _Column(field, batch_rows) for field in schema.SCHEMA}
         self._rows = self._ops = 0
         self._oldest = 0.0
@@ -185,11 +186,15 @@ class HistoryWriter:
         if not self._rows:
             return
         arrays = [column.take(self._rows) for column in self._columns.values()]
-        self._stream.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema.SCHEMA))
+        self._write(pa.RecordBatch.from_arrays(arrays, schema=schema.SCHEMA))
         for column in self._columns.values():
             column.clear(self._rows)
         self.written += self._rows
         self._rows = 0
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        self._checksum = checksums.after(batch, self._checksum)
+        self._stream.write_batch(batch, custom_metadata=checksums.metadata(self._checksum))
 
     def close(self) -> None:
         """Write the row that says the process ended properly, and close the file."""

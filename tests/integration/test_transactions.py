@@ -18,6 +18,7 @@ from evidence.timeline import Timeline
 from harness.workloads.handles.client import BackgroundConsumer, FinalReader
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer
 from tests.integration.test_recording import LIMIT_S, PARTITIONS, Broker, client, one_broker
+from tests.streams import rewrite
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -48,13 +49,12 @@ def found_in(run_dir: RunDir) -> list[str]:
 
 def rewritten(run_dir: RunDir, process: str, kind: str, new_kind: str) -> None:
     """Falsify a process's stream: rows of one kind become rows of another."""
-    with pa.memory_map(str(run_dir.stream(process))) as file, pa.ipc.open_stream(file) as reader:
-        written, rows = reader.schema, reader.read_all().to_pylist()
-    run_dir.stream(process).unlink()
-    options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
-    changed = [row | {"kind": new_kind if row["kind"] == kind else row["kind"]} for row in rows]
-    with pa.ipc.new_stream(str(run_dir.stream(process)), written, options=options) as stream:
-        stream.write_table(pa.Table.from_pylist(changed, schema=written))
+
+    def change(table: pa.Table) -> pa.Table:
+        rows = [row | {"kind": new_kind if row["kind"] == kind else row["kind"]} for row in table.to_pylist()]
+        return pa.Table.from_pylist(rows, schema=table.schema)
+
+    rewrite(run_dir.stream(process), change)
 
 
 def test_transactions_and_a_pipeline_that_processes_exactly_once(broker: Broker, tmp_path: Path) -> None:

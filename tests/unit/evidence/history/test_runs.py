@@ -12,6 +12,7 @@ from evidence.history.read import open_run, stream_batches
 from evidence.history.seal import seal_run
 from evidence.history.writer import NULL, HistoryWriter
 from evidence.rundir import RunDir
+from tests.streams import rewrite
 
 
 def rows_of(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
@@ -115,25 +116,16 @@ def test_a_run_that_no_writer_writes_is_a_damaged_history(tmp_path, count):
     assert complaints == [f"the tail is torn: a row stands for {count} records"]
 
 
-def as_version(path: Path, version: bytes) -> None:
-    """Rewrite a stream as another version's."""
-    batches = list(pa.ipc.open_stream(path.read_bytes()))
-    metadata = {schema.VERSION_KEY: version}
-    with pa.ipc.new_stream(str(path), schema.SCHEMA.with_metadata(metadata)) as stream:
-        for batch in batches:
-            stream.write_batch(batch.replace_schema_metadata(metadata))
-
-
 def test_older_histories_are_read_and_newer_ones_are_not(tmp_path):
     path = tmp_path / "p.arrows"
     with HistoryWriter(path, "p") as writer:
         writer.append(kind=schema.SEND, outcome=schema.OK, offset=4)
-    as_version(path, b"1")
+    rewrite(path, lambda table: table, version=b"1")
     assert [row["kind"] for row in rows_of(path)[0]] == ["send", "close"]
-    as_version(path, b"3")
+    rewrite(path, lambda table: table, version=b"4")
     rows, complaints = rows_of(path)
     assert rows == []
-    assert "version 3" in complaints[0]
+    assert "version 4" in complaints[0]
 
 
 def test_sealed_histories_have_a_row_for_each(tmp_path):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -19,6 +18,7 @@ from evidence.history.seal import seal_process, seal_run
 from evidence.history.whole import Count
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import NAMED, RunDir
+from tests.streams import rewrite, without_row
 
 SEND: dict[str, Any] = {"kind": schema.SEND, "outcome": schema.OK, "topic": "t", "partition": 0, "producer": 1}
 
@@ -59,12 +59,7 @@ def problems(run_dir: RunDir) -> list[tuple[str, str]]:
 
 def without(run_dir: RunDir, dropped: int) -> None:
     """Take a row out of a stream, and leave everything else as it is."""
-    with pa.memory_map(str(run_dir.stream("p"))) as file:
-        reader = pa.ipc.open_stream(file)
-        table = reader.read_all()
-    table = pa.concat_tables([table.slice(0, dropped), table.slice(dropped + 1)])
-    with pa.ipc.new_stream(str(run_dir.stream("p")), table.schema) as writer:
-        writer.write_table(table)
+    rewrite(run_dir.stream("p"), lambda table: without_row(table, dropped))
 
 
 @pytest.mark.parametrize("seal", [False, True])
