@@ -44,7 +44,7 @@ from evidence.rundir import DEFAULT_CASE, EVIDENCE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
-from harness.cluster.docker import connect, find_ours, remove
+from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_unanswered
 from harness.cluster.ownership import owner
 from harness.faults.network import foreign_rules
 from harness.observers import broker_logs, transactions
@@ -523,6 +523,8 @@ def disk_full(path: Path) -> str | None:
 
 
 def _one_line(error: BaseException) -> str:
+    if isinstance(error, UNANSWERED):
+        return why_unanswered(error)
     if isinstance(error, OSError):
         return refusal(error)
     text = str(error) if isinstance(error, KafkaChaosError) else f"{type(error).__name__}: {error}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import docker
 from docker.errors import APIError, DockerException, NotFound
+from requests import exceptions as requests_errors
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster.namespace import namespace
@@ -36,6 +37,8 @@ OWNER_LABEL: Final = "kafka-chaos.process"
 API_TIMEOUT_S: Final = 60
 COMMAND_LIMIT_S: Final = 300
 LAST_LINES: Final = 15
+UNANSWERED: Final = (requests_errors.ConnectionError, requests_errors.Timeout)
+"""What the engine's client raises when there is none any more."""
 
 
 def connect() -> DockerClient:
@@ -58,6 +61,15 @@ def connect() -> DockerClient:
             f"({text.splitlines()[0][:160]})"
         ) from None
     return client
+
+
+def why_unanswered(error: Exception) -> str:
+    """A line for an engine that answered before and does not any more: its client's errors name sockets and no engine.
+
+    >>> why_unanswered(OSError("Connection aborted."))
+    'no Docker engine answers any more (Connection aborted.)'
+    """
+    return f"no Docker engine answers any more ({' '.join(str(error).split())[:160]})"
 
 
 @dataclass(slots=True)
@@ -152,7 +164,7 @@ def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: b
     """Containers, networks and volumes of this namespace: of one run, or only those whose owner no longer runs.
 
     Things without an owner label were started by hand from compose/ and are never "abandoned", nor are those whose
-    owner cannot be judged from here, which `left_alone` tells.
+    owner cannot be judged from here, which `left_alone` tells. Raises HarnessError if no engine answers.
     """
     labels = [f"{LABEL}={namespace()}", *([f"{RUN_LABEL}={run}"] if run else [])]
     unjudged: Counter[str] = Counter()
@@ -167,11 +179,14 @@ def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: b
                 yield thing
 
     filters: dict[str, str | list[str] | bool] = {"label": labels}
-    found = Leftovers(
-        containers=tuple(chosen(client.containers.list(all=True, filters=filters, ignore_removed=True))),
-        networks=tuple(chosen(client.networks.list(filters=filters))),
-        volumes=tuple(chosen(client.volumes.list(filters=filters))),
-    )
+    try:
+        found = Leftovers(
+            containers=tuple(chosen(client.containers.list(all=True, filters=filters, ignore_removed=True))),
+            networks=tuple(chosen(client.networks.list(filters=filters))),
+            volumes=tuple(chosen(client.volumes.list(filters=filters))),
+        )
+    except UNANSWERED as error:
+        raise HarnessError(why_unanswered(error)) from None
     return replace(found, left_alone=tuple(f"{count} of ours: {why}" for why, count in sorted(unjudged.items())))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import cli
+from harness import cli, runner
 from harness.cluster import cluster
 from harness.faults.cut import Cut
 from harness.faults.process import Kill
@@ -102,6 +102,11 @@ def another_image() -> None:
     cluster._compose = of_another
 
 
+def disk_is_large_enough() -> None:
+    """However small it is."""
+    runner.LOW_DISK_BYTES = 0  # type: ignore[misc]
+
+
 BUGS: dict[str, Callable[[], None]] = {
     bug.__name__: bug
     for bug in (
@@ -115,6 +120,7 @@ BUGS: dict[str, Callable[[], None]] = {
         copies_of_one_broker,
         preconditions_are_not_written,
         another_image,
+        disk_is_large_enough,
     )
 }
 

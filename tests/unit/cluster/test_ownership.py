@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from docker.errors import APIError, NotFound
+from requests import exceptions as requests_errors
 
 from evidence.errors import HarnessError
 from harness.cluster import ownership
@@ -92,6 +94,31 @@ def test_only_what_dead_owners_left_is_abandoned() -> None:
 def test_everything_of_ours_never_a_strangers_nor_another_namespaces() -> None:
     client, _ = engine()
     assert names(find_ours(client)) == ["c-abandoned", "c-living", "c-by-hand", "n-abandoned"]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [requests_errors.ConnectionError(("Connection aborted.", FileNotFoundError(2, "gone"))), requests_errors.Timeout()],
+)
+def test_an_engine_that_went_away_is_told_in_a_line(error: OSError) -> None:
+    client, _ = engine()
+    client.containers.list = failing(error)  # type: ignore[method-assign]
+    with pytest.raises(HarnessError, match=r"^no Docker engine answers any more \(.*\)$"):
+        find_ours(client)  # type: ignore[arg-type]
+
+
+def test_what_an_engine_refuses_is_no_absence() -> None:
+    client, _ = engine()
+    client.containers.list = failing(APIError("server error"))  # type: ignore[method-assign]
+    with pytest.raises(APIError):
+        find_ours(client)  # type: ignore[arg-type]
+
+
+def failing(error: Exception) -> Callable[..., NoReturn]:
+    def fail(**_: object) -> NoReturn:
+        raise error
+
+    return fail
 
 
 def test_one_run() -> None:
