@@ -1,0 +1,145 @@
+"""What a client does with what is not written: defaults, and when a default or a setting is silently undone.
+
+Each rule here was held against the clients themselves: tests/data/audit/effective.json has what KafkaProducer of twenty
+releases made of 216 configurations each, and a unit test compares. What a release's code *declares* is in
+`audit.known`; what it does differs in places:
+
+* kafka-clients 3.0.0 and 3.1.0 declare enable.idempotence=true and do not act on it unless it is written
+  (KAFKA-13598; fixed in 3.0.1, 3.1.1 and 3.2.0).
+* From 3.0.1 on, idempotence that nobody wrote is dropped if acks is not all, retries are 0 or more than 5 requests
+  may be in flight; a line in the client's log says so. From 4.0 on the last of these is refused instead.
+* Idempotence that is written, or that a transactional.id asks for, is never dropped: the client refuses to start.
+* librdkafka has acks=all since 1.0.0 (acks=1 before), retries without end since 1.5.2 (2 before), idempotence off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from audit.known import numbers
+
+Concept = Literal["acks", "idempotence", "in_flight", "retries", "delivery_timeout_ms", "transactional_id"]
+FOREVER: Final = 2147483647
+
+NAMES: Final[Mapping[str, Mapping[Concept, tuple[str, ...]]]] = MappingProxyType(
+    {
+        "java": {
+            "acks": ("acks",),
+            "idempotence": ("enable.idempotence",),
+            "in_flight": ("max.in.flight.requests.per.connection",),
+            "retries": ("retries",),
+            "delivery_timeout_ms": ("delivery.timeout.ms",),
+            "transactional_id": ("transactional.id",),
+        },
+        "librdkafka": {
+            "acks": ("acks", "request.required.acks"),
+            "idempotence": ("enable.idempotence",),
+            "in_flight": ("max.in.flight.requests.per.connection", "max.in.flight"),
+            "retries": ("retries", "message.send.max.retries"),
+            "delivery_timeout_ms": ("message.timeout.ms", "delivery.timeout.ms"),
+            "transactional_id": ("transactional.id",),
+        },
+        "scala": {
+            "acks": ("request.required.acks",),
+            "retries": ("message.send.max.retries",),
+        },
+    }
+)
+"""What a client calls each thing that decides over records; the first name is the one to recommend."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What one release of a client does."""
+
+    acks: str
+    idempotence: bool | None
+    """Whether it is on if nothing is written; None if the release has no such thing."""
+    retries: int
+    in_flight: int
+    delivery_timeout_ms: int | None
+    """None if there is no such limit."""
+    in_flight_idempotent: int = 5
+    """The most requests in flight that idempotence allows; also what it makes of the default if that is more."""
+    drops: frozenset[str] = frozenset()
+    """Which settings (concepts) silently undo idempotence that is not written."""
+    bug: str = ""
+    """Why idempotence is off although the release declares it on."""
+
+
+def java(release: str) -> Rules:
+    """The rules of kafka-clients of a release.
+
+    >>> java("2.8.2").acks, java("3.1.0").idempotence, java("3.1.1").idempotence
+    ('1', False, True)
+    """
+    at = numbers(release)
+    broken = (at[:2] == (3, 0) and at < (3, 0, 1)) or (at[:2] == (3, 1) and at < (3, 1, 1))
+    drops = {"acks", "retries"} | ({"in_flight"} if at < (4,) else set())
+    return Rules(
+        acks="all" if at >= (3,) else "1",
+        idempotence=None if at < (0, 11) else at >= (3,) and not broken,
+        retries=FOREVER if at >= (2, 1) else 0,
+        in_flight=5,
+        delivery_timeout_ms=120_000 if at >= (2, 1) else None,
+        in_flight_idempotent=1 if at < (1,) else 5,
+        drops=frozenset(drops) if at >= (3,) and not broken else frozenset(),
+        bug="KAFKA-13598: 3.0.0 and 3.1.0 declare it on and leave it off" if broken else "",
+    )
+
+
+def librdkafka(release: str) -> Rules:
+    """The rules of librdkafka of a release.
+
+    >>> librdkafka("0.11.6").acks, librdkafka("2.3.0").acks
+    ('1', 'all')
+    """
+    at = numbers(release)
+    return Rules(
+        acks="all" if at >= (1,) else "1",
+        idempotence=False if at >= (1,) else None,
+        retries=FOREVER if at >= (1, 5, 2) else 2,
+        in_flight=1_000_000,
+        delivery_timeout_ms=300_000,
+    )
+
+
+def scala(release: str) -> Rules:
+    """The rules of the old Scala producer, the same in every release: it sends one request at a time."""
+    return Rules(acks="0", idempotence=None, retries=3, in_flight=1, delivery_timeout_ms=None)
+
+
+RULES: Final = MappingProxyType({"java": java, "librdkafka": librdkafka, "scala": scala})
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """Releases of a client between two boundaries: all of them do the same."""
+
+    client: str
+    release: str
+    """One of them, the newest that is known."""
+    says: str
+
+
+ERAS: Final = (
+    Era("java", "0.10.2.2", "kafka-clients 0.8.2 to 0.10.2"),
+    Era("java", "0.11.0.3", "kafka-clients 0.11.0"),
+    Era("java", "2.0.1", "kafka-clients 1.0 to 2.0"),
+    Era("java", "2.8.2", "kafka-clients 2.1 to 2.8"),
+    Era("java", "3.1.0", "kafka-clients 3.0.0 or 3.1.0"),
+    Era("java", "3.9.2", "kafka-clients 3.0.1 to 3.9 (not 3.1.0)"),
+    Era("java", "4.3.1", "kafka-clients 4.0 or later"),
+    Era("librdkafka", "0.11.6", "librdkafka before 1.0"),
+    Era("librdkafka", "2.15.0", "librdkafka 1.0 or later"),
+    Era("scala", "0.8.2.2", "the Scala producer"),
+)
+"""For a client whose release is not told: each side of every boundary, oldest first."""
+
+
+def product(client: str, release: str) -> str:
+    """What people call a client of a release."""
+    return {"java": "kafka-clients", "scala": "the Scala producer of"}.get(client, client) + f" {release}"

@@ -1,0 +1,325 @@
+"""From what is written to what is in force: a producer's settings, and a topic's, each with the reason for its value.
+
+A producer is resolved once for each thing that is not known and would change the outcome: both sides of every
+boundary if its release is not told, every value that a placeholder without value could have. Answers that agree are
+one answer, and each says for which releases and values it holds (`Resolved.when`). `refused` is what the client itself
+refuses: such a producer does not start.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Generic, TypeVar
+
+from audit.defaults import ERAS, FOREVER, NAMES, RULES, Concept, Era, Rules, product
+from audit.known import known
+from audit.model import Origin, ProducerConfig, Setting
+
+T = TypeVar("T")
+
+UNTOLD: Final[Mapping[Concept, tuple[str, ...]]] = {
+    "acks": ("0", "1", "all"),
+    "idempotence": ("true", "false"),
+    "in_flight": ("1", "5"),
+    "retries": ("0", str(FOREVER)),
+}
+"""What a setting may be whose value depends on something that is not here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value(Generic[T]):
+    """A value in force and why it is."""
+
+    value: T
+    why: str
+    """ "acks=1", "the default of kafka-clients 2.8.2", "dropped because acks=1"."""
+    origin: Origin | None = None
+    """Where it is written; None if it is not."""
+
+    def __str__(self) -> str:
+        return f"{self.why} ({self.origin})" if self.origin else self.why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A producer with every value that decides over its records."""
+
+    producer: ProducerConfig
+    client: str
+    """java, scala or librdkafka."""
+    release: str
+    when: tuple[str, ...] = ()
+    """What was not told and is taken to be so: "the client is kafka-clients 2.1 to 2.8". Empty if all was told."""
+    acks: Value[str]
+    idempotence: Value[bool]
+    in_flight: Value[int]
+    retries: Value[int]
+    delivery_timeout_ms: Value[int | None]
+    refused: tuple[str, ...] = ()
+    """Why the client refuses to start."""
+    remarks: tuple[str, ...] = ()
+    """What happens silently."""
+
+    @property
+    def does(self) -> tuple[object, ...]:
+        """What decides over records, so that answers can be compared."""
+        in_force = (self.acks.value, self.idempotence.value, self.in_flight.value > 1, self.retries.value > 0)
+        return (self.client, *in_force, self.refused)
+
+    def origin_of(self, concept: Concept) -> Origin:
+        """Where to point for a concept: the line that sets it, or the producer's own place."""
+        setting = written(self.producer, self.client, concept)
+        return setting.origin if setting else self.producer.origin
+
+
+def resolve(producer: ProducerConfig) -> tuple[Resolved, ...]:
+    """What is in force, once for each different answer; for a producer of which all is told that is one."""
+    found: dict[tuple[object, ...], list[Resolved]] = {}
+    for world, era, when in _worlds(producer):
+        one = _resolved(world, era, when)
+        found.setdefault(one.does, []).append(one)
+    return tuple(_joined(same) for same in found.values())
+
+
+def _worlds(producer: ProducerConfig) -> Iterator[tuple[ProducerConfig, Era, tuple[str, ...]]]:
+    """Every combination of what is not told, and how to say it."""
+    for era in _eras(producer):
+        told = () if producer.client == era.client and producer.release else (era.says,)
+        untold = [
+            (setting, concept, values)
+            for concept, values in UNTOLD.items()
+            if (setting := written(producer, era.client, concept)) and not setting.known
+        ]
+        for chosen in itertools.product(*(values for _, _, values in untold)):
+            settings = dict(producer.settings)
+            when = list(told)
+            for (setting, _, _), value in zip(untold, chosen, strict=True):
+                settings[setting.key] = replace(setting, value=value, known=True)
+                when.append(f"{setting.written} ({setting.origin}) is {_short(value)}")
+            yield replace(producer, settings=settings), era, tuple(when)
+
+
+def _eras(producer: ProducerConfig) -> Sequence[Era]:
+    """The client's release if it is told; else each era whose releases know all keys that are written."""
+    if producer.client != "unknown" and producer.release:
+        return (Era(producer.client, producer.release, product(producer.client, producer.release)),)
+    clients = ("java", "librdkafka") if producer.client == "unknown" else (producer.client,)
+    eras = [era for era in ERAS if era.client in clients]
+    return [era for era in eras if _knows(era, producer.settings)] or eras
+
+
+def _knows(era: Era, keys: Iterable[str]) -> bool:
+    if era.client == "scala":
+        return True
+    history = known("librdkafka" if era.client == "librdkafka" else "java-producer")
+    here = history.at(era.release)
+    return all(key in here for key in keys if key in history.history)
+
+
+def _joined(same: Sequence[Resolved]) -> Resolved:
+    """One for all that do the same; of the releases, the newest."""
+    eras = {era.says: era for era in ERAS}
+    releases = [told for one in same for told in one.when if told in eras]
+    others = {tuple(told for told in one.when if told not in eras) for one in same}
+    when: list[str] = []
+    if releases:
+        unique = list(dict.fromkeys(releases))
+        when.append("the client is " + " or ".join(_runs(unique)))
+    if len(others) == 1:
+        when.extend(next(iter(others)))
+    elif others:
+        when.append(" or ".join(" and ".join(each) for each in sorted(others) if each))
+    return replace(same[-1], when=tuple(when))
+
+
+def _runs(says: Sequence[str]) -> list[str]:
+    """Eras that follow each other as one: "kafka-clients 0.8.2 to 2.0"."""
+    order = [era.says for era in ERAS]
+    groups: list[list[int]] = []
+    for at in sorted(order.index(each) for each in says):
+        if groups and groups[-1][-1] == at - 1 and ERAS[at].client == ERAS[at - 1].client:
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+    told = []
+    for group in groups:
+        first, last = order[group[0]], order[group[-1]]
+        family = [at for at, era in enumerate(ERAS) if era.client == ERAS[group[0]].client]
+        if len(group) == 1:
+            told.append(first)
+        elif group == family:
+            told.append(f"{first.split(' ')[0]} of any release")
+        elif last.endswith("later"):
+            told.append(f"{_first(first)} or later")
+        else:
+            told.append(f"{_first(first)} to {_last(last)}")
+    return told
+
+
+def _first(says: str) -> str:
+    return says.split(" to ")[0].split(" or ")[0]
+
+
+def _last(says: str) -> str:
+    return says.split(" (")[0].split(" to ")[-1].split(" or ")[-1].split(" ")[-1]
+
+
+def _short(value: str) -> str:
+    return "without end" if value == str(FOREVER) else value
+
+
+def written(producer: ProducerConfig, client: str, concept: Concept) -> Setting | None:
+    """The setting that says it, by any of its names, the last of several; what the framework presets if none does."""
+    names = NAMES[client].get(concept, ())
+    for place in (producer.settings, producer.presets):
+        found = [place[name] for name in names if name in place]
+        if found:
+            return max(found, key=lambda one: (one.origin.path, one.origin.line or 0))
+    return None
+
+
+def _resolved(producer: ProducerConfig, era: Era, when: tuple[str, ...]) -> Resolved:
+    told = _Told(producer, era)
+    rules = RULES[era.client](era.release)
+    acks = told.acks(rules.acks)
+    retries = told.number("retries", rules.retries)
+    in_flight = told.number("in_flight", rules.in_flight)
+    timeout = told.time_limit(rules.delivery_timeout_ms)
+    idempotence = told.idempotence(rules)
+    asked = idempotence.value and (idempotence.origin is not None or told.transactional is not None)
+    if idempotence.value:
+        found = _against_idempotence(rules, acks, retries, in_flight)
+        silent = [(concept, what) for concept, what in found if not asked and concept in rules.drops]
+        if silent:
+            because = " and ".join(what for _, what in silent)
+            idempotence = Value(False, f"on by default, dropped because {because}")
+            told.remarks.append(
+                f"idempotence, on by default, is dropped because {because}; only a line in the client's log says so"
+            )
+            refusing = [what for concept, what in found if concept not in rules.drops]
+        else:
+            refusing = [what for _, what in found]
+        if refusing:
+            by = "by default" if not asked else str(idempotence)
+            told.refused.append(f"idempotence is on ({by}), and {' and '.join(refusing)}: the client refuses to start")
+        if idempotence.value:
+            acks, retries, in_flight = _adjusted(rules, acks, retries, in_flight)
+    if not idempotence.value and told.transactional is not None and rules.idempotence is not None and not told.refused:
+        told.refused.append(
+            f"transactional.id ({told.transactional.origin}) needs idempotence, which is {_off(idempotence)}: "
+            "the client refuses to start"
+        )
+    if era.client == "scala" and (mode := producer.settings.get("producer.type")) and mode.value == "async":
+        told.remarks.append(
+            f"producer.type=async ({mode.origin}): send() returns before anything is sent, and nobody is told of a "
+            "failure; cells are measured with sync"
+        )
+    return Resolved(
+        producer=producer,
+        client=era.client,
+        release=era.release,
+        when=when,
+        acks=acks,
+        idempotence=idempotence,
+        in_flight=in_flight,
+        retries=retries,
+        delivery_timeout_ms=timeout,
+        refused=tuple(told.refused),
+        remarks=tuple(told.remarks),
+    )
+
+
+def _off(idempotence: Value[bool]) -> str:
+    return f"off: {idempotence}"
+
+
+def _against_idempotence(
+    rules: Rules, acks: Value[str], retries: Value[int], in_flight: Value[int]
+) -> list[tuple[Concept, str]]:
+    """What is written that idempotence cannot be had with."""
+    found: list[tuple[Concept, str]] = []
+    if acks.origin and acks.value != "all":
+        found.append(("acks", f"{acks} is not all"))
+    if retries.origin and retries.value == 0:
+        found.append(("retries", f"{retries} is 0"))
+    if in_flight.origin and in_flight.value > rules.in_flight_idempotent:
+        found.append(("in_flight", f"{in_flight} is more than {rules.in_flight_idempotent}"))
+    return found
+
+
+def _adjusted(
+    rules: Rules, acks: Value[str], retries: Value[int], in_flight: Value[int]
+) -> tuple[Value[str], Value[int], Value[int]]:
+    """Idempotence makes of defaults what it needs."""
+    why = "made so because idempotence is on"
+    if not acks.origin and acks.value != "all":
+        acks = Value("all", why)
+    if not retries.origin and retries.value != FOREVER:
+        retries = Value(FOREVER, why)
+    if not in_flight.origin and in_flight.value > rules.in_flight_idempotent:
+        in_flight = Value(rules.in_flight_idempotent, why)
+    return acks, retries, in_flight
+
+
+class _Told:
+    """What one producer's configuration says, read for one client; collects what is refused and remarked."""
+
+    def __init__(self, producer: ProducerConfig, era: Era) -> None:
+        self._producer, self._era = producer, era
+        self._default = f"the default of {era.says if era in ERAS else product(era.client, era.release)}"
+        self.refused: list[str] = []
+        self.remarks: list[str] = []
+        self.transactional = self._setting("transactional_id")
+
+    def _setting(self, concept: Concept) -> Setting | None:
+        return written(self._producer, self._era.client, concept)
+
+    def _why(self, setting: Setting) -> str:
+        return f"{setting.written}={setting.value}" + (f", {setting.note}" if setting.note else "")
+
+    def acks(self, default: str) -> Value[str]:
+        setting = self._setting("acks")
+        if setting is None:
+            return Value(default, self._default)
+        text = {"-1": "all"}.get(setting.value.strip().lower(), setting.value.strip().lower())
+        if text not in ("0", "1", "all"):
+            who = "brokers from 0.9 on refuse every record" if text.isdigit() else "the client refuses to start"
+            self.refused.append(f"{self._why(setting)} ({setting.origin}) is not 0, 1 or all: {who}")
+        return Value(text, self._why(setting), setting.origin)
+
+    def number(self, concept: Concept, default: int) -> Value[int]:
+        setting = self._setting(concept)
+        if setting is None:
+            return Value(default, self._default)
+        try:
+            return Value(int(setting.value), self._why(setting), setting.origin)
+        except ValueError:
+            self.refused.append(f"{self._why(setting)} ({setting.origin}) is not a number: the client refuses to start")
+            return Value(default, self._why(setting), setting.origin)
+
+    def time_limit(self, default: int | None) -> Value[int | None]:
+        if default is None:
+            return Value(None, f"{product(self._era.client, self._era.release)} has no such limit")
+        told = self.number("delivery_timeout_ms", default)
+        return Value(told.value, told.why, told.origin)
+
+    def idempotence(self, rules: Rules) -> Value[bool]:
+        setting = self._setting("idempotence")
+        if rules.idempotence is None:
+            who = product(self._era.client, self._era.release)
+            if setting is not None or self.transactional is not None:
+                key = setting.key if setting is not None else "transactional.id"
+                self.remarks.append(f"{who} does not know {key}: it is ignored but for a warning")
+            return Value(False, f"{who} has no idempotence")
+        if setting is not None:
+            on = setting.value.strip().lower()
+            if on not in ("true", "false"):
+                self.refused.append(
+                    f"{self._why(setting)} ({setting.origin}) is not true or false: the client refuses to start"
+                )
+            return Value(on == "true", self._why(setting), setting.origin)
+        if self.transactional is not None:
+            return Value(True, "transactional.id asks for it", self.transactional.origin)
+        return Value(rules.idempotence, rules.bug or self._default)

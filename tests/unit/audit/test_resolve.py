@@ -1,0 +1,208 @@
+"""What is in force, held against what the clients themselves made of the same configurations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from audit.defaults import ERAS, FOREVER, RULES
+from audit.known import known
+from audit.model import Origin, ProducerConfig, Setting
+from audit.resolve import Resolved, resolve
+
+EFFECTIVE = json.loads((Path(__file__).parents[2] / "data" / "audit" / "effective.json").read_text())
+MEASURED = [
+    (release, answer, EFFECTIVE["configurations"][number])
+    for release, answers in EFFECTIVE["releases"].items()
+    for answer, numbers in answers
+    for number in numbers
+]
+
+
+def producer(client: str = "java", release: str | None = "2.8.2", **settings: str) -> ProducerConfig:
+    return made({name.replace("_", "."): value for name, value in settings.items()}, client, release)
+
+
+def made(settings: dict[str, str], client: str = "java", release: str | None = "2.8.2") -> ProducerConfig:
+    return ProducerConfig(
+        name="p",
+        client=client,  # type: ignore[arg-type]
+        release=release,
+        settings={
+            name: Setting(name, value, Origin("p.properties", line))
+            for line, (name, value) in enumerate(settings.items(), 1)
+        },
+        origin=Origin("p.properties"),
+    )
+
+
+def only(config: ProducerConfig) -> Resolved:
+    (one,) = resolve(config)
+    return one
+
+
+def in_force(one: Resolved) -> list[object]:
+    return [
+        one.acks.value,
+        one.idempotence.value,
+        one.in_flight.value,
+        one.retries.value,
+        one.delivery_timeout_ms.value,
+    ]
+
+
+@pytest.mark.parametrize("release", EFFECTIVE["releases"])
+def test_it_is_what_the_client_itself_makes_of_each_configuration(release: str) -> None:
+    mine = [(answer, settings) for at, answer, settings in MEASURED if at == release]
+    assert len(mine) in (36, 216)
+    for answer, settings in mine:
+        one = only(made(settings, "java", release))
+        if isinstance(answer, str):
+            assert one.refused, (settings, answer)
+        else:
+            answer[1] = bool(answer[1])
+            assert not one.refused, (settings, one.refused)
+            assert in_force(one) == answer, settings
+
+
+@pytest.mark.parametrize("client", ["java", "librdkafka", "scala"])
+def test_defaults_are_those_that_each_release_declares(client: str) -> None:
+    kind = {"java": "java-producer", "librdkafka": "librdkafka", "scala": "scala-producer"}[client]
+    declared = known(kind)
+    names = {
+        "java": ("acks", "retries", "max.in.flight.requests.per.connection", "delivery.timeout.ms"),
+        "librdkafka": (
+            "request.required.acks",
+            "message.send.max.retries",
+            "max.in.flight.requests.per.connection",
+            "message.timeout.ms",
+        ),
+        "scala": ("request.required.acks", "message.send.max.retries"),
+    }[client]
+    for release in declared.releases:
+        rules, keys = RULES[client](release), declared.at(release)
+        mine = [rules.acks, rules.retries, rules.in_flight, rules.delivery_timeout_ms]
+        for name, value in zip(names, mine, strict=False):
+            if name not in keys:
+                assert (name, value) == ("delivery.timeout.ms", None)
+            else:
+                assert {"-1": "all"}.get(str(keys[name].default), keys[name].default) == str(value), (release, name)
+
+
+def test_each_value_says_where_it_is_written_or_whose_default_it_is() -> None:
+    one = only(producer(acks="1"))
+    assert str(one.acks) == "acks=1 (p.properties:1)"
+    assert str(one.in_flight) == "the default of kafka-clients 2.8.2"
+
+
+def test_idempotence_dropped_without_an_error_says_why() -> None:
+    one = only(producer(release="3.9.2", acks="1"))
+    assert str(one.idempotence) == "on by default, dropped because acks=1 (p.properties:1) is not all"
+    assert one.remarks
+    assert not only(producer(release="3.9.2")).remarks
+
+
+def test_the_old_bug_is_named() -> None:
+    assert "KAFKA-13598" in only(producer(release="3.1.0")).idempotence.why
+    assert only(producer(release="3.1.1")).idempotence.value
+
+
+@pytest.mark.parametrize(
+    ("settings", "answer"),
+    [
+        ({}, ["all", False, 1_000_000, FOREVER, 300_000]),
+        ({"acks": "1"}, ["1", False, 1_000_000, FOREVER, 300_000]),
+        ({"request.required.acks": "-1"}, ["all", False, 1_000_000, FOREVER, 300_000]),
+        ({"enable.idempotence": "true"}, ["all", True, 5, FOREVER, 300_000]),
+        ({"transactional.id": "x"}, ["all", True, 5, FOREVER, 300_000]),
+        ({"message.send.max.retries": "0", "max.in.flight": "1"}, ["all", False, 1, 0, 300_000]),
+        ({"acks": "all", "request.required.acks": "0"}, ["0", False, 1_000_000, FOREVER, 300_000]),
+    ],
+)
+def test_librdkafka_has_rules_of_its_own(settings: dict[str, str], answer: list[object]) -> None:
+    one = only(made(settings, "librdkafka", "2.3.0"))
+    assert in_force(one) == answer
+    assert not one.refused
+
+
+@pytest.mark.parametrize(
+    "more", [{"acks": "1"}, {"retries": "0"}, {"max.in.flight": "6"}, {"enable.idempotence": "false"}]
+)
+def test_librdkafka_refuses_what_its_idempotence_excludes(more: dict[str, str]) -> None:
+    from confluent_kafka import KafkaException, Producer
+
+    settings = {"transactional.id": "x"} | more
+    assert only(made(settings, "librdkafka", "2.3.0")).refused
+    with pytest.raises(KafkaException):
+        Producer(settings)
+
+
+def test_the_scala_producer_asks_for_no_answer_and_has_no_idempotence() -> None:
+    one = only(made({}, "scala", "0.8.2.2"))
+    assert in_force(one) == ["0", False, 1, 3, None]
+    assert only(made({"request.required.acks": "-1"}, "scala", "0.8.2.2")).acks.value == "all"
+    assert "async" in only(made({"producer.type": "async"}, "scala", "0.8.2.2")).remarks[0]
+
+
+def test_a_preset_of_the_framework_counts_and_what_is_written_wins() -> None:
+    preset = Setting("acks", "all", Origin("c.json", 1), note="Kafka Connect's own")
+    config = ProducerConfig(name="p", client="java", release="2.8.2", presets={"acks": preset}, origin=Origin("c.json"))
+    assert only(config).acks.value == "all"
+    assert "Kafka Connect's own" in only(config).acks.why
+    mine = ProducerConfig(
+        name="p",
+        client="java",
+        release="2.8.2",
+        presets={"acks": preset},
+        settings={"acks": Setting("acks", "1", Origin("c.json", 3))},
+        origin=Origin("c.json"),
+    )
+    assert only(mine).acks.value == "1"
+
+
+def test_without_a_release_both_sides_of_every_boundary_are_answered() -> None:
+    found = resolve(producer(release=None))
+    assert [(one.acks.value, one.idempotence.value, one.retries.value > 0, one.when) for one in found] == [
+        ("1", False, False, ("the client is kafka-clients 0.8.2 to 2.0",)),
+        ("1", False, True, ("the client is kafka-clients 2.1 to 2.8",)),
+        ("all", False, True, ("the client is kafka-clients 3.0.0 or 3.1.0",)),
+        ("all", True, True, ("the client is kafka-clients 3.0.1 or later",)),
+    ]
+
+
+def test_releases_that_do_not_know_a_written_key_are_left_out() -> None:
+    found = resolve(producer(release=None, delivery_timeout_ms="60000", acks="1"))
+    assert [one.when for one in found] == [("the client is kafka-clients 2.1 or later",)]
+
+
+def test_settings_that_settle_it_make_one_answer_of_all_releases() -> None:
+    found = resolve(producer(release=None, acks="1", retries="0"))
+    assert [one.when for one in found] == [("the client is kafka-clients of any release",)]
+
+
+def test_an_unknown_client_may_be_either() -> None:
+    clients = {one.client for one in resolve(made({}, "unknown", None))}
+    assert clients == {"java", "librdkafka"}
+
+
+def test_a_value_that_is_not_here_is_answered_for_every_value() -> None:
+    setting = Setting("acks", "${ACKS}", Origin("a.yml", 4), known=False)
+    config = ProducerConfig(
+        name="p", client="java", release="2.8.2", settings={"acks": setting}, origin=Origin("a.yml")
+    )
+    assert [(one.acks.value, one.when) for one in resolve(config)] == [
+        ("0", ("acks (a.yml:4) is 0",)),
+        ("1", ("acks (a.yml:4) is 1",)),
+        ("all", ("acks (a.yml:4) is all",)),
+    ]
+
+
+@pytest.mark.parametrize("settings", [{"acks": "2"}, {"retries": "often"}, {"enable.idempotence": "yes"}, {"acks": ""}])
+def test_a_value_that_the_client_refuses_is_said(settings: dict[str, str]) -> None:
+    assert "p.properties:1" in only(made(settings)).refused[0]
+
+
+def test_every_era_is_a_release_that_is_known() -> None:
+    assert {era.client for era in ERAS} == set(RULES)
