@@ -31,6 +31,7 @@ from analysis.due import Asked, due, times
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement, unsent
 from analysis.settled import NOTHING_SETTLED, Settled
+from analysis.subjects import count
 from analysis.unknown import newly_settled, settle, unknown_operations
 from analysis.view import (
     EVIDENCE_LIMIT,
@@ -66,6 +67,7 @@ from evidence.history.read import (
     strangers,
 )
 from evidence.rundir import SCHEMA, RunDir
+from evidence.subjects import place_of, subjects_of
 
 if TYPE_CHECKING:
     from analysis.screen import Screened, Screening
@@ -147,6 +149,8 @@ class Result:
     """What came of the claims that run.json names (evidence/claims/)."""
     availability: list[dict[str, Any]] = field(default_factory=list)
     """What faults cost this piece's clients (evidence/availability.py)."""
+    subjects: list[dict[str, Any]] = field(default_factory=list)
+    """What came of the records of subjects (evidence/subjects.py)."""
     unknown: list[dict[str, Any]] = field(default_factory=list)
     """What this piece tells of operations of unknown outcome; put together over all pieces in `to_check_again`."""
 
@@ -239,7 +243,12 @@ def _check_together(work: Sequence[tuple[int, Piece]]) -> dict[int, Result]:
     """The results of those pieces that are orderly, and can be told to be so without reading each by itself."""
     run_dir = RunDir(Path(work[0][1].run_dir))
     facts = _facts(run_dir)
-    small = [(place, (piece.topic, piece.partition)) for place, piece in work if piece.topic and not piece.settled]
+    counted = {place_of(one) for one in subjects_of(facts)}
+    small = [
+        (place, (piece.topic, piece.partition))
+        for place, piece in work
+        if piece.topic and not piece.settled and (piece.topic, piece.partition) not in counted
+    ]
     keys = shares(run_dir, facts, [where for _, where in small])
     found = shared_rows(run_dir, facts, keys) if keys else None
     history = open_run(run_dir, facts, only=NO_PARTITION, counted=False)
@@ -351,6 +360,8 @@ def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, re
     )
     _add_holdings(copies, result)
     _count(seen, where, result)
+    own = [one for one in subjects_of(facts) if place_of(one) == where]
+    result.subjects += [count(seen.whole() if seen.left_out else view, one) for one in own]
     if seen.left_out is None and where in seen.history.tables:  # a partition so large that rows are left out has none
         result.availability += _availability(where, seen.history.tables[where], facts, seen.history, course)
 
@@ -680,6 +691,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         total.lags += result.lags
         total.claims += result.claims
         total.availability += result.availability
+        total.subjects += result.subjects
         for check in result.checks:
             if check["name"] in checks:
                 _merged_check(checks[check["name"]], check)
@@ -700,6 +712,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         "findings": total.findings,
         "claims": total.claims,
         "availability": total.availability,
+        "subjects": total.subjects,
         "problems": total.problems,
         "statistics": dict(sorted(total.statistics.items())),
         "real_time_lag": max(total.lags, key=lambda lag: int(lag["lag_ns"]), default=None),

@@ -102,6 +102,7 @@ class _Facts(msgspec.Struct):
     topics: list[_Topic] | None = None
     processes: list[_Process] | None = None
     documented: _Documented | None = None
+    subjects: list[dict[str, Any]] | None = None
     sequence: _Sequence | None = None
     started_wall_ns: int | None = None
     started_monotonic_ns: int | None = None

@@ -43,7 +43,7 @@ from evidence.availability import summary
 from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, read_json
-from judgement import losses, soundness
+from judgement import losses, soundness, subjects
 from judgement.outcome import Outcome, of_findings
 from judgement.refuted import TIMELINE, rests_on
 
@@ -94,6 +94,8 @@ class Verdict:
     """From the start of the run to its end, and the analysis; 0 if the run has no end."""
     manifest: str = ""
     """SHA-256 of the manifest of the files that were judged; "" for a run that was made before there were manifests."""
+    sound: bool = False
+    """Whether nothing makes the run prove less than it shows, whatever that is."""
     outcome: Outcome | None = None
     """What became of the records; None in a verdict.json that was written before there were outcomes."""
     claims: tuple[Mapping[str, Any], ...] = ()
@@ -145,6 +147,7 @@ class Verdict:
             run=value.get("run", ""),
             seconds=float(value.get("seconds") or 0.0),
             manifest=str(value.get("manifest") or ""),
+            sound=bool(value.get("sound")),
             outcome=Outcome.from_json(value.get("outcome")),
             **{name: tuple(value.get(name, ())) for name in names},
         )
@@ -305,15 +308,18 @@ def judge(
     found = [finding for finding in everything if not any(finding is one for one, _ in hollow)]
     anything = observed and expected is None
     named = seen if anything else (*required, *allowed)
-    open_questions = [f for f in found if f.get("anomaly") not in named]
-    excuses = [(f, permitted(run, f) or consequence(f, everything, named)) for f in open_questions]
+    of_subjects = subjects.judge({} if observed else run, findings or {}, found)
+    open_questions = [f for f in found if f.get("anomaly") not in named and not of_subjects.answers_for(f)]
+    known = (*named, *of_subjects.named)
+    excuses = [(f, permitted(run, f) or consequence(f, everything, known)) for f in open_questions]
     # Which sends are doomed the timeline says.
-    told = [finding for finding in found if rests_on(finding, paths, METADATA) is None]
+    told = [f for f in found if rests_on(f, paths, METADATA) is None and not of_subjects.answers_for(f)]
     undoomed = losses.undocumented(run, course, told) if LOST_WRITE in named and not observed else []
     unexpected = tuple(
         sorted(
             {str(finding.get("anomaly")) for finding, excuse in excuses if excuse is None}
             | ({LOST_WRITE} if undoomed else set())
+            | of_subjects.unexpected
         )
     )
     missing = tuple(name for name in required if name not in seen)
@@ -322,9 +328,14 @@ def judge(
     option = f"--expect {','.join(required) or 'none'}"
     unfounded = f"this is not expected ({option})" if observed else f"nothing documents this for {version}"
     contradictions = [f"{named_summary(finding)}; {unfounded}" for finding, excuse in excuses if excuse is None]
-    contradictions += [f"{line}; {unfounded}" for line in undoomed]
+    contradictions += [f"{line}; {unfounded}" for line in (*undoomed, *of_subjects.contradictions)]
     reasons = doubts(run, course, findings, damaged, analysis_failure, required)
-    reasons += losses.unnamed(run, found) if LOST_WRITE in named and not observed else []
+    reasons += (
+        losses.unnamed(run, [f for f in found if not of_subjects.answers_for(f)])
+        if LOST_WRITE in named and not observed
+        else []
+    )
+    reasons += of_subjects.doubts
     reasons += [f"{named_summary(one)}; it proves nothing, for it rests on {path}" for one, path in hollow]
     failed = run.get("state") == "failed"
     failure = [f"the harness failed: {run.get('failure') or 'no reason recorded'}"] if failed else []
@@ -341,10 +352,10 @@ def judge(
         contradictions = [f"the claim {one['name']} is contradicted: {one.get('says')}" for one in contradicted]
     elif unshown:
         name, contradictions = UNKNOWN, unshown
-    elif missing:
+    elif missing or of_subjects.missing:
         name = NOT_REPRODUCED
         stated = f"expected ({option})" if observed else f"documented for {version}"
-        contradictions = [f"{anomaly} is {stated} and was not seen" for anomaly in missing]
+        contradictions = [f"{anomaly} is {stated} and was not seen" for anomaly in missing] + of_subjects.missing
     else:
         name = OBSERVED if observed else AS_DOCUMENTED
     return Verdict(
@@ -362,6 +373,7 @@ def judge(
         seed=run.get("seed", 0),
         run=run.get("run", ""),
         seconds=_seconds(run, findings),
+        sound=not failed and not reasons,
         outcome=of_findings(run, findings, sound=not failed and not reasons, hollow=[one for one, _ in hollow]),
         claims=tuple({key: value for key, value in one.items() if key != "evidence"} for one in judged),
         availability=tuple(summary((findings or {}).get("availability") or ())),

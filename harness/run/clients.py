@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from harness.run.account import Account
     from harness.run.parts import Parts
     from harness.run.who import Partition, Target
+    from harness.workloads.handles.chorus import Chorus
 
 SEND_LIMIT_S: Final = 30.0
 FINAL_READ_LIMIT_S: Final = 300.0
@@ -72,10 +73,12 @@ class Clients:
         self._case_settings = parts.case.client_settings
         self._cluster, self._version, self._run_dir = parts.cluster, parts.version, parts.run_dir
         self._timeline, self._topics, self._account = parts.timeline, parts.topics, account
+        self._facts = parts.facts
         self._processes: list[dict[str, Any]] = parts.facts["processes"]
         """Gets every client that is started."""
         self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
         self._transactional: dict[str, TransactionalProducer] = {}
+        self._choruses: list[Chorus] = []
 
     def _register(
         self,
@@ -289,10 +292,28 @@ class Clients:
         partitions = {topic.name: self._partitions_of(topic.name) for topic in self._topics}
         return FinalReader(client, partitions, timeout_s=FINAL_READ_LIMIT_S)
 
+    # Subjects (harness/run/subjects.py)
+
+    def subject(self, settings: Mapping[str, str], library: str) -> Client:
+        """The client of a subject, which run.json has from now on. It is given these settings and no others."""
+        client = self._register("producer", settings)
+        self._processes[-1]["library"] = library
+        return client
+
+    def note_subject(self, facts: dict[str, Any]) -> None:
+        """Put a subject into run.json; what is changed in it later is too."""
+        self._facts.setdefault("subjects", []).append(facts)
+
+    def also_close(self, *choruses: Chorus) -> None:
+        """Close these processes with the others."""
+        self._choruses.extend(choruses)
+
     def close(self) -> None:
         """Close every producer, so that each history ends properly."""
         for producer in (*self._producers.values(), *self._transactional.values()):
             producer.close()
+        for chorus in self._choruses:
+            chorus.close()
 
     def _partitions_of(self, topic: str) -> list[int]:
         return list(range(next(len(plan.replicas) for plan in self._topics if plan.name == topic)))

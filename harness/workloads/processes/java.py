@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import queue
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -235,6 +236,26 @@ class ScalaClient:
         return {CAPITAL.sub(r".\g<0>", name).lower(): found[name] for name in sorted(found.keys() - NOT_SETTINGS)}
 
 
+class InThread:
+    """A client that sends synchronously, on a thread of its own: records go out one after the other, in order."""
+
+    def __init__(self, client: Sending) -> None:
+        self._client = client
+        self._records: queue.SimpleQueue[tuple[str, int, bytes | None, bytes, Heard]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes, heard: Heard) -> None:
+        """Returns at once."""
+        self._records.put((topic, partition, key, value, heard))
+
+    def _work(self) -> None:
+        while True:
+            self._client.send(*self._records.get())
+
+    def configuration(self) -> dict[str, str]:
+        return self._client.configuration()
+
+
 PLAIN: Final = frozenset({"int", "short", "boolean", "long", "java.lang.String"})
 NOT_SETTINGS: Final = frozenset({"hashCode", "toString", "logIdent", "loggerName"})
 CAPITAL: Final = re.compile("[A-Z]")
@@ -253,9 +274,16 @@ def properties(*settings: Mapping[str, Any]) -> Any:
 
 
 def jvm_producer(
-    client: str, bootstrap: str, settings: Mapping[str, Any], *, jars: Path, java_home: Path
+    client: str,
+    bootstrap: str,
+    settings: Mapping[str, Any],
+    *,
+    jars: Path,
+    java_home: Path,
+    in_thread: bool = False,
 ) -> JvmProducer:
-    """The producer `java-<release>` or `scala-<release>`, with the jars in a directory and the Java of a home.
+    """The producer `java-<release>` or `scala-<release>`, with the jars in a directory and the Java of a home. With
+    `in_thread` one that sends synchronously does so on a thread of its own.
 
     Raises HarnessError, with the client's own words, if it cannot be made: for settings that it refuses, say.
     """
@@ -270,10 +298,11 @@ def jvm_producer(
         log4j = jpype.JPackage("org").apache.log4j
         log4j.LogManager.getRootLogger().setLevel(log4j.Level.OFF)
     try:
-        return JvmProducer(KINDS[kind](bootstrap, settings))
+        sending = KINDS[kind](bootstrap, settings)
     except jpype.JException as error:
         cause = error.getCause() or error
         raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None
+    return JvmProducer(InThread(sending) if in_thread and isinstance(sending, ScalaClient) else sending)
 
 
 def _text(value: Any) -> str:

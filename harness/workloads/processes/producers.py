@@ -19,6 +19,8 @@ from harness.workloads.settings import LIBRDKAFKA
 
 ADDRESSES: Final = frozenset({"bootstrap.servers", "metadata.broker.list"})
 OURS: Final = frozenset({"log_level"})
+QUIET: Final[Mapping[str, Any]] = {"log_level": 0}
+"""What goes wrong is in the history."""
 PRODUCER_TYPE: Final = 0
 """RD_KAFKA_PRODUCER."""
 
@@ -28,13 +30,22 @@ def open_producer(
 ) -> tuple[Any, dict[str, str]]:
     """A producer of a library, to be used as `confluent_kafka.Producer` is, and its configuration.
 
+    A library that is told to be its `own` is given no defaults of the harness's, and shares its process with others.
+
     Raises HarnessError or KafkaException for settings that the client refuses.
     """
     if library["name"] == LIBRDKAFKA:
         wanted = child.client_settings(bootstrap, settings)
+        if library.get("own"):
+            wanted = dict(QUIET) | dict(settings) | {"bootstrap.servers": bootstrap}
         return Producer(wanted), librdkafka_configuration(wanted)
     producer = jvm_producer(
-        library["name"], bootstrap, settings, jars=Path(library["jars"]), java_home=Path(library["java_home"])
+        library["name"],
+        bootstrap,
+        settings,
+        jars=Path(library["jars"]),
+        java_home=Path(library["java_home"]),
+        in_thread=bool(library.get("own")),
     )
     return producer, producer.configuration()
 

@@ -1,0 +1,58 @@
+"""What came of one subject's records (evidence/subjects.py): how many were acknowledged, refused, or have an outcome
+that the sender was never told, and of these how many are in the log all the same.
+
+Only that is counted here. What was lost, duplicated or reordered is found by the checks that find it in any run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from analysis.view import SEQUENCE_BITS, Bools, PartitionView
+
+
+def count(view: PartitionView, subject: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of one subject, from its partition's view. `acks` are the acks that its records were sent with.
+
+    With `timed`, ranges of sequences that were sent one by one (`latency`) and as fast as the client takes them
+    (`throughput`), how long the former took and how fast the latter went.
+    """
+    sends = view.sends
+    process = str(subject.get("process"))
+    own: Bools = sends.process == (view.processes.index(process) if process in view.processes else -2)
+    unknown = own & sends.info
+    told: dict[str, Any] = {
+        "topic": view.topic,
+        "partition": view.partition,
+        "process": process,
+        "acks": sorted(set(sends.acks[own].tolist())),
+        "acknowledged": int((own & sends.ok).sum()),
+        "refused": int((own & sends.fail).sum()),
+        "unknown_present": int((unknown & view.read).sum()),
+        "unknown_absent": int((unknown & ~view.read).sum()),
+    }
+    return told | _timed(view, own & sends.ok, subject.get("timed") or {})
+
+
+def _timed(view: PartitionView, answered: Bools, timed: Mapping[str, Any]) -> dict[str, float]:
+    sends = view.sends
+    sequence = sends.value & ((1 << SEQUENCE_BITS) - 1)
+
+    def among(name: str) -> Bools:
+        first, last = timed.get(name, (0, 0))
+        found: Bools = answered & (sequence >= first) & (sequence < last)
+        return found
+
+    told: dict[str, float] = {}
+    if (paced := among("latency")).any():
+        took_ms = (sends.completed_ns[paced] - sends.invoked_ns[paced]) / 1e6
+        told["latency_p50_ms"], told["latency_p99_ms"] = (
+            round(float(np.percentile(took_ms, share)), 3) for share in (50, 99)
+        )
+    if (burst := among("throughput")).any():
+        seconds = (sends.completed_ns[burst].max() - sends.invoked_ns[burst].min()) / 1e9
+        told["records_per_s"] = round(float(burst.sum() / seconds), 1) if seconds else 0.0
+    return told

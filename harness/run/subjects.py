@@ -1,0 +1,218 @@
+"""The words of a run for subjects (harness/subjects.py): many producers at once, each with a partition of its own.
+
+    subjects = Subjects(run, SUBJECTS)           their topics and processes
+    subjects.begin()                             the first records of each are acknowledged
+    subjects.send(7, doomed=loses)               seven records of each at once
+    subjects.wait(lambda one: …, "…")            until it holds of each subject's tally
+    with subjects.streaming(20.0): …             so many records a second of each while the block lasts
+    subjects.settle()                            until it is known what came of every record
+
+What is stated of each subject is put into run.json, where the verdict finds it (judgement/subjects.py).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from evidence.errors import WaitTimeout
+from harness.plan import TopicPlan
+from harness.run.who import Partition
+from harness.subjects import Subject, library_of
+from harness.workloads.handles.chorus import Chorus, Tally
+from harness.workloads.settings import LIBRDKAFKA
+
+if TYPE_CHECKING:
+    from harness.run import Run
+    from harness.run.who import Target
+
+FIRST: Final = 3
+"""Records of each subject before any fault."""
+FIRST_LIMIT_S: Final = 40.0
+WAIT_LIMIT_S: Final = 60.0
+SETTLE_LIMIT_S: Final = 90.0
+Which = Callable[[Subject], bool]
+
+
+def every(_: Subject) -> bool:
+    """All subjects."""
+    return True
+
+
+@dataclass(slots=True)
+class Placed:
+    """A subject, its partition, and its producer."""
+
+    subject: Subject
+    partition: Partition
+    chorus: Chorus
+    number: int
+    facts: dict[str, Any] = field(repr=False)
+    """Its entry in run.json."""
+
+    @property
+    def tally(self) -> Tally:
+        """What it has told last."""
+        return self.chorus.tallies[self.number]
+
+
+class Subjects:
+    """All subjects of a run."""
+
+    def __init__(self, run: Run, subjects: Sequence[Subject]) -> None:
+        """Create their topics and start their processes; see `begin`."""
+        self._run = run
+        order = run.assignment_of(run.partition())
+        partitions: list[tuple[Subject, Partition]] = []
+        for topic, group in groupby(sorted(subjects, key=lambda one: one.topic), key=lambda one: one.topic):
+            members = list(group)
+            replicas = (order[: topic.replication_factor],) * len(members)
+            run.create_topic(TopicPlan(name=topic.name, replicas=replicas, settings=topic.settings))
+            partitions += [(one, Partition(topic.name, number)) for number, one in enumerate(members)]
+        self.all: list[Placed] = []
+        by_client = sorted(partitions, key=lambda one: one[0].producer.client)
+        for client, members_of in groupby(by_client, key=lambda one: one[0].producer.client):
+            self._start(client, list(members_of))
+        run.clients.also_close(*self.choruses)
+        for chorus in self.choruses:
+            chorus.ready()
+
+    @property
+    def choruses(self) -> list[Chorus]:
+        """The processes, each once."""
+        return list(dict.fromkeys(one.chorus for one in self.all))
+
+    def _start(self, client: str, members: list[tuple[Subject, Partition]]) -> None:
+        run, version = self._run, self._run.version
+        library = library_of(client, version.kafka)
+        told = library.arguments(run.note) | {"own": True}
+        clients = []
+        for subject, _ in members:
+            time_outs = subject.producer.time_outs(version.release)
+            if client == LIBRDKAFKA:
+                time_outs |= version.client_settings
+            clients.append(run.clients.subject(subject.producer.settings(version.release) | time_outs, library.name))
+        chorus = Chorus(clients, told, run.timeline)
+        for number, ((subject, t), made) in enumerate(zip(members, clients, strict=True)):
+            facts = subject.key | {
+                "topic": t.topic,
+                "partition": t.number,
+                "process": made.name,
+                "client_release": library.release,
+                "overrides": subject.producer.time_outs(version.release),
+                "stated": {
+                    "must": sorted(subject.stated.must),
+                    "may": sorted(subject.stated.may),
+                    "why": " ".join(subject.stated.why.split()),
+                    "source": subject.stated.source,
+                },
+                "doomed": [],
+            }
+            run.clients.note_subject(facts)
+            self.all.append(Placed(subject, t, chorus, number, facts))
+
+    def of(self, which: Which = every) -> list[Placed]:
+        """Those of which it holds."""
+        return [one for one in self.all if which(one.subject)]
+
+    def partitions(self, which: Which = every) -> list[Partition]:
+        """Their partitions."""
+        return [one.partition for one in self.of(which)]
+
+    def send(self, count: int, which: Which = every, *, doomed: Which | None = None) -> None:
+        """Have each send so many records at once. `doomed` are those whose records the sequence may lose."""
+        with self._run.step("send of each subject", count=count):
+            for chorus in self.choruses:
+                members = [one for one in self.of(which) if one.chorus is chorus]
+                if not members:
+                    continue
+                firsts = chorus.send([(one.number, *one.partition, count) for one in members])
+                for one, first in zip(members, firsts, strict=True):
+                    if doomed is not None and doomed(one.subject):
+                        one.facts["doomed"].append([first, first + count])
+
+    @contextmanager
+    def streaming(self, rate_per_s: float, which: Which = every, *, doomed: Which | None = None) -> Iterator[None]:
+        """Each sends so many records a second while the block lasts. Any record of the `doomed` may be lost."""
+        for one in self.of(which):
+            if doomed is not None and doomed(one.subject):
+                one.facts["doomed"] = None
+        with self._run.step("stream of each subject", rate_per_s=rate_per_s):
+            for chorus in self.choruses:
+                chorus.stream(
+                    [(one.number, *one.partition) for one in self.of(which) if one.chorus is chorus], rate_per_s
+                )
+            yield
+            for chorus in self.choruses:
+                chorus.stream([], 0.0)
+
+    def wait(
+        self, test: Callable[[Placed], bool], what: str, which: Which = every, *, limit_s: float = WAIT_LIMIT_S
+    ) -> None:
+        """Wait until a test holds of each. WaitTimeout names those of which it does not."""
+        deadline = time.monotonic() + limit_s
+        with self._run.step(f"wait until {what}"):
+            for chorus in self.choruses:
+                members = [one for one in self.of(which) if one.chorus is chorus]
+                try:
+                    chorus.wait(
+                        lambda _, members=members: all(map(test, members)),  # type: ignore[misc]
+                        what,
+                        max(deadline - time.monotonic(), 0.01),
+                    )
+                except WaitTimeout:
+                    late = [f"{one.subject} ({one.tally})" for one in members if not test(one)]
+                    raise WaitTimeout(f"not {what} after {limit_s:.0f} s: {'; '.join(late[:5])}") from None
+
+    def wait_acknowledged(self, count: int, which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+        """Wait until each has been acknowledged so many records in all."""
+        self.wait(lambda one: one.tally.ok >= count, f"{count} acknowledged", which, limit_s=limit_s)
+
+    def settle(self, *, limit_s: float = SETTLE_LIMIT_S) -> None:
+        """Wait until it is known what came of every record; what is not known by then is noted, and unknown."""
+        try:
+            self.wait(lambda one: one.tally.unanswered == 0, "every record answered", limit_s=limit_s)
+        except WaitTimeout as error:
+            self._run.note(str(error))
+
+    def wait_log_end(self, offset: int, target: Target, which: Which = every) -> None:
+        """Wait until this broker's logs of their partitions end at an offset."""
+        run, places = self._run, self.partitions(which)
+        run.wait_files(
+            f"the logs of {len(places)} subjects end at {offset} on {target.node.name}",
+            lambda: all(run.log_end_and_high_watermark(target, t)[0] == offset for t in places),
+            lambda: str({str(t): run.log_end_and_high_watermark(target, t)[0] for t in places}),
+            WAIT_LIMIT_S,
+        )
+
+    def wait_led(self, *targets: Target, which: Which = every, limit_s: float = WAIT_LIMIT_S) -> None:
+        """Wait until one of these brokers leads each of their partitions."""
+        wanted, places = {target.id for target in targets}, self.partitions(which)
+        self._run.wait_state(
+            f"{' or '.join(target.node.name for target in targets)} leads the partitions of {len(places)} subjects",
+            lambda state: all(state.partitions[t].leader in wanted for t in places),
+            limit_s,
+        )
+
+    def wait_isr(self, targets: Sequence[Target], which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+        """Wait until the ISR of each of their partitions is those of these brokers that it is assigned to."""
+        wanted = {target.id for target in targets}
+        places = {t: wanted & set(self._run.assignment_of(t)) for t in self.partitions(which)}
+        self._run.wait_state(
+            f"the ISR is {sorted(wanted)} in the partitions of {len(places)} subjects",
+            lambda state: all(set(state.partitions[t].isr) == isr for t, isr in places.items()),
+            limit_s,
+        )
+
+    def wait_whole(self, which: Which = every) -> None:
+        """Wait until every replica is in sync."""
+        self.wait_isr(self._run.replicas_of(self._run.partition()), which, limit_s=WAIT_LIMIT_S)
+
+    def begin(self, accepted: Which = every) -> None:
+        """The first records of each, which must be acknowledged if they are `accepted` at all."""
+        self.send(FIRST)
+        self.wait_acknowledged(FIRST, accepted, limit_s=FIRST_LIMIT_S)

@@ -1,0 +1,157 @@
+"""The outcome of each subject, held against what is stated of it (evidence/subjects.py).
+
+A subject is a producer with a partition of its own. What is stated of it must be seen of its records, and nothing else
+may be: an outcome that is not stated is a contradiction although Kafka may permit it under the producer's settings, for
+that is the very thing that is stated. A loss counts as stated only for the records that the sequence dooms.
+
+What is counted must be of the subject and of nobody else: the settings that it is counted under are those that its
+process was given and those that its records were sent with, its counts are there once, and a finding that does not list
+every row may hide another's. Else it is a doubt, and the run proves nothing. What befell the records of another process
+in its partition is stated nowhere, and a contradiction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from evidence.subjects import (
+    LOSES,
+    OUTCOMES,
+    SHOWN_BY,
+    counted,
+    doomed,
+    findings_of,
+    place_of,
+    rows_of,
+    subjects_of,
+    whole,
+)
+
+Facts = Mapping[str, Any]
+
+ACKS: Final[Mapping[str, int]] = {"0": 0, "1": 1, "all": -1}
+ACKS_SETTINGS: Final = ("acks", "request.required.acks")
+SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the subjects of a run say together."""
+
+    contradictions: list[str] = field(default_factory=list)
+    """A line for each outcome that is not stated."""
+    missing: list[str] = field(default_factory=list)
+    """A line for each outcome that is stated and was not seen."""
+    doubts: list[str] = field(default_factory=list)
+    unexpected: set[str] = field(default_factory=set)
+    """The anomalies that show what is not stated."""
+    named: tuple[str, ...] = ()
+    """The anomalies that are stated of any subject."""
+    places: frozenset[tuple[Any, Any]] = frozenset()
+
+    def answers_for(self, finding: Facts) -> bool:
+        """Whether a finding is one of a subject's outcomes, and so told of here."""
+        return finding.get("anomaly") in SHOWN_BY and place_of(finding) in self.places
+
+
+def judge(run: Facts, findings: Facts, found: Sequence[Facts]) -> Judged:
+    """Hold the subjects of a run against the findings that count (`found`); pure. Nothing comes of none."""
+    told = subjects_of(run)
+    stated = {outcome for one in told for outcome in (*_stated(one)[0], *_stated(one)[1])}
+    judged = Judged(
+        named=tuple(name for name, outcome in SHOWN_BY.items() if outcome in stated),
+        places=frozenset(map(place_of, told)),
+    )
+    several = [place for place, count in Counter(map(place_of, told)).items() if count > 1]
+    judged.doubts.extend(
+        f"{topic}-{number} is said to be the partition of several subjects" for topic, number in several
+    )
+    processes = {str(one.get("name")): one for one in run.get("processes") or ()}
+    for one in told:
+        judged.doubts.extend(_doubts(one, processes.get(str(one.get("process"))), findings, found))
+        _judge(one, findings, found, judged)
+    return judged
+
+
+def _judge(subject: Facts, findings: Facts, found: Sequence[Facts], judged: Judged) -> None:
+    counts = counted(subject, {**findings, "findings": found})
+    if counts is None:
+        return
+    must, may = _stated(subject)
+    for outcome in OUTCOMES:
+        if outcome in counts.seen and outcome not in must | may:
+            judged.contradictions.append(f"{name_of(subject)}: {_shown(outcome, counts)}")
+            judged.unexpected.update(name for name, shows in SHOWN_BY.items() if shows == outcome)
+        if outcome in must and outcome not in counts.seen:
+            judged.missing.append(f"{name_of(subject)}: that it {outcome} is stated, and was not seen")
+    others = [
+        row
+        for finding in findings_of(subject, found)
+        if SHOWN_BY[str(finding["anomaly"])] == LOSES and LOSES in must | may
+        for row in rows_of(subject, finding)
+        if not doomed(subject, row)
+    ]
+    for finding in findings_of(subject, found):
+        if beside := len(finding.get("evidence") or ()) - len(rows_of(subject, finding)):
+            name = str(finding.get("anomaly"))
+            judged.contradictions.append(f"{name_of(subject)}: {name} of {beside} records of other processes beside it")
+            judged.unexpected.add(name)
+    if others:
+        names = ", ".join(f"m{row.get('sequence')}" for row in others[:SHOWN])
+        judged.contradictions.append(f"{name_of(subject)}: lost {names}, which the sequence does not doom")
+        judged.unexpected.add("lost-write")
+
+
+def _shown(outcome: str, counts: Any) -> str:
+    number = {
+        "loses": f"{counts.lost} of {counts.acknowledged} acknowledged records lost",
+        "duplicates": f"{counts.duplicated} records twice in the log",
+        "reorders": f"{counts.reordered} records out of order",
+        "refuses": f"{counts.refused} records refused",
+    }
+    return number[outcome]
+
+
+def _doubts(subject: Facts, process: Facts | None, findings: Facts, found: Sequence[Facts]) -> Iterator[str]:
+    name = name_of(subject)
+    if process is None:
+        yield f"{name}: there is no process {subject.get('process')}"
+        return
+    own = [
+        one
+        for one in findings.get("subjects") or ()
+        if place_of(one) == place_of(subject) and one.get("process") == subject.get("process")
+    ]
+    if len(own) != 1:
+        yield f"{name}: the analysis counted its records {len(own)} times"
+        return
+    if not any(own[0].get(count) for count in ("acknowledged", "refused", "unknown_present", "unknown_absent")):
+        yield f"{name}: it sent nothing"
+    acks = ACKS.get(str(subject.get("acks")))
+    if any(sent != acks for sent in own[0].get("acks") or ()):
+        yield f"{name}: its records were sent with acks {own[0].get('acks')}"
+    settings = process.get("settings") or {}
+    given = next((str(settings[one]) for one in ACKS_SETTINGS if one in settings), None)
+    if ACKS.get("all" if given == "-1" else str(given)) != acks:
+        yield f"{name}: its producer was given acks={given}"
+    for finding in findings_of(subject, found):
+        if not whole(finding):
+            listed = len(finding.get("evidence") or ())
+            yield f"{name}: {finding.get('anomaly')} lists {listed} of {finding.get('count')} rows"
+
+
+def _stated(subject: Facts) -> tuple[set[str], set[str]]:
+    stated = subject.get("stated") or {}
+    return set(stated.get("must") or ()), set(stated.get("may") or ())
+
+
+def name_of(subject: Facts) -> str:
+    """A subject in a few words: "java acks=1, in flight 5, retries many, to rf3-min1-2"."""
+    idempotent = ", idempotent" if subject.get("idempotence") else ""
+    return (
+        f"{subject.get('client')} acks={subject.get('acks')}{idempotent}, in flight {subject.get('in_flight')}, "
+        f"retries {subject.get('retries')}, to {subject.get('topic')}-{subject.get('partition')}"
+    )

@@ -1,0 +1,128 @@
+"""What a producer's settings risk, measured: many producers and topics under one fault.
+
+Each scenario here strikes some eighty *subjects* at once: a producer of some client with some settings (acks,
+idempotence, requests in flight, retries), and a partition of its own in a topic with some settings (replication factor,
+min.insync.replicas, unclean elections). What must come of each is stated beforehand, and the verdict is that each came
+to just that. The runs are the cells of [the audit's matrix](../audit-matrix.md).
+
+Clients are librdkafka and Kafka's own Java producer of the brokers' release, and the old Scala one where there is one.
+They are given the cell's settings and short time-outs, and nothing else: every other setting is the client's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from harness.scenario import one_of
+from harness.subjects import MANY, Outcome, Producer, Subject, Topic
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
+    from harness.run import Run, Target
+
+MEASURED: Final = one_of("0.10.2.2", "2.8.2", "3.9.2-zk", "3.9.2-pinned", "4.3.1")
+"""One version of each line; scenarios of the audit run on any of them."""
+ACKS_DOC: Final = "Kafka documentation, producer configuration: acks"
+MIN_ISR_DOC: Final = "Kafka documentation, topic configuration: min.insync.replicas"
+IDEMPOTENCE: Final = "KIP-98; Kafka documentation, producer configuration: enable.idempotence"
+IN_FLIGHT: Final = "Kafka documentation, producer configuration: max.in.flight.requests.per.connection"
+ELR: Final = "KIP-966"
+CLUSTER: Final = {
+    "replica.socket.timeout.ms": "3000",
+    # Of a partition with a dozen records. A broker that was killed makes all of them anew, full of zeros.
+    "log.index.size.max.bytes": "65536",
+}
+"""Broker settings of every scenario here."""
+OPERATOR: Final = """Look your settings up in docs/audit-matrix.md, in the line of your version; `kafka-chaos audit`
+    does it for configuration files."""
+Stated = Callable[["Producer", "Topic"], Outcome]
+
+
+def elects_eligible_leaders(version: Version) -> bool:
+    """Whether replicas that left an ISR of min.insync.replicas may still be elected (KIP-966)."""
+    return version.mode == "kraft" and version.release >= (4, 1)
+
+
+def has_idempotence(version: Version) -> bool:
+    """Whether brokers know idempotent producers at all (KIP-98)."""
+    return version.release >= (0, 11)
+
+
+def refuses_idempotence(producer: Producer, version: Version) -> bool:
+    """Whether every record is refused: a message format before 0.11 has no room for a producer's sequence numbers."""
+    return producer.idempotence and "log.message.format.version" in version.settings
+
+
+def accepted(subject: Subject, version: Version) -> bool:
+    """Whether the brokers take a subject's records at all."""
+    return not refuses_idempotence(subject.producer, version)
+
+
+REFUSED: Final = Outcome(
+    must=frozenset({"refuses"}),
+    why="The message format is held at one before 0.11, which has no room for a producer's sequence numbers.",
+    source=IDEMPOTENCE,
+)
+
+
+def producers(client: str, version: Version) -> Iterator[Producer]:
+    """The producers of a client that can differ from one another."""
+    if client == "scala":
+        yield Producer(client=client, acks="0", in_flight=1)
+        for acks in ("1", "all"):
+            yield from (Producer(client=client, acks=acks, in_flight=1, retries=retries) for retries in ("0", MANY))
+        return
+    yield Producer(client=client, acks="0")
+    for acks in ("1", "all"):
+        yield Producer(client=client, acks=acks, retries="0")
+        yield from (Producer(client=client, acks=acks, in_flight=number) for number in (1, 5))
+    if has_idempotence(version):
+        yield from (Producer(client=client, acks="all", idempotence=True, in_flight=number) for number in (1, 5))
+
+
+def clients(version: Version) -> tuple[str, ...]:
+    """The clients that are measured on a version."""
+    return ("librdkafka", "java", "scala") if version.release < (0, 11) else ("librdkafka", "java")
+
+
+def topics(producer: Producer, version: Version, unclean: Iterable[bool] = (False,)) -> Iterator[Topic]:
+    """The topics in which a producer's outcome can differ."""
+    least = (1, 2) if producer.acks == "all" or elects_eligible_leaders(version) else (1,)
+    yield Topic(replication_factor=1)
+    for factor in (2, 3):
+        for number in least:
+            for allowed in unclean:
+                yield Topic(replication_factor=factor, min_insync_replicas=number, unclean=allowed)
+
+
+def unanswered(subject: Subject) -> bool:
+    """Whether the producer is never told that its leader is gone, and goes on sending into the old connection."""
+    return subject.producer.acks == "0"
+
+
+def end_waiting_fetches(run: Run, leader: Target) -> None:
+    """Have the leader answer the fetches that waited for records when the followers were frozen.
+
+    The first records to come are in that answer, which a follower may still read when it goes on. So there is one more
+    record, which may be lost, before those that the sequence is about.
+    """
+    t = run.partition()
+    end, _ = run.log_end_and_high_watermark(leader, t)
+    run.send(t, acks="1", doomed=True)
+    run.wait_log_end(t, end + 1, [leader])
+
+
+def plan(version: Version, stated: Stated, unclean: Iterable[bool] = (False,)) -> list[Subject]:
+    """Every subject of a scenario on a version."""
+    allowed = tuple(unclean)
+    return [
+        Subject(
+            producer=producer,
+            topic=topic,
+            stated=REFUSED if refuses_idempotence(producer, version) else stated(producer, topic),
+        )
+        for client in clients(version)
+        for producer in producers(client, version)
+        for topic in topics(producer, version, allowed)
+    ]

@@ -1,0 +1,110 @@
+"""The leader dies with records that its followers do not have (Kafka documentation, producer configuration: acks).
+
+The followers are frozen, shorter than their sessions last, so they stay in the ISR. Each subject sends seven records:
+with acks=0 and acks=1 the leader alone has them, and that is enough for these; with acks=all they are not
+acknowledged. The leader is killed, the followers go on, and one of them is elected, cleanly. What the leader alone had
+is gone, just that: a producer with acks=all still holds its records, and sends them again if it is let.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.run.subjects import FIRST, Subjects
+from harness.scenario import EVERY_VERSION, LOST, Documented, scenario
+from harness.subjects import MANY, Outcome, Producer, Subject, Topic
+from scenarios.audit import (
+    ACKS_DOC,
+    CLUSTER,
+    IN_FLIGHT,
+    MEASURED,
+    OPERATOR,
+    accepted,
+    end_waiting_fetches,
+    plan,
+    unanswered,
+)
+
+BEHIND = 7
+LOSES = Outcome(
+    must=frozenset({"loses"}),
+    why="The leader had acknowledged them by itself, and no other replica has them when it dies.",
+    source=ACKS_DOC,
+)
+KEEPS = Outcome(
+    why="With acks=all they were not acknowledged while the followers stood still.",
+    source=ACKS_DOC,
+)
+TOO_FEW = Outcome(
+    may=frozenset({"refuses"}),
+    why="""With acks=all they were not acknowledged while the followers stood still; what is sent while the leader is
+        away may find too few replicas in sync.""",
+    source=ACKS_DOC,
+)
+OVERTAKEN = Outcome(
+    may=frozenset({"refuses", "reorders"}),
+    why="""Several requests were in flight when the leader died, and are sent again in whatever order; none is lost.""",
+    source=IN_FLIGHT,
+)
+UNNOTICED = Outcome(
+    may=frozenset({"loses"}),
+    why="""What the leader has is kept. With acks=0 what is sent into the connection that a dead broker left is gone,
+        and nobody is told.""",
+    source=ACKS_DOC,
+)
+ALONE = Outcome(why="Nobody else can be elected, and a process that is killed loses no file.", source=ACKS_DOC)
+
+
+def stated(producer: Producer, topic: Topic) -> Outcome:
+    if topic.replication_factor == 1:
+        return UNNOTICED if producer.acks == "0" else ALONE
+    if producer.acks != "all":
+        return LOSES
+    if producer.retries == MANY and producer.in_flight > 1 and not producer.idempotence:
+        return OVERTAKEN
+    return TOO_FEW if topic.replication_factor == topic.min_insync_replicas else KEEPS
+
+
+def alone(subject: Subject) -> bool:
+    """Whether the leader by itself is enough for its acknowledgement."""
+    return subject.producer.acks != "all" or subject.topic.replication_factor == 1
+
+
+@scenario(
+    name="audit-leader-crash-behind",
+    claim="""When a leader dies with records that its followers do not have, acks=0 and acks=1 lose just these, and
+        acks=all loses none, whatever else is set.""",
+    source=ACKS_DOC,
+    operator=OPERATOR,
+    cluster=ClusterPlan(session_timeout_ms=9000, settings=CLUSTER),
+    documented=[Documented(on=EVERY_VERSION, allowed=LOST)],
+    applies=MEASURED,
+)
+def leader_crash_behind(run: Run) -> None:
+    t = run.partition()
+    subjects = Subjects(run, plan(run.version, stated))
+
+    def taken(one: Subject) -> bool:
+        return alone(one) and accepted(one, run.version)
+
+    subjects.begin(lambda one: accepted(one, run.version))
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+
+    run.freeze(*followers)
+    end_waiting_fetches(run, leader)
+    subjects.send(BEHIND, doomed=lambda one: taken(one) and one.topic.replication_factor > 1)
+    subjects.wait_acknowledged(FIRST + BEHIND, taken)
+    subjects.wait_log_end(FIRST + BEHIND, leader, taken)
+    run.kill(leader)
+    run.require(
+        "nothing is acknowledged with acks=all while the followers stand still",
+        all(one.tally.ok == FIRST for one in subjects.of(lambda one: not alone(one) and accepted(one, run.version))),
+    )
+    run.thaw()
+    subjects.wait_led(*followers, which=lambda one: one.topic.replication_factor > 1)
+    run.start(leader)
+    subjects.wait_whole()
+    subjects.settle()
+    subjects.send(2, doomed=unanswered)
+    subjects.settle()

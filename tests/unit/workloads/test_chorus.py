@@ -1,0 +1,132 @@
+"""Several producers in one process: each with its own sequences, its own history and its own count."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidence.history import schema
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import child, single
+from harness.workloads.processes.chorus import RESERVED, Chorus, Singer
+from harness.workloads.processes.java import InThread
+from tests.unit.workloads.test_senders import sends_of, table_of
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = []
+    monkeypatch.setattr(child, "say", lambda **message: told.append(message))
+    return told
+
+
+class Message:
+    def offset(self) -> int:
+        return 7
+
+
+class Answering:
+    """Answers when it is polled."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Any] = []
+
+    def produce(self, topic: str, *, value: bytes, partition: int, on_delivery: Any) -> None:
+        self.waiting.append(on_delivery)
+
+    def flush(self, limit_s: float) -> int:
+        return 0
+
+    def poll(self, timeout_s: float) -> int:
+        waiting, self.waiting = self.waiting, []
+        for on_delivery in waiting:
+            on_delivery(None, Message())
+        return len(waiting)
+
+
+@pytest.fixture
+def singers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(single, "open_producer", lambda *_: (Answering(), {"acks": "1"}))
+    with HistoryWriter(tmp_path / "a.arrows", "a") as one, HistoryWriter(tmp_path / "b.arrows", "b") as two:
+        yield [
+            Singer(writer, {"producer": number, "settings": {"acks": "1"}, "bootstrap": "x"}, "run", {"name": "java-1"})
+            for number, writer in ((4, one), (5, two))
+        ]
+
+
+def test_each_counts_its_own_sequences_and_records_in_its_own_history(
+    singers: Any, said: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    made = Chorus(singers)
+    made.obey({"id": 1, "send": [[0, "t", 0, 2], [1, "t", 1, 1]]})
+    assert said == [{"id": 1, "first": [0, 0]}]
+    made.go_on()
+    made.obey({"id": 2, "send": [[0, "t", 0, 1]]})
+    assert said[-1] == {"id": 2, "first": [2]}
+    made.go_on()
+    made.report()
+    made.report()
+    assert said[2:] == [{"progress": [[3, 3, 0, 0], [1, 1, 0, 0]]}]
+    for singer in singers:
+        singer.close(0.0)
+    mine = [(row["producer"], row["sequence"], row["offset"]) for row in sends_of(tmp_path / "a.arrows")]
+    assert mine == [(4, 0, 7), (4, 1, 7), (4, 2, 7)]
+    assert [row["process"] for row in sends_of(tmp_path / "b.arrows")] == ["b"]
+
+
+def test_a_sequence_is_reserved_before_it_is_sent(singers: Any, tmp_path: Path) -> None:
+    singers[0].send("t", 0, 2)
+    (reserve,) = table_of(tmp_path / "a.arrows")
+    assert (reserve["kind"], reserve["sequence"], reserve["count"]) == (schema.RESERVE, 0, 2)
+    singers[0].send("t", 0, 1, ahead=RESERVED)
+    singers[0].send("t", 0, 1, ahead=RESERVED)
+    reserved = [(row["sequence"], row["count"]) for row in table_of(tmp_path / "a.arrows")]
+    assert reserved == [(0, 2), (2, RESERVED)]
+
+
+def test_a_stream_goes_on_until_it_is_ended(
+    singers: Any, said: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    made = Chorus(singers)
+    made.obey({"id": 1, "rate": 10.0, "to": [[1, "t", 1]]})
+    for _ in range(5):
+        now[0] += 0.1
+        assert made.go_on()
+    made.obey({"id": 2, "rate": 0.0, "to": []})
+    now[0] += 10.0
+    assert not made.go_on()
+    assert [singer.sent for singer in singers] == [0, 5]
+
+
+def test_one_by_one_waits_for_each_answer(singers: Any, said: list[dict[str, Any]]) -> None:
+    Chorus(singers).obey({"id": 3, "one_by_one": [0, "t", 0, 20]})
+    assert singers[0].progress == [20, 20, 0, 0]
+    assert said == [{"id": 3, "first": [0]}]
+
+
+def test_a_client_in_a_thread_of_its_own_sends_in_order_and_does_not_hold_up_its_caller() -> None:
+    gate, sent, done = threading.Event(), [], threading.Event()
+
+    class Synchronous:
+        def send(self, topic: str, partition: int, key: bytes | None, value: bytes, heard: Any) -> None:
+            gate.wait(10)
+            sent.append(value)
+            if len(sent) == 2:
+                done.set()
+
+        def configuration(self) -> dict[str, str]:
+            return {"a": "b"}
+
+    client = InThread(Synchronous())
+    client.send("t", 0, None, b"1", lambda *_: None)
+    client.send("t", 0, None, b"2", lambda *_: None)
+    assert sent == []
+    gate.set()
+    assert done.wait(10)
+    assert (sent, client.configuration()) == ([b"1", b"2"], {"a": "b"})
