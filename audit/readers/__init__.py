@@ -1,1 +1,20 @@
-"""Readers of configuration as people have it: one module for each format, all of them giving `audit.model.Inputs`."""
+"""Readers of configuration as people have it: one module for each format, all of them giving `audit.model.Inputs`.
+
+walk         which files of the paths are read; `text` is one of them, or a part of one
+tree         YAML and JSON with lines; `properties` likewise; `placeholders` what ${…} stands for
+files        which reader a text is for, by its name and what is in it
+plain        a client's own keys; Kafka Streams, brokers; prefixes of applications' own; Spark
+application  Spring Boot, Spring Cloud Stream, SmallRye, with `profiles`
+connect      workers and connectors
+variables    environment variables, from `compose` and `kubernetes` (which reads Strimzi's resources too)
+flink, python
+releases     which client, from what builds the program
+check        unknown keys, refused values, what is not known
+"""
+
+from __future__ import annotations
+
+from audit.readers.collect import Options
+from audit.readers.files import read_paths
+
+__all__ = ["Options", "read_paths"]

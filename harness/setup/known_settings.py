@@ -5,7 +5,10 @@ release is locked with, of kafka-clients of some further releases (`BETWEEN`: th
 the configuration classes of 0.8.2, which has no `ConfigDef` for brokers and none for the Scala producer; and, for
 librdkafka, of CONFIGURATION.md at the tag of each release, which its build writes from the code.
 
-    python -m harness.setup.known_settings CHECKOUT     a clone of confluentinc/librdkafka with its tags
+    python -m harness.setup.known_settings LIBRDKAFKA SPRING-KAFKA SPRING-BOOT     clones of these, with their tags
+
+clients.json, which kafka-clients each release of Spring for Apache Kafka and of Spring Boot brings, is read from their
+builds at each tag.
 
 A release is asked in a process of its own, since a process has one Java virtual machine and one class path.
 """
@@ -56,6 +59,14 @@ NAMED_BY: Final[Mapping[str, Sequence[str]]] = {
     "broker": ["kafka/server/KafkaConfig"],
 }
 """Classes whose constants are the keys, where there is no ConfigDef."""
+
+SPRING_BOOT_VERSIONS: Final = (
+    "platform/spring-boot-dependencies/build.gradle",
+    "spring-boot-project/spring-boot-dependencies/build.gradle",
+    "spring-boot-project/spring-boot-dependencies/pom.xml",
+    "spring-boot-dependencies/pom.xml",
+)
+"""Where Spring Boot keeps its managed versions: 4.0, 2.3, 2.0, before."""
 
 Key = dict[str, str | None]
 """`default` (None if there is none), and `type` and `valid` where the code tells them."""
@@ -121,15 +132,43 @@ def librdkafka_keys(page: str) -> Keys:
 
 def librdkafka(checkout: Path) -> dict[str, Keys]:
     """The keys of every final release from 0.9 on, by release."""
+    pages = {release: _at(checkout, tag, "CONFIGURATION.md") for release, tag in _releases(checkout)}
+    found = {release: librdkafka_keys(page) for release, page in pages.items() if numbers(release) >= (0, 9)}
+    return {release: keys for release, keys in found.items() if keys}
+
+
+def spring_clients(spring_kafka: Path, spring_boot: Path) -> dict[str, dict[str, str]]:
+    """Which kafka-clients each final release of spring-kafka and of spring-boot brings.
+
+    Spring Boot manages Kafka's own version from 2.2 on; before, it is that of the spring-kafka which it names.
+    """
+    kafka = {
+        release: version[1]
+        for release, tag in _releases(spring_kafka)
+        if (version := re.search(r"kafkaVersion = (?:.*\?: )?'([\d.]+)'", _at(spring_kafka, tag, "build.gradle")))
+    }
+    boot = {}
+    for release, tag in _releases(spring_boot):
+        text = "".join(_at(spring_boot, tag, path) for path in SPRING_BOOT_VERSIONS)
+        own = re.search(r'library\("Kafka", "([\d.]+)"|<kafka\.version>([\d.]+)<', text)
+        named = re.search(r"<spring-kafka\.version>([\d.]+?)(?:\.RELEASE)?<", text)
+        if client := (own[1] or own[2]) if own else kafka.get(named[1]) if named else None:
+            boot[release] = client
+    return {"spring-kafka": kafka, "spring-boot": boot}
+
+
+def _releases(checkout: Path) -> Iterator[tuple[str, str]]:
+    """The final releases of a clone, and the tag of each."""
     tags = subprocess.run(["git", "-C", checkout, "tag"], capture_output=True, text=True, check=True).stdout.split()
-    found = {}
-    for tag in (tag for tag in tags if re.fullmatch(r"v?\d+\.\d+\.\d+", tag)):
-        page = subprocess.run(
-            ["git", "-C", checkout, "show", f"{tag}:CONFIGURATION.md"], capture_output=True, text=True, check=False
-        )
-        if (keys := librdkafka_keys(page.stdout)) and numbers(tag.lstrip("v")) >= (0, 9):
-            found[tag.lstrip("v")] = keys
-    return found
+    for tag in tags:
+        if final := re.fullmatch(r"v?(\d+\.\d+\.\d+)(\.RELEASE)?", tag):
+            yield final[1], tag
+
+
+def _at(checkout: Path, tag: str, path: str) -> str:
+    """A file at a tag; empty if it is not there."""
+    command = ["git", "-C", str(checkout), "show", f"{tag}:{path}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def ask(class_path: Sequence[Path], what: Iterable[str]) -> dict[str, Keys]:
@@ -267,8 +306,8 @@ def main(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["ask"]:
         print(json.dumps(ask([Path(jar) for jar in arguments[2:]], arguments[1].split(","))))
         return 0
-    if len(arguments) != 1:
-        raise UsageError("usage: python -m harness.setup.known_settings CHECKOUT-OF-LIBRDKAFKA")
+    if len(arguments) != 3:
+        raise UsageError(f"usage: python -m {MODULE} LIBRDKAFKA SPRING-KAFKA SPRING-BOOT: clones of these, with tags")
     found: dict[str, dict[str, Keys]] = {name: {} for name in (*CONFIG_DEFS, "scala-producer")}
     sources: dict[str, dict[str, str]] = {name: {} for name in found}
 
@@ -285,8 +324,7 @@ def main(arguments: Sequence[str]) -> int:
         for release in BETWEEN:
             classes, digest = _clients(release, Path(scratch))
             keep(release, f"org.apache.kafka:kafka-clients:{release}, sha256 {digest}", classes, ["java-producer"])
-    checkout = Path(arguments[0])
-    found["librdkafka"] = librdkafka(checkout)
+    found["librdkafka"] = librdkafka(Path(arguments[0]))
     sources["librdkafka"] = dict.fromkeys(found["librdkafka"], "CONFIGURATION.md at the release's tag")
     for name, by_release in found.items():
         told = {
@@ -298,6 +336,13 @@ def main(arguments: Sequence[str]) -> int:
         lines = [f"  {json.dumps(key)}: {json.dumps(history)}" for key, history in spans(by_release).items()]
         text = head.removesuffix("\n}") + ',\n "keys": {\n' + ",\n".join(lines) + "\n }\n}\n"
         (KNOWN / f"{name}.json").write_text(text)
+    brought = {
+        name: dict(sorted(clients.items(), key=lambda pair: numbers(pair[0])))
+        for name, clients in spring_clients(Path(arguments[1]), Path(arguments[2])).items()
+    }
+    about = "The release of kafka-clients that a release brings, from its build at its tag"
+    told = {"about": about, "written_by": f"python -m {MODULE}", **brought}
+    (KNOWN / "clients.json").write_text(json.dumps(told, indent=1) + "\n")
     return 0
 
 

@@ -1,0 +1,288 @@
+"""Applications: Spring Boot, Spring Cloud Stream and SmallRye (Quarkus), from application.yml and its kin.
+
+All files of one directory are one application (application.yml, application.properties, application-prod.yml, …), read
+once for each set of profiles: what is told with `--profile`, or else what is in force by itself (Quarkus: `prod`), and
+each profile that is found, alone, if it changes something.
+
+What reaches the client, and in which order:
+
+* Spring Boot (KafkaProperties.buildProducerProperties): spring.kafka.*, then spring.kafka.properties.*, then
+  spring.kafka.producer.*, then spring.kafka.producer.properties.*. Nothing but that: other names are ignored.
+* Spring Cloud Stream (KafkaMessageChannelBinder.getProducerFactory): acks from binder.requiredAcks, whose default is 1,
+  then Spring Boot's, then binder.configuration, binder.producerProperties, and the binding's producer.configuration.
+* SmallRye (smallrye-kafka): kafka.*, then mp.messaging.connector.smallrye-kafka.*, then the channel's own; acks is 1 if
+  none of them says it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from audit.model import Origin, Problem, Setting
+from audit.readers.collect import Page, Reading, preset
+from audit.readers.names import latest, producer_keys, relaxed, squeezed, under
+from audit.readers.placeholders import Lookup
+from audit.readers.plain import read_prefixed
+from audit.readers.profiles import in_force, mentioned, set_active, with_groups
+from audit.readers.text import Text
+
+FILE: Final = re.compile(r"(?:application|bootstrap|microprofile-config)(?:-([\w.-]+))?\.(?:ya?ml|properties)")
+BOOT: Final[Mapping[str, str]] = {
+    "acks": "acks",
+    "batchsize": "batch.size",
+    "bootstrapservers": "bootstrap.servers",
+    "buffermemory": "buffer.memory",
+    "clientid": "client.id",
+    "compressiontype": "compression.type",
+    "keyserializer": "key.serializer",
+    "retries": "retries",
+    "securityprotocol": "security.protocol",
+    "transactionidprefix": "transactional.id",
+    "valueserializer": "value.serializer",
+}
+"""What Spring Boot knows below spring.kafka.producer, by its squeezed name."""
+SHARED: Final[Mapping[str, str]] = {key: BOOT[key] for key in ("bootstrapservers", "clientid", "securityprotocol")}
+"""What it knows below spring.kafka itself."""
+OTHERS: Final = (
+    "ssl",
+    "security",
+    "jaas",
+    "admin",
+    "consumer",
+    "listener",
+    "streams",
+    "template",
+    "retry",
+    "bootstrap",
+)
+"""First parts of names below spring.kafka that are not the producer's."""
+BINDER: Final = "spring.cloud.stream.kafka.binder."
+SIZES: Final = {"b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3}
+REQUIRED_ACKS: Final = "Spring Cloud Stream, binder.requiredAcks"
+SMALLRYE: Final = "SmallRye Reactive Messaging, attribute acks of smallrye-kafka"
+CHANNEL: Final = re.compile(r'mp\.messaging\.outgoing\.("[^"]+"|[^.]+)\.(.+)')
+NOT_THE_CLIENTS: Final = frozenset(
+    {"connector", "topic", "enabled", "merge", "key", "partition", "kafka-configuration"}
+)
+
+
+def read_applications(reading: Reading) -> None:
+    """Add the producers of every application whose documents were gathered."""
+    for folder, pages in reading.pages.items():
+        pages.sort(key=_rank)
+        stated = set_active(pages)
+        quarkus = any("mp.messaging" in setting.key for page in pages for setting in page.settings)
+        chosen = list(reading.options.profiles) or stated or (["prod"] if quarkus else [])
+        sets = [chosen]
+        if not reading.options.profiles:
+            known = [name for name in mentioned(pages) if not quarkus or name not in ("dev", "test")]
+            sets += [[name] for name in known if [name] != chosen]
+        seen: set[object] = set()
+        places: dict[str, set[Origin]] = {}
+        for active in sets:
+            scratch = Reading(reading.options)
+            _read(folder, in_force(pages, with_groups(active, pages)), scratch)
+            for producer in scratch.producers:
+                what = (producer.name, *sorted((key, each.value) for key, each in producer.settings.items()))
+                if what in seen:
+                    continue
+                seen.add(what)
+                profile = ", ".join(active)
+                quiet = not active or (quarkus and active == ["prod"])
+                name = producer.name if quiet else f"{producer.name} (profile {profile})"
+                before = places.setdefault(producer.name, set())
+                own = [each.origin for each in producer.settings.values() if each.origin not in before]
+                before.update(own)
+                origin = producer.origin if producer.origin in own or not own else own[0]
+                reading.producers.append(dataclasses.replace(producer, name=name, origin=origin))
+            reading.problems += scratch.problems
+
+
+def _rank(page: Page) -> tuple[bool, int]:
+    """Of the same directory, .properties override YAML."""
+    first = page.settings[0].origin.path if page.settings else ""
+    return bool(page.profile), first.endswith(".properties")
+
+
+def _read(folder: str, settings: Sequence[Setting], reading: Reading) -> None:
+    by_key = latest(settings)
+    outside = reading.look_up()
+
+    def look_up(name: str) -> str | None:
+        """`--env` before the application's own settings, as Spring has it."""
+        found = outside(name)
+        return by_key[name].value if found is None and name in by_key else found
+
+    name = by_key["spring.application.name"].value if "spring.application.name" in by_key else ""
+    name = name or (by_key["quarkus.application.name"].value if "quarkus.application.name" in by_key else "")
+    name = name if name and "$" not in name else folder.rstrip("/").rpartition("/")[2] or "application"
+    if not read_stream(settings, reading, look_up):
+        read_boot(name, settings, reading, look_up)
+    read_smallrye(settings, reading, look_up)
+    if settings:
+        page = Text(settings[0].origin.path, "", name=name)
+        rest = [each for each in settings if not each.key.startswith(("spring.", "mp.", "quarkus."))]
+        if not any(each.key.startswith("mp.messaging") for each in settings):
+            read_prefixed(page, rest, reading, client="java", style="spring")
+    for setting in settings:
+        if setting.key.startswith("spring.config.import") and "configserver" in setting.value:
+            says = "spring.config.import names a configuration server, which is not read"
+            reading.problems.append(
+                Problem(setting.origin, "unreadable", says, "save what it answers as application.yml")
+            )
+
+
+def boot(settings: Iterable[Setting], problems: list[Problem] | None = None) -> list[Setting]:
+    """What Spring Boot hands to a producer, what overrides last."""
+    settings = list(settings)
+    steps: tuple[list[Setting], ...] = ([], [], [], [])
+    for setting in settings:
+        if not (below := re.fullmatch(r"spring\.kafka\.(?:(producer)\.)?(.+)", setting.key)):
+            continue
+        producers, rest = below[1] is not None, below[2]
+        if rest.startswith("properties."):
+            steps[3 if producers else 1].append(_as(setting, rest.removeprefix("properties.")))
+        elif (key := (BOOT if producers else SHARED).get(squeezed(rest))) is not None:
+            value = setting.value
+            if key in ("batch.size", "buffer.memory"):
+                value = _bytes(value)
+            note = setting.note or ("the prefix of each producer's own" if key == "transactional.id" else "")
+            steps[2 if producers else 0].append(dataclasses.replace(setting, key=key, value=value, note=note))
+        elif problems is not None and producers and not rest.startswith(OTHERS):
+            near = relaxed(rest) or next(iter(difflib.get_close_matches(rest, producer_keys(), 1)), None)
+            way = f"spring.kafka.producer.properties.{near}" if near else "spring.kafka.producer.properties.<key>"
+            says = f"Spring Boot has no property {setting.key!r} and ignores it"
+            problems.append(Problem(setting.origin, "unknown-key", says, f"write {way}"))
+    return [setting for step in steps for setting in step]
+
+
+def read_boot(name: str, settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:
+    """Add Spring Boot's producer, if there is one: something of a producer, or of Kafka but of no consumer."""
+    parts = {setting.key.split(".")[2] for setting in settings if setting.key.startswith("spring.kafka.")}
+    if not parts & {"producer", "template"} and (not parts or parts & {"consumer", "listener", "streams"}):
+        return
+    own = boot(settings, reading.problems)
+    of_producers = [setting for setting in own if ".producer." in setting.written]
+    mark = next((each for each in settings if each.key.startswith("spring.kafka.")), settings[0])
+    reading.producer(
+        name,
+        own,
+        (of_producers[0] if of_producers else mark).origin,
+        client="java",
+        framework="spring",
+        spelling="spring.kafka.producer.properties.{key}",
+        topics=[each.value for each in settings if squeezed(each.key) == "springkafkatemplatedefaulttopic"],
+        style="spring",
+        look_up=look_up,
+    )
+
+
+def read_stream(settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> bool:
+    """Add the producers of Spring Cloud Stream's output bindings; whether its Kafka binder is there."""
+    plain = [
+        _as(each, re.sub(r"^spring\.cloud\.stream\.binders\.[^.]+\.environment\.", "", each.key)) for each in settings
+    ]
+    stream = under(plain, "spring.cloud.stream.")
+    if not any(
+        each.key.startswith("kafka.") or (each.key.endswith(".type") and each.value == "kafka") for each in stream
+    ):
+        return False
+    binder: list[Setting] = []
+    steps: tuple[list[Setting], list[Setting]] = ([], [])
+    bindings: dict[str, list[Setting]] = {}
+    destinations: dict[str, str] = {}
+    outputs: dict[str, Setting] = {}
+    for each in stream:
+        part, _, rest = each.key.removeprefix("kafka.").partition(".")
+        first, _, second = rest.partition(".")
+        if each.key.startswith("kafka.") and part == "binder":
+            if squeezed(first) == "requiredacks":
+                binder.append(dataclasses.replace(each, key="acks"))
+            elif squeezed(first) in ("configuration", "producerproperties") and second:
+                steps[squeezed(first) == "producerproperties"].append(dataclasses.replace(each, key=second))
+            elif squeezed(first) == "brokers":
+                binder.append(dataclasses.replace(each, key="bootstrap.servers"))
+        elif part in ("bindings", "default"):
+            binding, inside = (first, second) if part == "bindings" else ("", rest)
+            if inside == "destination":
+                destinations[binding] = each.value
+            if inside.startswith("producer.") or re.search(r"-out-\d+$", binding) or binding == "output":
+                outputs.setdefault(binding, each)
+            if each.key.startswith("kafka.") and inside.startswith("producer.configuration."):
+                below = inside.removeprefix("producer.configuration.")
+                bindings.setdefault(binding, []).append(dataclasses.replace(each, key=below))
+    everyones = [*binder, *boot(plain), *steps[0], *steps[1], *bindings.get("", [])]
+    named = {binding: mark for binding, mark in outputs.items() if binding}
+    if not named and any(each.key in producer_keys() for each in everyones if each.key != "bootstrap.servers"):
+        named = {"binder": everyones[0]}
+    for binding, mark in named.items():
+        own = [*everyones, *bindings.get(binding, [])]
+        reading.producer(
+            binding,
+            own,
+            mark.origin,
+            client="java",
+            framework="spring-cloud-stream",
+            spelling=f"{BINDER}producer-properties.{{key}}",
+            presets=[preset("acks", "1", REQUIRED_ACKS, mark.origin)],
+            topics=[destinations.get(binding, "" if binding == "binder" else binding)],
+            style="spring",
+            look_up=look_up,
+        )
+    return True
+
+
+def read_smallrye(settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:
+    """Add the producers of MicroProfile's outgoing channels that are Kafka's."""
+    channels: dict[str, list[Setting]] = {}
+    for setting in settings:
+        if found := CHANNEL.fullmatch(setting.key):
+            channels.setdefault(found[1].strip('"'), []).append(_as(setting, found[2]))
+    everyones = under(settings, "kafka.")
+    for channel, own in channels.items():
+        by_key = latest(own)
+        connector = by_key["connector"].value if "connector" in by_key else "smallrye-kafka"
+        if "kafka" not in connector:
+            continue
+        shared = under(settings, f"mp.messaging.connector.{connector}.")
+        given = [each for each in [*everyones, *shared, *own] if _attribute(each.key)]
+        for each in own:
+            if not _attribute(each.key) and (key := relaxed(each.key)) is not None and "." in key:
+                says = f"{connector} has no attribute {each.key!r}, and Kafka no such key"
+                reading.problems.append(Problem(each.origin, "unknown-key", says, f"did you mean {key}?"))
+        presets = [preset("acks", "1", SMALLRYE, own[0].origin)] if connector == "smallrye-kafka" else []
+        reading.producer(
+            channel,
+            given,
+            own[0].origin,
+            client="java",
+            framework="smallrye",
+            spelling=f"mp.messaging.outgoing.{channel}.{{key}}",
+            presets=presets,
+            topics=[by_key["topic"].value if "topic" in by_key else channel],
+            style="spring",
+            look_up=look_up,
+        )
+
+
+def _attribute(key: str) -> bool:
+    """Whether a channel's attribute goes to the client: Kafka's keys have dots, or are known."""
+    return key not in NOT_THE_CLIENTS and (key in producer_keys() or ("." in key and "-" not in key))
+
+
+def _as(setting: Setting, key: str) -> Setting:
+    return dataclasses.replace(setting, key=key) if key != setting.key else setting
+
+
+def _bytes(size: str) -> str:
+    """A DataSize of Spring's as a number of bytes.
+
+    >>> _bytes("16KB"), _bytes("100"), _bytes("${SIZE}")
+    ('16384', '100', '${SIZE}')
+    """
+    found = re.fullmatch(r"(\d+)\s*([kKmMgG]?[bB])", size)
+    return str(int(found[1]) * SIZES[found[2].lower()]) if found else size

@@ -1,0 +1,144 @@
+"""What is gathered while files are read: the readers add to it, and what needs several files is joined at the end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from audit.model import (
+    BrokerConfig,
+    Client,
+    Inputs,
+    Origin,
+    Problem,
+    ProducerConfig,
+    Setting,
+    TopicConfig,
+)
+from audit.readers.names import latest, whose
+from audit.readers.placeholders import Lookup, Style, environment, resolved
+from audit.readers.text import Text, Unreadable
+from audit.readers.tree import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the user says beside the paths."""
+
+    profiles: tuple[str, ...] = ()
+    """Active profiles of Spring and Quarkus; none: the default, and each that is found, by itself."""
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    """What placeholders and missing variables stand for."""
+    client: Client | None = None
+    """Whose producers these are, and of which release, whatever the files say."""
+    release: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One document of an application's configuration (application.yml, application-prod.properties)."""
+
+    profile: str
+    """The profile in its file's name, or empty."""
+    settings: tuple[Setting, ...]
+
+
+@dataclass(slots=True)
+class Reading:
+    """Everything gathered so far."""
+
+    options: Options
+    producers: list[ProducerConfig] = field(default_factory=list)
+    topics: list[TopicConfig] = field(default_factory=list)
+    brokers: list[BrokerConfig] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+    pages: dict[str, list[Page]] = field(default_factory=dict)
+    """Documents of applications, by directory (and, inside ConfigMaps, by ConfigMap)."""
+    config_maps: dict[str, tuple[Text, Table]] = field(default_factory=dict)
+    containers: list[tuple[Text, Table, str]] = field(default_factory=list)
+    """Containers of Kubernetes: their environment may come from ConfigMaps of other files."""
+    pools: list[tuple[Text, Table]] = field(default_factory=list)
+    clusters: list[tuple[Text, Table]] = field(default_factory=list)
+
+    def look_up(self) -> Lookup:
+        """A look-up in `--env`."""
+        return environment(self.options.env)
+
+    def producer(
+        self,
+        name: str,
+        settings: Iterable[Setting],
+        origin: Origin,
+        *,
+        client: Client = "unknown",
+        framework: str = "",
+        spelling: str = "{key}",
+        presets: Iterable[Setting] = (),
+        topics: Iterable[str] = (),
+        style: Style = "any",
+        look_up: Lookup | None = None,
+        release: str | None = None,
+        release_from: str = "",
+    ) -> None:
+        """Add a producer; its placeholders are resolved here, and of settings that are there twice the last counts."""
+        look = look_up or self.look_up()
+        stated = latest(resolved(setting, style, look) for setting in settings if setting.key)
+        self.producers.append(
+            ProducerConfig(
+                name=name,
+                client=self.options.client or whose(stated, client),
+                release=self.options.release or release,
+                release_from="--client" if self.options.client else release_from if release else "",
+                settings=MappingProxyType(dict(stated)),
+                presets=MappingProxyType(dict(latest(presets))),
+                topics=tuple(dict.fromkeys(topic for topic in topics if topic)),
+                framework=framework,
+                spelling=spelling,
+                origin=origin,
+            )
+        )
+
+    def broker(self, broker: BrokerConfig, style: Style = "any") -> None:
+        """Add brokers; the placeholders in their settings are resolved here."""
+        look = self.look_up()
+        settings = {key: resolved(setting, style, look) for key, setting in broker.settings.items()}
+        self.brokers.append(dataclasses.replace(broker, settings=MappingProxyType(settings)))
+
+    def topic(self, topic: TopicConfig, style: Style = "any") -> None:
+        """Add a topic; the placeholders in its settings are resolved here."""
+        look = self.look_up()
+        settings = {key: resolved(setting, style, look) for key, setting in topic.settings.items()}
+        self.topics.append(dataclasses.replace(topic, settings=MappingProxyType(settings)))
+
+    def unreadable(self, source: Text, error: Unreadable, do: str = "") -> None:
+        """Tell that a text, or the rest of it, could not be read."""
+        self.problems.append(
+            source.problem("unreadable", error.line, f"not readable: {error}", do or "the rest is left out")
+        )
+
+    def count(self) -> int:
+        """How many things were found."""
+        pages = sum(map(len, self.pages.values()))
+        apart = len(self.config_maps) + len(self.containers) + len(self.pools) + len(self.clusters)
+        return len(self.producers) + len(self.topics) + len(self.brokers) + pages + apart
+
+    def inputs(self) -> Inputs:
+        """What was gathered, for everybody else."""
+        return Inputs(
+            producers=tuple(self.producers),
+            topics=tuple(self.topics),
+            brokers=tuple(self.brokers),
+            problems=tuple(dict.fromkeys(self.problems)),
+            read=tuple(self.read),
+            ignored=MappingProxyType(dict(sorted(self.ignored.items()))),
+        )
+
+
+def preset(key: str, value: str, note: str, origin: Origin) -> Setting:
+    """A setting that a framework passes where nothing is written."""
+    return Setting(key, value, origin, note=note)

@@ -1,0 +1,112 @@
+"""docker-compose files: the environment of each service, `env_file`s and the `.env` beside included.
+
+Compose resolves `${NAME:-default}` and `$NAME` itself, from the shell and from `.env`; `$$` is a dollar sign.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePath
+
+from audit.model import Setting
+from audit.readers.collect import Reading
+from audit.readers.names import latest
+from audit.readers.placeholders import Lookup, resolved
+from audit.readers.text import Text, decode
+from audit.readers.tree import Listing, Node, Scalar, Table
+from audit.readers.variables import read_variables
+
+LARGEST = 100_000
+ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*")
+
+
+def is_compose(document: Table) -> bool:
+    """Whether a document has services of Compose's."""
+    services = document.get("services")
+    return isinstance(services, Table) and any(
+        isinstance(service, Table) and service.names() & {"image", "build", "environment", "env_file", "extends"}
+        for _, _, service in services.items
+    )
+
+
+def read_compose(source: Text, document: Table, reading: Reading) -> None:
+    """Add what the environment of each service configures."""
+    beside = {each.key: each.value for each in _env_file(source, ".env")}
+    outside = reading.look_up()
+
+    def look_up(name: str) -> str | None:
+        found = outside(name)
+        return beside.get(name) if found is None else found
+
+    for name, _, service in document.table("services").items:
+        if not isinstance(service, Table):
+            continue
+        given: list[Setting] = []
+        for path in _paths(service.get("env_file")):
+            given += _env_file(source, path)
+        given += pairs(service.get("environment"), source, look_up)
+        image = resolved(Setting("image", service.text("image"), source.origin(service.line)), "shell", look_up).value
+        own = [resolved(each, "shell", look_up) for each in latest(given).values()]
+        read_variables(source, name, image, own, reading, "none")
+
+
+def pairs(node: Node | None, source: Text, look_up: Lookup) -> list[Setting]:
+    """The variables of an `environment`: a mapping, or a list of NAME=value. NAME alone is passed on from outside."""
+    found: list[Setting] = []
+    if isinstance(node, Table):
+        for name, line, value in node.items:
+            text = value.text if isinstance(value, Scalar) else ""
+            found.append(
+                _passed(name, text, source, line, look_up) if not text else Setting(name, text, source.origin(line))
+            )
+    elif isinstance(node, Listing):
+        for each in node.items:
+            if isinstance(each, Scalar):
+                name, equals, text = each.text.partition("=")
+                origin = source.origin(each.line)
+                found.append(Setting(name, text, origin) if equals else _passed(name, "", source, each.line, look_up))
+    return found
+
+
+def _passed(name: str, text: str, source: Text, line: int | None, look_up: Lookup) -> Setting:
+    value = look_up(name)
+    note = "" if value is None else f"${{{name}}} is set"
+    return Setting(name, text if value is None else value, source.origin(line), known=value is not None, note=note)
+
+
+def _paths(node: Node | None) -> list[str]:
+    if isinstance(node, Scalar):
+        return [node.text]
+    found = []
+    for each in node.items if isinstance(node, Listing) else ():
+        if isinstance(each, Scalar):
+            found.append(each.text)
+        elif isinstance(each, Table):
+            found.append(each.text("path"))
+    return found
+
+
+def _env_file(source: Text, path: str) -> list[Setting]:
+    """The variables of a file named by a Compose file, beside it or below; none if it cannot be read."""
+    if not path or "$" in path or PurePath(path).is_absolute() or ".." in PurePath(path).parts:
+        return []
+    name = str(PurePath(source.path).parent / path)
+    try:
+        if Path(name).stat().st_size > LARGEST:
+            return []
+        return read_env(Text(name, decode(Path(name).read_bytes())))
+    except (OSError, ValueError):
+        return []
+
+
+def read_env(source: Text) -> list[Setting]:
+    """The variables of a .env file: NAME=value, with or without quotes, `#` before a comment."""
+    found = []
+    for number, line in enumerate(source.content.splitlines(), 1):
+        if line.lstrip().startswith("#") or not (pair := ASSIGNMENT.fullmatch(line)):
+            continue
+        name, value = pair.groups()
+        quoted = re.fullmatch(r"""(["'])(.*?)\1\s*(?:#.*)?""", value)
+        text = quoted[2] if quoted else re.sub(r"\s+#.*", "", value)
+        found.append(Setting(name, text, source.origin(number)))
+    return found

@@ -1,0 +1,140 @@
+"""Kafka Connect: workers (`producer.` for all connectors) and connectors (`producer.override.`), .properties or JSON.
+
+What a worker passes to every producer it makes is Connect's own (Worker.baseProducerConfigs): acks=all, one request in
+flight, no end of retries, and enable.idempotence=false, which any of the prefixes may override. A sink connector has a
+producer only for its dead letter queue.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Final
+
+from audit.model import Origin, ProducerConfig, Setting
+from audit.readers.collect import Reading, preset
+from audit.readers.names import latest, under
+from audit.readers.placeholders import Style
+from audit.readers.text import Text
+
+WORKER: Final = frozenset(
+    {"config.storage.topic", "offset.storage.topic", "status.storage.topic", "offset.storage.file.filename"}
+)
+CONNECT: Final = "Kafka Connect, Worker.baseProducerConfigs"
+OVERRIDE: Final = "producer.override."
+DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
+
+
+def presets(origin: Origin, *, exactly_once: bool = False) -> list[Setting]:
+    """What Connect passes to a connector's producer where nothing is written."""
+    found = [
+        preset("acks", "all", CONNECT, origin),
+        preset("max.in.flight.requests.per.connection", "1", CONNECT, origin),
+        preset("delivery.timeout.ms", "2147483647", CONNECT, origin),
+        preset("max.block.ms", "9223372036854775807", CONNECT, origin),
+        preset("enable.idempotence", "false", CONNECT, origin),
+    ]
+    if exactly_once:
+        note = "exactly.once.source.support=enabled (KIP-618)"
+        found += [
+            preset("enable.idempotence", "true", note, origin),
+            preset("transactional.id", "(its own)", note, origin),
+        ]
+    return found
+
+
+def is_worker(keys: Iterable[str]) -> bool:
+    """Whether settings are a worker's."""
+    return bool(WORKER & set(keys))
+
+
+def read_worker(
+    source: Text,
+    settings: Sequence[Setting],
+    reading: Reading,
+    style: Style,
+    *,
+    spelling: str = "producer.{key}",
+    name: str = "",
+    release: str | None = None,
+    release_from: str = "",
+) -> None:
+    """Add the producer that a worker gives to its source connectors."""
+    by_key = latest(settings)
+    mark = next((by_key[key] for key in by_key if key in WORKER), settings[0])
+    once = by_key.get("exactly.once.source.support")
+    shared = [setting for setting in settings if setting.key == "bootstrap.servers"]
+    reading.producer(
+        name or (by_key["group.id"].value if "group.id" in by_key else source.file),
+        [*shared, *under(settings, "producer.")],
+        mark.origin,
+        client="java",
+        framework="connect",
+        spelling=spelling,
+        presets=presets(mark.origin, exactly_once=once is not None and once.value.lower() == "enabled"),
+        style=style,
+        release=release,
+        release_from=release_from,
+    )
+
+
+def read_connector(name: str, settings: Sequence[Setting], reading: Reading, style: Style) -> bool:
+    """Add a connector's producer, if it has one."""
+    by_key = latest(settings)
+    kind = by_key["connector.class"]
+    sink = "sink" in kind.value.lower() and "source" not in kind.value.lower()
+    dead_letters = by_key.get(DEAD_LETTERS)
+    overrides = under(settings, OVERRIDE)
+    if sink and dead_letters is None and not overrides:
+        reading.ignored["a sink connector's, which writes to no topic"] += 1
+        return True
+    topics = (
+        [dead_letters.value]
+        if sink and dead_letters
+        else [by_key[key].value for key in ("topic", "kafka.topic") if key in by_key]
+    )
+    own = by_key.get("name")
+    reading.producer(
+        name or (own.value if own else kind.value.rpartition(".")[2]),
+        overrides,
+        (overrides[0] if overrides else kind).origin,
+        client="java",
+        framework="connect",
+        spelling=f"{OVERRIDE}{{key}}",
+        presets=presets(kind.origin),
+        topics=topics,
+        style=style,
+    )
+    return True
+
+
+def join(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Give each connector what its worker says, if one worker is in its directory, or one in all that was read."""
+    workers = [each for each in producers if each.framework == "connect" and _is_workers(each)]
+
+    def joined(producer: ProducerConfig) -> ProducerConfig:
+        if producer.framework != "connect" or _is_workers(producer):
+            return producer
+        beside = [each for each in workers if _folder(each) == _folder(producer)] or workers
+        if len(beside) != 1:
+            return producer
+        note = f"its worker, {beside[0].origin}"
+        given = {key: dataclasses.replace(setting, note=note) for key, setting in beside[0].settings.items()}
+        told = producer if producer.release is not None else beside[0]
+        return dataclasses.replace(
+            producer,
+            presets={**producer.presets, **beside[0].presets, **given},
+            release=told.release,
+            release_from=told.release_from,
+        )
+
+    return [joined(each) for each in producers]
+
+
+def _is_workers(producer: ProducerConfig) -> bool:
+    return OVERRIDE not in producer.spelling
+
+
+def _folder(producer: ProducerConfig) -> PurePath:
+    return PurePath(producer.origin.path).parent

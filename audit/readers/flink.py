@@ -1,0 +1,102 @@
+"""Flink's Kafka sinks: `properties.*` options of a table in SQL, or of a sink in YAML or JSON.
+
+A table is a sink if something is inserted into it, or if it has options that only sinks and producers have; otherwise
+it may as well be a source, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from audit.model import Setting
+from audit.readers.collect import Reading, preset
+from audit.readers.names import PRODUCERS, latest, under
+from audit.readers.text import Text
+from audit.readers.tree import Listing, Node, Table, flatten
+
+TABLE: Final = re.compile(
+    r"CREATE\s+(?:TEMPORARY\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([`\w.\"]+)(?P<columns>.*?)"
+    r"\bWITH\s*\((?P<options>(?:'(?:[^']|'')*'|[^')])*)\)",
+    re.IGNORECASE | re.DOTALL,
+)
+OPTION: Final = re.compile(r"'((?:[^']|'')+)'\s*=\s*'((?:[^']|'')*)'")
+COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+EXACTLY_ONCE: Final = "sink.delivery-guarantee = exactly-once of Flink's Kafka sink"
+
+
+def read_sql(source: Text, reading: Reading) -> bool:
+    """Add the producers of the Kafka tables that a SQL text writes to; whether it has any Kafka table."""
+    text = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source.content)
+    written = {_bare(name) for name in re.findall(r"INSERT\s+(?:INTO|OVERWRITE)\s+([`\w.\"]+)", text, re.IGNORECASE)}
+    any_table = False
+    for table in TABLE.finditer(text):
+        start = table.start("options")
+        options = [
+            Setting(
+                option[1].replace("''", "'"),
+                option[2].replace("''", "'"),
+                source.origin(source.line_at(start + option.start())),
+            )
+            for option in OPTION.finditer(table["options"])
+        ]
+        name = _bare(table[1])
+        if is_sink(options):
+            any_table = True
+            read_sink(name, options, reading, certain=name in written)
+    return any_table
+
+
+def _bare(name: str) -> str:
+    return name.replace("`", "").replace('"', "").rpartition(".")[2]
+
+
+def sinks(node: Node, source: Text) -> Iterator[tuple[str, list[Setting]]]:
+    """The mappings of a tree that are options of a Kafka table, each by the name that is next to it."""
+    todo: list[tuple[str, Node]] = [("", node)]
+    while todo:
+        name, each = todo.pop()
+        if isinstance(each, Table):
+            settings = (
+                flatten(each, source) if each.names() & {"connector", "type", "identifier", "connector.type"} else []
+            )
+            if is_sink(settings):
+                yield each.text("name") or name, settings
+            else:
+                todo += [(key, value) for key, _, value in each.items]
+        elif isinstance(each, Listing):
+            todo += [(name, one) for one in each.items]
+
+
+def is_sink(options: Sequence[Setting]) -> bool:
+    """Whether options are those of a Kafka table: a kafka connector, and properties for its client."""
+    by_key = latest(options)
+    kinds = [by_key[key].value for key in ("connector", "type", "identifier", "connector.type") if key in by_key]
+    return any("kafka" in kind for kind in kinds) and any(key.startswith("properties.") for key in by_key)
+
+
+def read_sink(name: str, options: Sequence[Setting], reading: Reading, *, certain: bool) -> None:
+    """Add a table's producer, if it is a sink."""
+    by_key = latest(options)
+    own = under(options, "properties.")
+    marks = {each.key for each in own} & PRODUCERS
+    if not certain and not marks and not any(key.startswith("sink.") for key in by_key):
+        return
+    guarantee = next((by_key[key] for key in ("sink.delivery-guarantee", "sink.semantic") if key in by_key), None)
+    presets = []
+    if guarantee is not None and guarantee.value.replace("_", "-").lower() == "exactly-once":
+        presets = [preset("transactional.id", "(its own)", EXACTLY_ONCE, guarantee.origin)]
+    topics = [by_key["topic"].value] if "topic" in by_key else []
+    first = next((each for each in own if each.key in PRODUCERS), options[0])
+    reading.producer(
+        name or "sink",
+        own,
+        first.origin,
+        client="java",
+        framework="flink",
+        spelling="properties.{key}",
+        presets=presets,
+        topics=[topic for each in topics for topic in each.split(";")],
+        style="shell",
+    )

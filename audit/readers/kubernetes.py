@@ -1,0 +1,233 @@
+"""Kubernetes manifests: workloads with their environment, ConfigMaps with files in them, and Strimzi's resources.
+
+A container's environment is read when all files are, because `envFrom` and `configMapKeyRef` name ConfigMaps that may
+be in another file. Secrets are never looked into: what comes from one is not known. A file inside a ConfigMap
+(`application.yml: |`) is read as such a file, with the manifest's own line numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from audit.model import BrokerConfig, Problem, Setting, TopicConfig
+from audit.readers.collect import Reading
+from audit.readers.connect import read_connector, read_worker
+from audit.readers.names import latest
+from audit.readers.placeholders import Lookup
+from audit.readers.text import Text
+from audit.readers.tree import Scalar, Table, flatten, inner
+from audit.readers.variables import read_variables
+
+STRIMZI: Final = "kafka.strimzi.io/"
+CLUSTER: Final = "strimzi.io/cluster"
+WORKLOADS: Final = frozenset(
+    {
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "ReplicaSet",
+        "Job",
+        "CronJob",
+        "Pod",
+        "DeploymentConfig",
+        "Rollout",
+        "Service",
+    }
+)
+FILE: Final = re.compile(r".+\.(ya?ml|properties|json|conf|sql|env|config)")
+OPERATOR: Final = "the Strimzi operator's default"
+Nested = Callable[[Text], None]
+
+
+def is_resource(document: Table) -> bool:
+    """Whether a document is a resource of Kubernetes."""
+    return isinstance(document.get("apiVersion"), Scalar) and isinstance(document.get("kind"), Scalar)
+
+
+def read_resource(source: Text, document: Table, reading: Reading, nested: Nested) -> None:
+    """Gather what one resource has; `nested` reads a file that is inside a ConfigMap."""
+    kind, api = document.text("kind"), document.text("apiVersion")
+    if kind == "List":
+        for each in document.tables("items"):
+            read_resource(source, each, reading, nested)
+    elif api.startswith(STRIMZI):
+        _strimzi(source, document, reading)
+    elif kind == "ConfigMap":
+        reading.config_maps[_name(document)] = (source, document)
+        for key, _, value in document.table("data").items:
+            if FILE.fullmatch(key) and isinstance(value, Scalar) and value.text.strip():
+                nested(inner(value, source, f"{_name(document)}/{key}"))
+    elif kind in WORKLOADS:
+        for container in _containers(document):
+            reading.containers.append((source, container, _name(document)))
+
+
+def _name(document: Table) -> str:
+    return document.text("metadata", "name")
+
+
+def _containers(document: Table) -> Iterator[Table]:
+    """The containers of a workload, wherever its pod template is."""
+    spec = document.table("spec")
+    for at in (spec, spec.table("template", "spec"), spec.table("jobTemplate", "spec", "template", "spec")):
+        yield from at.tables("containers")
+
+
+def read_containers(reading: Reading) -> None:
+    """Add what the environment of every container configures."""
+    for source, container, workload in reading.containers:
+        outside = reading.look_up()
+        given: list[Setting] = []
+        for each in container.tables("envFrom"):
+            given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), reading)
+        for each in container.tables("env"):
+            if name := each.text("name"):
+                given.append(_variable(source, each, name, reading))
+        by_name = latest(given)
+
+        own = [_dollars(each, by_name, outside) for each in by_name.values()]
+        read_variables(source, workload or container.text("name"), container.text("image"), own, reading, "spring")
+
+
+def _variable(source: Text, entry: Table, name: str, reading: Reading) -> Setting:
+    """One entry of `env`: its value, or what it is taken from."""
+    line = next((line for key, line, _ in entry.items if key in ("value", "valueFrom")), entry.line)
+    origin = source.origin(line)
+    if isinstance(entry.get("value"), Scalar):
+        return Setting(name, entry.text("value"), origin)
+    wanted, key = entry.text("valueFrom", "configMapKeyRef", "name"), entry.text("valueFrom", "configMapKeyRef", "key")
+    for each in _from_map(wanted, "", reading) if wanted else ():
+        if each.key == key:
+            return dataclasses.replace(
+                each, key=name, written=name, note=f"ConfigMap {wanted}, {each.origin}", origin=origin
+            )
+    secret = entry.table("valueFrom", "secretKeyRef").items
+    return Setting(name, f"${{{name}}}", origin, known=False, note="from a Secret" if secret else "")
+
+
+def _from_map(name: str, prefix: str, reading: Reading) -> list[Setting]:
+    """The values of a ConfigMap, as variables."""
+    if name not in reading.config_maps:
+        return []
+    source, document = reading.config_maps[name]
+    return [
+        Setting(prefix + key, value.text.strip(), source.origin(line))
+        for key, line, value in document.table("data").items
+        if isinstance(value, Scalar) and not FILE.fullmatch(key)
+    ]
+
+
+def _dollars(setting: Setting, variables: Mapping[str, Setting], outside: Lookup) -> Setting:
+    """A value with Kubernetes' $(NAME) replaced, where it is known."""
+
+    def known(found: re.Match[str]) -> str:
+        value = outside(found[1])
+        return variables[found[1]].value if value is None and found[1] in variables else value or found[0]
+
+    return dataclasses.replace(setting, value=re.sub(r"\$\((\w+)\)", known, setting.value))
+
+
+def _config(source: Text, node: Table) -> list[Setting]:
+    return flatten(node, source) if node.items else []
+
+
+def _number(document: Table, *path: str) -> int | None:
+    text = document.text(*path)
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def _strimzi(source: Text, document: Table, reading: Reading) -> None:
+    kind, spec = document.text("kind"), document.table("spec")
+    cluster = document.text("metadata", "labels", CLUSTER)
+    config = _config(source, spec.table("config"))
+    if kind == "Kafka":
+        reading.clusters.append((source, document))
+    elif kind == "KafkaNodePool":
+        reading.pools.append((source, document))
+    elif kind == "KafkaTopic":
+        number = {name: _number(spec, name) for name in ("partitions", "replicas")}
+        for name, value in number.items():
+            if spec.text(name) and value is None:
+                says = f"{name} is not a number"
+                reading.problems.append(source.problem("bad-value", spec.line, says, "it is taken as not told"))
+        reading.topic(
+            TopicConfig(
+                name=spec.text("topicName") or _name(document),
+                partitions=number["partitions"],
+                replication_factor=number["replicas"],
+                settings=MappingProxyType(dict(latest(config))),
+                cluster=cluster,
+                origin=source.origin(document.line),
+            )
+        )
+    elif kind == "KafkaConnect":
+        at = [*config, *([Setting("bootstrap.servers", spec.text("bootstrapServers"), source.origin(spec.line))])]
+        version = spec.text("version") or None
+        told = f"{source.origin(spec.line)}: spec.version {version}"
+        read_worker(source, at, reading, "any", name=_name(document), release=version, release_from=told)
+    elif kind == "KafkaConnector" and spec.text("class"):
+        line = next((line for key, line, _ in spec.items if key == "class"), spec.line)
+        read_connector(
+            _name(document),
+            [Setting("connector.class", spec.text("class"), source.origin(line)), *config],
+            reading,
+            "any",
+        )
+    elif kind == "KafkaMirrorMaker2":
+        _mirror(source, document, reading)
+
+
+def _mirror(source: Text, document: Table, reading: Reading) -> None:
+    """MirrorMaker 2 is Connect: the worker is configured by the cluster that it connects to."""
+    spec = document.table("spec")
+    for cluster in spec.tables("clusters"):
+        if cluster.text("alias") == spec.text("connectCluster"):
+            config = _config(source, cluster.table("config"))
+            own = [*config, Setting("bootstrap.servers", cluster.text("bootstrapServers"), source.origin(cluster.line))]
+            read_worker(source, own, reading, "any", name=_name(document))
+
+
+def read_clusters(reading: Reading) -> None:
+    """Add the brokers of every Kafka resource, with the node pools that belong to it."""
+    for source, document in reading.clusters:
+        kafka = document.table("spec", "kafka")
+        name = _name(document)
+        pools = [pool for _, pool in reading.pools if pool.text("metadata", "labels", CLUSTER) == name]
+        brokers = [pool for pool in pools if "broker" in {each.text for each in _roles(pool)} or not _roles(pool)]
+        counts = [_number(pool, "spec", "replicas") for pool in brokers]
+        replicas = sum(count or 0 for count in counts) if counts else _number(kafka, "replicas")
+        settings = latest(_config(source, kafka.table("config")))
+        zookeeper = bool(document.table("spec", "zookeeper").items)
+        annotation = document.text("metadata", "annotations", "strimzi.io/kraft")
+        release = kafka.text("version") or None
+        reading.broker(
+            BrokerConfig(
+                name=name,
+                release=release,
+                release_from=f"{source.origin(kafka.line)}: spec.kafka.version" if release else "",
+                mode="kraft" if annotation == "enabled" or not zookeeper else "zookeeper",
+                settings=settings,
+                replicas=replicas,
+                cluster=name,
+                origin=source.origin(document.line),
+            )
+        )
+        if kafka.table("rack").items and "broker.rack" not in settings:
+            rack = Setting("broker.rack", "${topologyKey}", source.origin(kafka.table("rack").line), known=False)
+            at = reading.brokers[-1]
+            reading.brokers[-1] = dataclasses.replace(at, settings={**at.settings, "broker.rack": rack})
+    names = {_name(document) for _, document in reading.clusters}
+    for source, pool in reading.pools:
+        wanted = pool.text("metadata", "labels", CLUSTER)
+        if wanted not in names:
+            says = f"a KafkaNodePool of the cluster {wanted!r}, whose Kafka resource is not among the files"
+            reading.problems.append(Problem(source.origin(pool.line), "contradiction", says, "give its file too"))
+
+
+def _roles(pool: Table) -> list[Scalar]:
+    node = pool.get("spec", "roles")
+    return [each for each in getattr(node, "items", ()) if isinstance(each, Scalar)]

@@ -1,0 +1,136 @@
+"""Settings of a client as they are: unprefixed (`acks=all`), or below whatever an application calls its producer.
+
+The second kind (`app.kafka.producer.acks`, `kafka.producers.orders.linger.ms`) is told by a key that only producers
+have, below a prefix that names a producer or ends in "kafka". Spark's sink options (`kafka.acks`) are of this kind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from audit.model import BrokerConfig, Client, Setting
+from audit.readers.collect import Reading, preset
+from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, latest, producer_keys, relaxed, under
+from audit.readers.placeholders import Style
+from audit.readers.text import Text
+
+TOPICS: Final = ("topic", "topics", "kafka.topic", "topic.name", "output.topic", "default.topic")
+STREAMS: Final = "Kafka Streams, org.apache.kafka.streams.StreamsConfig"
+GUARANTEES: Final = frozenset({"exactly_once", "exactly_once_beta", "exactly_once_v2"})
+SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includeheaders", "format"})
+
+
+def read_plain(source: Text, settings: Sequence[Setting], reading: Reading, *, client: Client, style: Style) -> bool:
+    """Read unprefixed settings; whether they are a producer's, a broker's or those of Kafka Streams."""
+    keys = {setting.key for setting in settings}
+    if keys & {"broker.id", "node.id", "process.roles"} or len(keys & BROKERS) > 1 or is_server(source, keys):
+        read_broker(source, settings, reading, style)
+        return True
+    if "application.id" in keys and "bootstrap.servers" in keys:
+        read_streams(source, settings, reading, style)
+        return True
+    marks = keys & (PRODUCERS - {"metadata.broker.list"})
+    named = "producer" in source.file.lower()
+    if not marks and not (keys & {"bootstrap.servers", "metadata.broker.list"} and (named or not keys & CONSUMERS)):
+        return False
+    if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
+        return False
+    topics = [setting.value for setting in settings if setting.key in TOPICS and setting.key not in producer_keys()]
+    own = [setting for setting in settings if setting.key not in TOPICS]
+    first = own[0].origin if own else source.origin()
+    reading.producer(source.file, own, first, client=client, topics=topics, style=style)
+    return True
+
+
+def is_server(source: Text, keys: set[str]) -> bool:
+    """Whether a file's name and one key are a broker's."""
+    return bool(keys & BROKERS) and bool(re.search(r"server|broker|controller|kraft", source.file.lower()))
+
+
+def read_broker(source: Text, settings: Sequence[Setting], reading: Reading, style: Style) -> None:
+    """Add the brokers of a server.properties."""
+    by_key = latest(settings)
+    identity = by_key.get("node.id") or by_key.get("broker.id")
+    reading.broker(
+        BrokerConfig(
+            name=f"broker {identity.value}" if identity else source.file,
+            mode="kraft" if "process.roles" in by_key else "zookeeper" if "zookeeper.connect" in by_key else None,
+            settings=by_key,
+            origin=settings[0].origin,
+        ),
+        style,
+    )
+
+
+def read_streams(source: Text, settings: Sequence[Setting], reading: Reading, style: Style) -> None:
+    """Add the producer inside a Kafka Streams application."""
+    by_key = latest(settings)
+    origin = by_key["application.id"].origin
+    given = [setting for setting in settings if setting.key in producer_keys() - {"client.id"}]
+    presets = [preset("linger.ms", "100", STREAMS, origin)]
+    guarantee = by_key.get("processing.guarantee")
+    if guarantee is not None and guarantee.value in GUARANTEES:
+        note = f"processing.guarantee={guarantee.value} of {STREAMS}"
+        presets += [
+            preset("enable.idempotence", "true", note, guarantee.origin),
+            preset("transactional.id", "(its own)", note, guarantee.origin),
+            preset("delivery.timeout.ms", "2147483647", note, guarantee.origin),
+        ]
+    own = [*given, *under(settings, "producer."), *under(settings, "main.producer.")]
+    name = by_key["application.id"].value
+    reading.producer(
+        name, own, origin, client="java", framework="streams", spelling="producer.{key}", presets=presets, style=style
+    )
+
+
+def read_prefixed(source: Text, settings: Sequence[Setting], reading: Reading, *, client: Client, style: Style) -> bool:
+    """Add the producers below an application's own prefixes; whether there were any."""
+    prefixes: dict[str, None] = {}
+    for setting in settings:
+        if (prefix := _prefix(setting.key)) is not None:
+            prefixes[prefix] = None
+    topics = [setting.value for setting in settings if setting.key in TOPICS]
+    keys = {setting.key.lower() for setting in settings}
+    of_spark = bool(keys & SPARK) or any(key.startswith("spark.") for key in keys)
+    for prefix in prefixes:
+        below = under(settings, f"{prefix}.")
+        own = [dataclasses.replace(each, key=relaxed(each.key) or each.key) for each in below if _clients(each.key)]
+        spark = of_spark and prefix.endswith("kafka")
+        reading.producer(
+            source.file if prefix in ("producer", "kafka") else prefix,
+            own,
+            own[0].origin,
+            client="java" if spark else client,
+            framework="spark" if spark else "",
+            spelling=f"{prefix}.{{key}}",
+            topics=[*topics, *(each.value for each in below if each.key in TOPICS)] if spark else [],
+            style=style,
+        )
+    return bool(prefixes)
+
+
+def _clients(key: str) -> bool:
+    """Whether a key below a producer's prefix can be the client's."""
+    return relaxed(key) is not None or ("." in key and not key.startswith(("topic", "consumer")))
+
+
+def _prefix(key: str) -> str | None:
+    """What stands before a producer's key, if that names a producer; None otherwise.
+
+    >>> _prefix("app.kafka.producer.linger.ms"), _prefix("kafka.acks"), _prefix("db.retries"), _prefix("acks")
+    ('app.kafka.producer', 'kafka', None, None)
+    """
+    parts = key.split(".")
+    for start in range(1, len(parts)):
+        rest = ".".join(parts[start:])
+        if rest in PRODUCERS or relaxed(rest) in PRODUCERS:
+            prefix = ".".join(parts[:start])
+            low = prefix.lower()
+            if "consumer" in low or low.startswith(("spring.", "mp.messaging", "%", "camel.")):
+                return None
+            named = re.search(r"producer|(^|\.)kafka(\..*)?$", low)
+            return prefix if named else None
+    return None

@@ -1,0 +1,265 @@
+"""Producers in Python source: the dictionary that is handed to confluent-kafka's Producer, if it can be followed.
+
+The source is parsed, never run. What is followed: a dictionary written in the call, or a name that is bound exactly
+once in its scope to one, with constant keys; `NAME["key"] = value` and `NAME.update({…})` on such a name in the same
+scope; values that are constants, `os.environ["X"]`, `os.environ.get("X", default)` or `os.getenv("X", default)`. A
+value that is anything else is told as unknown, and so is one that is set only under a condition; of a dictionary that
+cannot be followed, because it is handed to other code for instance, nothing is concluded.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import warnings
+from collections.abc import Iterator
+from typing import Final
+
+from audit.model import Setting
+from audit.readers.collect import Reading
+from audit.readers.text import Text, Unreadable
+
+CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
+READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
+HARMLESS: Final = CLASSES | {"Consumer", "AdminClient", "print", "dict", "len", "info", "debug", "dumps", "str", "repr"}
+LIBRARY: Final = "confluent_kafka"
+Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def read_python(source: Text, reading: Reading) -> bool:
+    """Add the producers of a Python source; whether there are any."""
+    if LIBRARY not in source.content:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source.content)
+    except SyntaxError as error:
+        raise Unreadable("not Python", error.lineno) from None
+    except (RecursionError, ValueError, MemoryError):
+        raise Unreadable("not Python") from None
+    try:
+        return _producers(source, tree, reading)
+    except RecursionError:
+        raise Unreadable("nested too deep") from None
+
+
+def _producers(source: Text, tree: ast.Module, reading: Reading) -> bool:
+    names = _imported(tree)
+    found = False
+    for scopes, call in _calls(tree, (tree,)):
+        if not _is_producer(call.func, names):
+            continue
+        found = True
+        argument = (
+            call.args[0]
+            if call.args
+            else next((word.value for word in call.keywords if word.arg in ("conf", "config")), None)
+        )
+        settings = _followed(source, call, argument, scopes) if argument is not None else None
+        if settings is None:
+            says = "the configuration of this producer is not a dictionary that can be followed"
+            do = "give it as a file (JSON), or write the dictionary in the call"
+            reading.problems.append(source.problem("unreadable", call.lineno, says, do))
+            continue
+        function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
+        name = f"{source.file}, {function}" if function else source.file
+        reading.producer(
+            name, settings, source.origin(call.lineno), client="librdkafka", framework="python", style="spring"
+        )
+    return found
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """The names by which producers of confluent_kafka, and the module itself, are known in a source."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == LIBRARY:
+            names |= {one.asname or one.name for one in node.names if one.name in CLASSES}
+        elif isinstance(node, ast.Import):
+            names |= {(one.asname or one.name.split(".")[0]) for one in node.names if one.name.split(".")[0] == LIBRARY}
+    return names
+
+
+def _is_producer(function: ast.expr, names: set[str]) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id in names and function.id != LIBRARY
+    root: ast.expr = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in CLASSES
+        and isinstance(root, ast.Name)
+        and root.id in names
+    )
+
+
+def _calls(node: ast.AST, scopes: tuple[Scope, ...]) -> Iterator[tuple[tuple[Scope, ...], ast.Call]]:
+    """Every call, with the scopes that it is in, outermost first."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call):
+            yield scopes, child
+        inside = (
+            (*scopes, child) if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else scopes
+        )
+        yield from _calls(child, inside)
+
+
+def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of a dictionary, or of the only one that a name is bound to; None if it cannot be followed."""
+    if not isinstance(argument, ast.Name):
+        return _literal(source, argument)
+    for scope in reversed(scopes):
+        if isinstance(scope, ast.ClassDef):
+            continue
+        inside = list(_own(scope))
+        bound = [node for node in inside if _binds(node, argument.id)]
+        given = (
+            []
+            if isinstance(scope, ast.Module)
+            else [each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)]
+        )
+        if argument.id in given or len(bound) > 1:
+            return None
+        if not bound:
+            continue
+        value = bound[0].value if isinstance(bound[0], ast.Assign | ast.AnnAssign) else None
+        settings = _literal(source, value) if value is not None else None
+        if settings is None or any(_hands_on(node, argument.id) for node in inside if node is not call):
+            return None
+        until = call.lineno if scope is scopes[-1] else None
+        return _changed(source, argument.id, scope, inside, settings, until)
+    return None
+
+
+def _own(scope: Scope) -> Iterator[ast.AST]:
+    """The nodes of a scope in the order of the source, without those of scopes inside it."""
+    for child in ast.iter_child_nodes(scope):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _own(child)  # type: ignore[arg-type]
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether a statement binds a name, other than by changing what it holds."""
+    if isinstance(node, ast.Assign):
+        targets: list[ast.expr] = node.targets
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.NamedExpr):
+        targets = [node.target]
+    elif isinstance(node, ast.With):
+        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    else:
+        return False
+    return any(isinstance(each, ast.Name) and each.id == name for target in targets for each in _names(target))
+
+
+def _names(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, ast.Tuple | ast.List):
+        for each in target.elts:
+            yield from _names(each)
+    else:
+        yield target
+
+
+def _hands_on(node: ast.AST, name: str) -> bool:
+    """Whether a call is given the dictionary of a name, and may change it."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    given = [*node.args, *(word.value for word in node.keywords if word.arg is not None)]
+    return function not in HARMLESS and any(isinstance(each, ast.Name) and each.id == name for each in given)
+
+
+def _changed(
+    source: Text, name: str, scope: Scope, inside: list[ast.AST], settings: list[Setting], until: int | None
+) -> list[Setting] | None:
+    """Settings with the changes that a scope makes to the dictionary of a name before a line; None if it makes others.
+
+    A change that is made only under a condition leaves its value unknown.
+    """
+    always = {id(one) for statement in scope.body for one in (statement, getattr(statement, "value", None))}
+    for node in inside:
+        more: list[Setting] | None = []
+        if until is not None and getattr(node, "lineno", 0) > until:
+            break
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name:
+                    key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+                    more = [_setting(source, key, node.value)] if isinstance(key, str) else None
+        elif isinstance(node, ast.Call) and (method := _method(node, name)) not in {"", *READS}:
+            plain = method == "update" and len(node.args) == 1 and not node.keywords
+            more = _literal(source, node.args[0]) if plain else None
+        if more is None:
+            return None
+        sure = id(node) in always
+        settings = [*settings, *(each if sure else dataclasses.replace(each, known=False) for each in more)]
+    return settings
+
+
+def _method(call: ast.Call, name: str) -> str:
+    """Which method of what a name holds is called; empty if it is no such call."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return call.func.attr if isinstance(call.func, ast.Attribute) and getattr(owner, "id", "") == name else ""
+
+
+def _literal(source: Text, node: ast.expr) -> list[Setting] | None:
+    """The settings of a dictionary with constant keys: `{…}`, or `dict(…)`; None for anything else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not node.args:
+        words = [(word.arg, word.value) for word in node.keywords]
+        return (
+            None
+            if any(name is None for name, _ in words)
+            else [_setting(source, str(name), value) for name, value in words]
+        )
+    if not isinstance(node, ast.Dict):
+        return None
+    found: list[Setting] = []
+    for key, value in zip(node.keys, node.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            return None
+        if key.value == "default.topic.config":
+            below = _literal(source, value)
+            if below is None:
+                return None
+            found += below
+        else:
+            found.append(_setting(source, key.value, value))
+    return found
+
+
+def _setting(source: Text, key: str, value: ast.expr) -> Setting:
+    line = value.lineno
+    text = _constant(value)
+    if text is not None:
+        return Setting(key, text, source.origin(line))
+    variable, default = _variable(value)
+    if not variable:
+        return Setting(key, "(an expression)", source.origin(line), known=False)
+    return Setting(key, f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}", source.origin(line))
+
+
+def _constant(value: ast.expr) -> str | None:
+    sign = ""
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        sign, value = "-", value.operand
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, str | int | float | bool):
+        return None
+    return sign + (str(value.value).lower() if isinstance(value.value, bool) else str(value.value))
+
+
+def _variable(value: ast.expr) -> tuple[str, str | None]:
+    """The environment variable that an expression reads, and its default; ("", None) if it reads none."""
+    if isinstance(value, ast.Subscript) and ast.unparse(value.value) in ("os.environ", "environ"):
+        return (str(value.slice.value), None) if isinstance(value.slice, ast.Constant) else ("", None)
+    if isinstance(value, ast.Call) and ast.unparse(value.func) in (
+        "os.environ.get",
+        "environ.get",
+        "os.getenv",
+        "getenv",
+    ):
+        names = [each.value for each in value.args[:1] if isinstance(each, ast.Constant)]
+        default = _constant(value.args[1]) if len(value.args) > 1 else None
+        return (str(names[0]), default) if names else ("", None)
+    return "", None

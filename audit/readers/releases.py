@@ -1,0 +1,243 @@
+"""The release of a client, from what builds the program: found in the configuration's directory or above it.
+
+Java: kafka-clients itself, or what brings it (spring-kafka, Spring Boot: `audit/known/clients.json`, from their
+builds), in pom.xml, build.gradle(.kts), gradle.properties, libs.versions.toml and build.sbt; the Scala producer is in
+kafka_2.x. librdkafka: confluent-kafka of Python, Go and .NET have the number of the librdkafka that they bundle; Rust's
+rdkafka-sys has it after a plus. Only exact releases count: of `>=2.3` nobody knows what is installed. The nearest
+directory wins, and in it what says it most directly.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Final, Literal
+
+from audit.known import numbers
+from audit.model import Client
+from audit.readers.text import Text, decode
+from audit.readers.variables import platform
+
+Library = Literal["kafka-clients", "scala", "spring-kafka", "spring-boot", "librdkafka"]
+ORDER: Final[tuple[Library, ...]] = ("kafka-clients", "spring-kafka", "spring-boot")
+LARGEST: Final = 4_000_000
+EXACT: Final = re.compile(r"v?(\d+(?:\.\d+)+)(?:[.-][\w.+-]*)?")
+HIGHEST: Final = 12
+"""How many directories are looked into above the configuration's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A release that a build file tells."""
+
+    library: Library
+    release: str
+    source: str
+    """Where, and what it is told of: "pom.xml:12: spring-kafka 2.8.1"."""
+
+
+@cache
+def brought() -> Mapping[str, Mapping[str, str]]:
+    """Which kafka-clients each release of spring-kafka and spring-boot brings."""
+    text = resources.files("audit.known").joinpath("clients.json").read_text(encoding="utf-8")
+    told: dict[str, dict[str, str]] = {
+        name: value for name, value in json.loads(text).items() if isinstance(value, dict)
+    }
+    return told
+
+
+def of_framework(name: str, release: str) -> str | None:
+    """The kafka-clients that a release of a framework brings: its own entry's, or the nearest older of the same line.
+
+    >>> of_framework("spring-boot", "2.5.14"), of_framework("spring-kafka", "2.8.1"), of_framework("spring-boot", "0.1")
+    ('2.7.2', '3.0.0', None)
+    """
+    entries = brought()[name]
+    wanted = numbers(release)
+    if release in entries:
+        return entries[release]
+    same = [each for each in entries if numbers(each)[:2] == wanted[:2] and numbers(each) <= wanted]
+    return entries[max(same, key=numbers)] if same else None
+
+
+def beside(path: str, top: Path, client: Client, folders: dict[Path, list[Told]]) -> tuple[str, str] | None:
+    """The release of a client that the build files at a path or above it tell, and where; None if they do not.
+
+    `top` is the highest directory looked into; `folders` keeps what was found in each.
+    """
+    folder = Path(path).absolute().parent
+    for _ in range(HIGHEST):
+        if folder not in folders:
+            folders[folder] = list(told_in(folder))
+        if (found := choose(folders[folder], client)) is not None:
+            return found
+        if folder in (top, folder.parent) or (folder / ".git").exists():
+            return None
+        folder = folder.parent
+    return None
+
+
+def choose(told: Iterable[Told], client: Client) -> tuple[str, str] | None:
+    """The release of a client among what a directory tells, and where it is told."""
+    by_library: dict[Library, Told] = {}
+    for each in told:
+        by_library.setdefault(each.library, each)
+    if client in ("librdkafka", "scala"):
+        own = by_library.get(client)
+        return (own.release, own.source) if own is not None else None
+    for library in ORDER:
+        if (found := by_library.get(library)) is None:
+            continue
+        if library == "kafka-clients":
+            return found.release, found.source
+        if (release := of_framework(library, found.release)) is not None:
+            return release, f"{found.source}, which brings kafka-clients {release}"
+    broker = by_library.get("scala")
+    return (broker.release, broker.source) if broker is not None else None
+
+
+def tells_client(told: Iterable[Told]) -> Client | None:
+    """Whose client the build files of a directory speak of, if of one kind only."""
+    kinds: set[Client] = {"librdkafka" if each.library == "librdkafka" else "java" for each in told}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def told_in(folder: Path) -> Iterator[Told]:
+    """What the build files of a directory tell."""
+    for name, read in READERS.items():
+        for path in sorted(folder.glob(name)) if "*" in name else [folder / name]:
+            try:
+                if path.is_file() and path.stat().st_size <= LARGEST:
+                    yield from read(Text(_shown(path), decode(path.read_bytes())))
+            except (OSError, ValueError, RecursionError):
+                continue
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return path.name
+
+
+def _told(source: Text, offset: int, artifact: str, release: str) -> Iterator[Told]:
+    """What an artifact of some release is, if it is one of those that matter."""
+    library: Library
+    if artifact in ("kafka-clients", "spring-kafka", "spring-boot"):
+        library = artifact  # type: ignore[assignment]
+    elif artifact in ("spring-boot-starter-parent", "spring-boot-dependencies", "org.springframework.boot"):
+        library = "spring-boot"
+    elif re.fullmatch(r"kafka_2\.[\d.x]+", artifact):
+        library = "scala"
+    else:
+        return
+    exact = EXACT.fullmatch(release.strip())
+    if not exact:
+        return
+    number = exact[1]
+    if library in ("kafka-clients", "scala") and re.search(r"-(ccs|ce)\b", release):
+        number = platform(number) or number
+    where = source.origin(source.line_at(offset))
+    yield Told(library, number, f"{where}: {artifact} {release.strip()}")
+
+
+def _blanked(pattern: str, text: str) -> str:
+    """A text in which comments are blanks, so that all else is where it was."""
+    return re.sub(pattern, lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def read_pom(source: Text) -> Iterator[Told]:
+    """Maven: dependencies, managed ones and the parent, with the properties of the same file."""
+    text = _blanked(r"(?s)<!--.*?-->", source.content)
+    properties = {name: value.strip() for name, value in re.findall(r"<([\w.-]+)>([^<>]*)</\1>", text)}
+
+    def filled(version: str) -> str:
+        return re.sub(r"\$\{([\w.-]+)\}", lambda found: properties.get(found[1], ""), version)
+
+    for block in re.finditer(r"<(parent|dependency)>(.*?)</\1>", text, re.DOTALL):
+        artifact = re.search(r"<artifactId>\s*([\w.-]+)\s*</artifactId>", block[2])
+        version = re.search(r"<version>\s*([^<\s]+)\s*</version>", block[2])
+        if artifact and version:
+            yield from _told(source, block.start(2) + version.start(), artifact[1], filled(str(version[1])))
+    if managed := re.search(r"<kafka\.version>\s*([^<\s]+)\s*<", text):
+        yield from _told(source, managed.start(), "kafka-clients", managed[1])
+
+
+def read_gradle(source: Text) -> Iterator[Told]:
+    """Gradle and sbt: coordinates, plugins, and variables that are set in the same file."""
+    text = _blanked(r"(?m)^[ \t]*//.*$|/\*(?s:.*?)\*/", source.content)
+    names = dict(re.findall(r"""([A-Za-z_][\w.]*)["'\]]*\s*=\s*["']?(\d[\w.+-]*)["']?""", text))
+
+    def filled(version: str) -> str:
+        return re.sub(r"\$\{?([A-Za-z_][\w.]*)\}?", lambda found: names.get(found[1], ""), version)
+
+    for found in re.finditer(r"""["']([\w.-]+):([\w.-]+):([\w.${}+-]+)["']""", text):
+        yield from _told(source, found.start(), found[2], filled(str(found[3])))
+    for found in re.finditer(r"""name\s*[:=]\s*["']([\w.-]+)["']\s*,\s*version\s*[:=]\s*["']?([\w.${}+-]+)""", text):
+        yield from _told(source, found.start(), found[1], filled(found[2]))
+    for found in re.finditer(r"""["']org\.springframework\.boot["']\s*\)?\s*version\s*\(?["']([\w.${}-]+)["']""", text):
+        yield from _told(source, found.start(), "org.springframework.boot", filled(found[1]))
+    for found in re.finditer(r""""org\.apache\.kafka"\s*%%?\s*"([\w.-]+)"\s*%\s*"?([\w.-]+)"?""", text):
+        artifact = "kafka_2.x" if found[1] == "kafka" else found[1]
+        yield from _told(source, found.start(), artifact, str(names.get(found[2], found[2])))
+    for found in re.finditer(r"""kafka\.version["'\]]*\s*=\s*["']?(\d[\w.-]*)""", text):
+        yield from _told(source, found.start(), "kafka-clients", found[1])
+
+
+def read_catalog(source: Text) -> Iterator[Told]:
+    """Gradle's version catalogue."""
+    names = dict(re.findall(r'(?m)^\s*([\w.-]+)\s*=\s*"([^"]+)"', source.content))
+    pattern = r'(?:module|id)\s*=\s*"(?:[\w.-]+:)?([\w.-]+)"\s*,\s*version(?:\.ref)?\s*=\s*"([^"]+)"'
+    for found in re.finditer(pattern, source.content):
+        yield from _told(source, found.start(), found[1], str(names.get(found[2], found[2])))
+
+
+Reader = Callable[[Text], Iterator[Told]]
+
+
+def _librdkafka(pattern: str, of: str) -> Reader:
+    """A reader of lines that tell a client which bundles the librdkafka of the same number."""
+    compiled = re.compile(pattern, re.MULTILINE | re.DOTALL)
+
+    def read(source: Text) -> Iterator[Told]:
+        for found in compiled.finditer(source.content):
+            release = re.sub(r"\.post\d+$", "", found[1])
+            where = source.origin(source.line_at(found.start()))
+            yield Told("librdkafka", release, f"{where}: {of} {found[1]}, which bundles librdkafka {release}")
+
+    return read
+
+
+NUMBER: Final = r"(\d+\.\d+\.\d+(?:\.post\d+)?)"
+PYTHON: Final = _librdkafka(
+    rf"""^\s*["']?confluent[-_]kafka(?:\[[\w, -]*\])?\s*={{2,3}}\s*{NUMBER}""", "confluent-kafka"
+)
+LOCK: Final = _librdkafka(rf'name = "confluent-kafka"\s+version = "{NUMBER}"', "confluent-kafka")
+READERS: Final[Mapping[str, Reader]] = {
+    "pom.xml": read_pom,
+    "build.gradle": read_gradle,
+    "build.gradle.kts": read_gradle,
+    "gradle.properties": read_gradle,
+    "gradle/libs.versions.toml": read_catalog,
+    "build.sbt": read_gradle,
+    "requirements*.txt": PYTHON,
+    "constraints*.txt": PYTHON,
+    "requirements*.lock": PYTHON,
+    "pyproject.toml": PYTHON,
+    "poetry.lock": LOCK,
+    "uv.lock": LOCK,
+    "pdm.lock": LOCK,
+    "Pipfile.lock": _librdkafka(rf'"confluent-kafka":\s*\{{[^}}]*?"version":\s*"=={NUMBER}"', "confluent-kafka"),
+    "go.mod": _librdkafka(rf"confluentinc/confluent-kafka-go(?:/v\d+)?\s+v{NUMBER}", "confluent-kafka-go"),
+    "Cargo.lock": _librdkafka(rf'name = "rdkafka-sys"\s+version = "[\d.]+\+{NUMBER}"', "rdkafka-sys with librdkafka"),
+    "package-lock.json": _librdkafka(rf'"librdkafka":\s*"{NUMBER}"', "node-rdkafka with librdkafka"),
+    "node_modules/node-rdkafka/package.json": _librdkafka(
+        rf'"librdkafka":\s*"{NUMBER}"', "node-rdkafka with librdkafka"
+    ),
+    "*.csproj": _librdkafka(rf'Include="Confluent\.Kafka"\s+Version="{NUMBER}"', "Confluent.Kafka"),
+}

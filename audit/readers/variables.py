@@ -1,0 +1,193 @@
+"""Environment variables of containers and of .env files: how each kind of program reads its configuration from them.
+
+| variables | read by |
+|---|---|
+| SPRING_KAFKA_PRODUCER_ACKS, SPRING_CLOUD_STREAM_… | Spring Boot's relaxed binding |
+| MP_MESSAGING_OUTGOING_<CHANNEL>_ACKS | MicroProfile Config |
+| CONNECT_PRODUCER_ACKS | Confluent's and Strimzi's Connect images: worker properties |
+| KAFKA_<KEY>, KAFKA_CFG_<KEY> | broker images of Confluent and Apache, of Bitnami: server.properties |
+| …PRODUCER_<KEY>, KAFKA_ACKS, … | an application's own; the key is taken for Kafka's of the same name |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from audit.known import known
+from audit.model import BrokerConfig, Setting
+from audit.readers.application import CHANNEL, read_boot, read_smallrye, read_stream
+from audit.readers.collect import Reading
+from audit.readers.connect import is_worker, read_worker
+from audit.readers.names import BROKERS, PRODUCERS, dotted, latest, relaxed, squeezed
+from audit.readers.placeholders import Style
+from audit.readers.text import Text, Unreadable
+from audit.readers.tree import flatten, read_json
+
+BROKER_IMAGE: Final = re.compile(
+    r"(?:^|/)(cp-kafka|cp-server|confluent-local|cp-enterprise-kafka|kafka|kafka-native|kafka-server)(?::|@|$)"
+)
+CONFLUENT: Final = re.compile(r"(?:^|/)(?:cp-[\w-]+|confluent-local)(?::|$)")
+NOT_BROKERS: Final = frozenset({"kafka.heap.opts", "kafka.opts", "kafka.jmx.opts", "kafka.log4j.opts"})
+
+
+def release_of(image: str) -> str | None:
+    """The Kafka release that an image's tag tells; Confluent Platform 7.5 is Kafka 3.5, 6.2 is 2.8, 5.5 is 2.5.
+
+    >>> release_of("apache/kafka:3.9.1"), release_of("confluentinc/cp-kafka:7.5.0"), release_of("kafka:latest")
+    ('3.9.1', '3.5', None)
+    >>> release_of("quay.io/strimzi/kafka:0.45.0-kafka-3.9.0"), release_of("wurstmeister/kafka:2.13-2.8.1")
+    ('3.9.0', '2.8.1')
+    """
+    tag = image.partition("@")[0].rpartition(":")[2] if ":" in image.rpartition("/")[2] else ""
+    if CONFLUENT.search(image):
+        return platform(tag)
+    found = re.search(r"kafka-(\d+\.\d+\.\d+)", tag) or re.search(r"^2\.1\d-(\d+\.\d+\.\d+)", tag)
+    found = found or re.match(r"(\d+\.\d+(?:\.\d+)*)", tag)
+    return found[1] if found else None
+
+
+def platform(release: str) -> str | None:
+    """The Kafka release, as far as it is told, in a release of Confluent Platform.
+
+    >>> platform("7.5.0"), platform("6.2.1"), platform("5.5.0-ccs"), platform("8.0.0"), platform("latest")
+    ('3.5', '2.8', '2.5', '4.0', None)
+    """
+    found = re.match(r"(\d+)\.(\d+)", release)
+    if not found:
+        return None
+    major, minor = int(found[1]), int(found[2])
+    return {5: f"2.{minor}", 6: f"2.{minor + 6}", 7: f"3.{minor}", 8: f"4.{minor}"}.get(major)
+
+
+def read_variables(
+    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Reading, style: Style
+) -> None:
+    """Add what a container's environment configures; `variables` have their names as keys."""
+    variables = list(latest(variables).values())
+    _spring(source, name, variables, reading)
+    connect = [
+        _as(each, dotted(each.key.removeprefix("CONNECT_"))) for each in variables if each.key.startswith("CONNECT_")
+    ]
+    if is_worker(each.key for each in connect) or any(each.key.startswith("producer.") for each in connect):
+        release = release_of(image)
+        spelling, told = "CONNECT_PRODUCER_{KEY}", f"{source.path}: image {image}"
+        read_worker(source, connect, reading, style, spelling=spelling, name=name, release=release, release_from=told)
+    if read_broker_image(source, name, image, variables, reading, style):
+        return
+    _own(source, name, variables, reading, style)
+
+
+def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Reading) -> None:
+    settings = [_as(each, dotted(each.key)) for each in variables if each.key.startswith("SPRING_")]
+    for each in variables:
+        if each.key.startswith("SPRING_APPLICATION_JSON"):
+            settings += _application_json(source, each, reading)
+        elif each.key.startswith("spring."):
+            settings.append(each)
+    settings = [
+        _as(each, re.sub(r"^(spring\.kafka\.producer\.)properties\.", r"\1properties.", each.key)) for each in settings
+    ]
+    look_up = reading.look_up()
+    if not read_stream(settings, reading, look_up):
+        before = len(reading.producers)
+        read_boot(name, settings, reading, look_up)
+        for at in range(before, len(reading.producers)):
+            spelling = "SPRING_KAFKA_PRODUCER_PROPERTIES_{KEY}"
+            reading.producers[at] = dataclasses.replace(reading.producers[at], spelling=spelling)
+    channels = []
+    for each in variables:
+        if found := re.fullmatch(r"MP_MESSAGING_OUTGOING_(.+)", each.key):
+            parts = found[1].split("_")
+            for cut in range(1, len(parts)):
+                if (key := relaxed("_".join(parts[cut:]))) or parts[cut:] in (["CONNECTOR"], ["TOPIC"]):
+                    channel = "-".join(parts[:cut]).lower()
+                    channels.append(_as(each, f"mp.messaging.outgoing.{channel}.{key or parts[-1].lower()}"))
+                    break
+    channels += [each for each in variables if CHANNEL.fullmatch(each.key)]
+    read_smallrye(channels, reading, look_up)
+
+
+def _application_json(source: Text, variable: Setting, reading: Reading) -> list[Setting]:
+    document = read_json(Text(source.path, variable.value))
+    if document.error is not None or not document.nodes:
+        if variable.known and variable.value.startswith("{"):
+            reading.problems.append(
+                source.problem("unreadable", variable.origin.line, "SPRING_APPLICATION_JSON is not readable as JSON")
+            )
+        return []
+    try:
+        found = flatten(document.nodes[0], source)
+    except Unreadable:
+        return []
+    return [dataclasses.replace(each, origin=variable.origin) for each in found]
+
+
+def read_broker_image(
+    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Reading, style: Style
+) -> bool:
+    """Add the brokers that a container of a broker image is; whether it is one."""
+    prefix = "KAFKA_CFG_" if any(each.key.startswith("KAFKA_CFG_") for each in variables) else "KAFKA_"
+    names = set(known("broker").history)
+    settings = []
+    for each in variables:
+        key = dotted(each.key.removeprefix(prefix))
+        if (
+            each.key.startswith(prefix)
+            and f"kafka.{key}" not in NOT_BROKERS
+            and not key.startswith(("opts", "heap", "jmx"))
+        ):
+            settings.append(_as(each, key))
+    keys = {each.key for each in settings}
+    is_one = bool(BROKER_IMAGE.search(image)) and not re.search(
+        r"connect|rest|registry|ksql|mirror|exporter|-ui", image
+    )
+    if not (is_one and keys & names) and len(keys & BROKERS) < 2:
+        return False
+    by_key = latest(settings)
+    release = release_of(image)
+    reading.broker(
+        BrokerConfig(
+            name=name,
+            release=release,
+            release_from=f"{source.path}: image {image}" if release else "",
+            mode="kraft" if "process.roles" in keys else "zookeeper" if "zookeeper.connect" in keys else None,
+            settings={key: setting for key, setting in by_key.items() if key in names or key in BROKERS},
+            origin=settings[0].origin,
+        ),
+        style,
+    )
+    return True
+
+
+def _own(source: Text, name: str, variables: Sequence[Setting], reading: Reading, style: Style) -> None:
+    """Variables of an application's own: …PRODUCER_<KEY>, or KAFKA_<KEY> with a key that only producers have."""
+    prefixes: dict[str, list[Setting]] = {}
+    for each in variables:
+        found = re.fullmatch(
+            r"((?:[A-Z0-9]+_)*?PRODUCER_(?:CONFIG_|PROPERTIES_)?|(?:[A-Z0-9]+_)*?KAFKA_)([A-Z0-9_]+)", each.key
+        )
+        if found is None or each.key.startswith(("SPRING_", "CONNECT_", "MP_MESSAGING_")) or "CONSUMER" in each.key:
+            continue
+        key = relaxed(found[2])
+        if key is not None:
+            prefixes.setdefault(found[1], []).append(_as(each, key))
+    for prefix, own in prefixes.items():
+        if not {each.key for each in own} & PRODUCERS:
+            continue
+        servers = next((each for each in variables if squeezed(each.key).endswith("bootstrapservers")), None)
+        given = (
+            own
+            if servers is None or any(each.key == "bootstrap.servers" for each in own)
+            else [_as(servers, "bootstrap.servers"), *own]
+        )
+        topics = [each.value for each in variables if each.key in (f"{prefix}TOPIC", "KAFKA_TOPIC", "TOPIC")]
+        reading.producer(
+            name, given, own[0].origin, framework="env", spelling=f"{prefix}{{KEY}}", topics=topics, style=style
+        )
+
+
+def _as(setting: Setting, key: str) -> Setting:
+    return dataclasses.replace(setting, key=key)

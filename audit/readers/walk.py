@@ -1,0 +1,136 @@
+"""Which files of the paths that a user names are read, and which are passed over, with the reason.
+
+Directories are walked to the end, but for those that hold no configuration of one's own (version control, dependencies,
+what a build makes). Links are followed to files, and to directories that were not walked already.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from audit.model import Origin, Problem
+from audit.readers.names import words
+from audit.readers.text import Text, decode
+
+SKIPPED: Final = words(
+    """.git .hg .svn node_modules target build dist out bin .venv venv .tox .nox .gradle .mvn .idea .vscode __pycache__
+    .mypy_cache .ruff_cache .pytest_cache .terraform vendor site-packages .next coverage"""
+)
+NAMES: Final = re.compile(
+    r".+\.(properties|ya?ml|json|conf|config|cfg|env|sql|py|props)|\.env(\..+)?"
+    r"|.+\.(ya?ml|json|properties)\.(tpl|tmpl|j2|erb|template)",
+    re.IGNORECASE,
+)
+BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", "tsconfig.json"})
+LARGEST: Final = 1_000_000
+"""Bytes of the largest file that is read."""
+SPEAKS: Final = re.compile(
+    r"kafka|\backs\b|bootstrap[._-]?servers|broker\.list|connector\.class|\bproducer\b|min\.insync|process\.roles"
+    r"|broker\.id|replication\.factor|mp\.messaging|spring\.profiles|on-profile",
+    re.IGNORECASE,
+)
+"""What a file that concerns Kafka has somewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file to read."""
+
+    text: Text
+    named: bool
+    """Whether the user named it, rather than a directory that it is in."""
+    top: Path
+    """The directory that the user named, or the root of the file system."""
+
+
+def candidates(paths: Sequence[str], ignored: Counter[str], problems: list[Problem]) -> Iterator[Candidate]:
+    """The files to read, in order, each once."""
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        if not os.path.isdir(path):
+            yield from _file(path, seen, ignored, problems, named=True, top=Path("/"))
+            continue
+        top = Path(path).absolute()
+        for file in _walk(path, seen, ignored, problems):
+            file = file.removeprefix("./") if path == "." else file
+            if NAMES.fullmatch(os.path.basename(file)) and os.path.basename(file) not in BUILD:
+                yield from _file(file, seen, ignored, problems, named=False, top=top)
+            else:
+                ignored["of another kind"] += 1
+
+
+def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems: list[Problem]) -> Iterator[str]:
+    """The files below a directory, by name; each directory is walked once."""
+    todo = [path]
+    while todo:
+        folder = todo.pop()
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:
+                ignored["a directory that was walked already"] += 1
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            problems.append(
+                Problem(Origin(folder), "unreadable", f"cannot be listed: {error.strerror}", "it is left out")
+            )
+            continue
+        deeper = []
+        for entry in entries:
+            if _is_directory(entry):
+                if entry.name in SKIPPED:
+                    ignored[f"in {entry.name}/"] += 1
+                else:
+                    deeper.append(entry.path)
+            else:
+                yield entry.path
+        todo += reversed(deeper)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _file(
+    path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems: list[Problem], *, named: bool, top: Path
+) -> Iterator[Candidate]:
+    try:
+        status = os.stat(path)
+        if (status.st_dev, status.st_ino) in seen:
+            ignored["a file that was read already"] += 1
+            return
+        seen.add((status.st_dev, status.st_ino))
+        if not os.path.isfile(path):
+            ignored["no regular file"] += 1
+            return
+        if status.st_size > LARGEST:
+            ignored[f"larger than {LARGEST // 1_000_000} MB"] += 1
+            if named:
+                says = f"is larger than {LARGEST // 1_000_000} MB"
+                problems.append(Problem(Origin(path), "unreadable", says, "give its part that configures Kafka"))
+            return
+        content = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        if not named and isinstance(error, FileNotFoundError):
+            ignored["a link to nothing"] += 1
+            return
+        reason = getattr(error, "strerror", None) or "no such path"
+        problems.append(Problem(Origin(path), "unreadable", f"cannot be read: {reason}", "is the path right?"))
+        return
+    if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        ignored["binary"] += 1
+        if named:
+            problems.append(Problem(Origin(path), "unreadable", "is binary", "give a text file"))
+        return
+    yield Candidate(Text(path, decode(content)), named, top)
