@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import time
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +28,30 @@ def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
+
+
+def _directory(text: str) -> Path:
+    """A directory that is there, or that can be made as far as what is there tells."""
+    path = Path(text)
+    for place in (path, *path.parents):
+        if os.path.lexists(place) and not os.path.isdir(place):
+            raise argparse.ArgumentTypeError(f"{place} is no directory")
+    return path
+
+
+def _file(text: str) -> Path:
+    """A file that is there, or that can be made likewise. It is replaced, so it must be no device and no pipe."""
+    path = Path(text)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise argparse.ArgumentTypeError(f"{path} is no file, and would be replaced by one")
+    _directory(str(path.parent))
+    return path
+
+
+def _master(text: str) -> str:
+    if not re.fullmatch(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no Spark master, such as local[4] or spark://HOST:PORT")
+    return text
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("scenario", metavar="SCENARIO")
     run.add_argument("--version", required=True, metavar="V", help="a version of `kafka-chaos list`")
     run.add_argument(
-        "--runs-dir", type=Path, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
+        "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
     )
     run.add_argument(
         "--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it"
@@ -84,7 +110,9 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
         sub.add_argument("--versions", nargs="+", required=needed, default=versions, metavar="V", help="ids, or all")
         default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
-        sub.add_argument("--runs-dir", type=Path, default=default, metavar="DIR", help="where the run directories go")
+        sub.add_argument(
+            "--runs-dir", type=_directory, default=default, metavar="DIR", help="where the run directories go"
+        )
         sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
         sub.add_argument(
             "--minutes",
@@ -99,13 +127,13 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--history", type=Path, metavar="FILE", help="a history of JSON Lines instead of run directories"
     )
-    check.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
+    check.add_argument("--master", type=_master, default="local[2]", help="Spark master (default local[2])")
     check.add_argument("--json", action="store_true")
 
     report = command("report", "write the reports of judged runs again")
     report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
-    report.add_argument("--out", type=Path, metavar="FILE", help="one report for all of them")
-    report.add_argument("--picture", type=Path, metavar="FILE", help="the picture of one run, as an SVG file")
+    report.add_argument("--out", type=_file, metavar="FILE", help="one report for all of them")
+    report.add_argument("--picture", type=_file, metavar="FILE", help="the picture of one run, as an SVG file")
 
     guide = command("guide", "write the generated pages of docs/: scenarios, what was reproduced, durations")
     guide.add_argument(
@@ -115,7 +143,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUN_DIR",
         help="judged runs, or folders of them, to count anew for the scenarios that they are of",
     )
-    guide.add_argument("--docs", type=Path, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)")
+    guide.add_argument(
+        "--docs", type=_directory, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)"
+    )
 
     explain = command("explain", "the life of a record, as every witness tells it, in the order of time")
     explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")
@@ -147,5 +177,5 @@ def parser() -> argparse.ArgumentParser:
 
     clean = command("clean", "remove what killed runs left behind; nothing that is not ours")
     clean.add_argument("--all", action="store_true", help="also what living harnesses own and what was started by hand")
-    clean.add_argument("--runs-dir", type=Path, default=RUNS, metavar="DIR")
+    clean.add_argument("--runs-dir", type=_directory, default=RUNS, metavar="DIR")
     return whole

@@ -14,6 +14,7 @@ import pytest
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE
 from evidence.rundir import RunDir
+from harness import options
 from harness.cli import main
 from judgement.report.facts import RunFacts, gather, judge_run
 from judgement.verdict import Verdict
@@ -75,6 +76,61 @@ def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> 
         main(arguments)
     assert caught.value.code == EXIT_USAGE
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "pipe", "pipe/below/it", "nowhere/link"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "baseline", "--version", "4.3.1", "--runs-dir"],
+        ["matrix", "--scenarios", "all", "--versions", "4.3.1", "--runs-dir"],
+        ["suite", "--runs-dir"],
+        ["clean", "--runs-dir"],
+        ["guide", "--docs"],
+        ["report", "runs", "--out"],
+        ["report", "runs", "--picture"],
+    ],
+    ids=lambda arguments: " ".join((arguments[0], arguments[-1])),
+)
+def test_a_place_that_cannot_be_one_is_bad_input(
+    arguments: list[str], place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("x")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    if place == "file" and arguments[-1] in ("--out", "--picture"):
+        place = "."  # a file is what they want
+    with pytest.raises(SystemExit) as caught:
+        main([*arguments, str(tmp_path / place)])
+    assert caught.value.code == EXIT_USAGE
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"argument {arguments[-1]}: {tmp_path}" in said
+    assert " is no " in said
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_places_that_are_there_or_can_be_made_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for place in (tmp_path, tmp_path / "new" / "newer", tmp_path / "link" / "new", Path("runs")):
+        arguments = ["run", "baseline", "--version", "4.3.1", "--runs-dir", str(place)]
+        assert options.parser().parse_args(arguments).runs_dir == place
+    for place in (tmp_path / "report.html", tmp_path / "new" / "report.html", Path("report.html")):
+        assert options.parser().parse_args(["report", "runs", "--out", str(place)]).out == place
+
+
+@pytest.mark.parametrize(
+    ("master", "known"),
+    [("local", True), ("local[2]", True), ("local[*]", True), ("local-cluster[2,1,1024]", True), ("yarn", True),
+     ("spark://host:7077", True), ("k8s://https://host", True), ("nonsense", False), ("local[", False), ("", False)],
+)  # fmt: skip
+def test_a_master_that_spark_cannot_have(master: str, known: bool) -> None:
+    if known:
+        assert options.parser().parse_args(["check", "runs", "--master", master]).master == master
+        return
+    with pytest.raises(SystemExit) as caught:
+        main(["check", "runs", "--master", master])
+    assert caught.value.code == EXIT_USAGE
 
 
 def test_a_history_of_json_lines_is_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
