@@ -330,7 +330,7 @@ def _guide(options: argparse.Namespace) -> int:
             _say(f"left out: {line}")
         if not gathered.runs:
             raise UsageError("none of these runs can be counted; `kafka-chaos check` judges runs without a verdict")
-        guide.write_data(options.docs, told, gathered.runs)
+        guide.write_data(options.docs, told, gathered.runs, _say)
         print(f"{len(gathered.runs)} runs counted, {len(gathered.left_out)} left out")
     for page in guide.write_pages(options.docs, told):
         print(options.docs / page)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -379,8 +379,8 @@ def read_data(docs: Path) -> dict[str, Any]:
     return {path.stem: json.loads(path.read_text()) for path in sorted((docs / FOLDER / DATA).glob("*.json"))}
 
 
-def write_data(docs: Path, described: Value, runs: Sequence[reproduced.Judged]) -> None:
-    """Replace the data, and the pictures, of the scenarios that these runs are of."""
+def write_data(docs: Path, described: Value, runs: Sequence[reproduced.Judged], tell: Callable[[str], None]) -> None:
+    """Replace the data, and the pictures, of the scenarios that these runs are of; `tell` hears what is not drawn."""
     folder = docs / FOLDER / DATA
     cases = {one["name"]: [case["name"] for case in one["cases"]] for one in described["scenarios"]}
     for name, value in reproduced.data(runs).items():
@@ -389,7 +389,7 @@ def write_data(docs: Path, described: Value, runs: Sequence[reproduced.Judged]) 
         of_it = [one for one in runs if one.run["scenario"] == name]
         for old in folder.glob(f"{name}.*svg"):
             old.unlink()
-        told, pictures = reproduced.told(of_it, cases[name])
+        told, pictures = reproduced.told(of_it, cases[name], tell)
         for file, svg in pictures.items():
             write_atomically(folder / file, svg)
         write_json(folder / f"{name}.json", value | ({"shown": told} if told else {}))

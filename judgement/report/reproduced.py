@@ -11,7 +11,7 @@ of the first case; with what is required there, on the newest version that has i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -194,15 +194,18 @@ def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
     return about, timeline_svg.render(facts, standalone=True)
 
 
-def told(runs: Sequence[Judged], cases: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The run of a scenario that is shown, and its pictures by file name; nothing if none can be."""
+def told(
+    runs: Sequence[Judged], cases: Sequence[str], tell: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why."""
     one = chosen(runs, cases)
     if one is None:
         return {}, {}
     try:
         about, picture = shown(load(one.run_dir))
         clients = _clients_of(one, runs, cases)
-    except Exception:  # an old directory that lacks some evidence is counted, and not shown
+    except Exception as error:  # an old directory that lacks some evidence is counted, and not shown
+        tell(f"no picture of {one.run_dir.path}: {type(error).__name__}: {error}")
         return {}, {}
     scenario = str(one.run["scenario"])
     pictures = {f"{scenario}.svg": picture}

@@ -157,6 +157,20 @@ def test_the_command_counts_draws_and_writes_what_has_changed(runs: list[RunDir]
     assert guide.write_pages(docs, described()) == ["scenarios/gone.md"]
 
 
+def test_a_run_that_cannot_be_drawn_is_counted_and_named(
+    runs: list[RunDir], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_run_dir: RunDir) -> None:
+        raise KeyError("layout")
+
+    monkeypatch.setattr(reproduced, "load", fail)
+    docs = tmp_path / "docs"
+    assert main(["guide", str(runs[0].path), "--docs", str(docs)]) == 0
+    assert f"no picture of {runs[0].path}: KeyError: 'layout'" in capsys.readouterr().err
+    assert "1/1" in (docs / "reproduced.md").read_text()
+    assert not (docs / "scenarios" / "data" / "double-failover.svg").exists()
+
+
 # How long things took
 
 
