@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from harness.faults.base import Proof
 
 
+def _refuse_running(node: Node, ran: bool, what: str) -> None:
+    """FaultUnproved unless a node was down when the fault was injected, and is down."""
+    if ran or node.state()["Running"]:
+        raise FaultUnproved(f"{node.name}: its process runs, and may write {what} again")
+
+
 @dataclass(slots=True)
 class Remove:
     """A file of a node that is down is removed, for good: the broker has to do without it."""
@@ -44,8 +50,7 @@ class Remove:
     def verify(self) -> Proof:
         if self._bytes is None:
             raise FaultUnproved(f"{self.node.name}: there was no {self.path.name} to be removed")
-        if self._ran or self.node.state()["Running"]:
-            raise FaultUnproved(f"{self.node.name}: its process runs, and may write {self.path.name} again")
+        _refuse_running(self.node, self._ran, self.path.name)
         if self.path.exists():
             raise FaultUnproved(f"{self.node.name}: {self.path.name} is still there")
         return {"file": self.path.name, "bytes": self._bytes, "there": False}
@@ -83,8 +88,7 @@ class Wipe:
     def verify(self) -> Proof:
         if not any(file.endswith(".log") for file in self._there):
             raise FaultUnproved(f"{self.node.name}: there was no log on its disk; there was {self._there}")
-        if self._ran or self.node.state()["Running"]:
-            raise FaultUnproved(f"{self.node.name}: its process runs, and may write its disk again")
+        _refuse_running(self.node, self._ran, "its disk")
         if left := self._files():
             raise FaultUnproved(f"{self.node.name}: its disk still has {', '.join(left)}")
         return {"files_before": len(self._there), "logs_before": _logs(self._there), "files_after": 0}
