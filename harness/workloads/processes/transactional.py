@@ -127,7 +127,7 @@ def main() -> None:
             writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"]
         )
         ends = {"begin": transactions.begin, "commit": transactions.commit, "abort": transactions.abort}
-        child.say(ready=True)
+        child.say(ready=True, configuration=transactions.configuration)
         while not commands.stopped:
             command = commands.next(IDLE_S)
             if command is None:
