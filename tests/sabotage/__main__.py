@@ -1,6 +1,7 @@
 """`python -m tests.sabotage`: every case on fresh runs, and the table of what came of it.
 
-Status 1 if a case passed that must not, or if a fresh run that nothing was done to did not pass.
+Status 1 if a case passed that must not, if a fresh run that nothing was done to did not pass, or if the harness left
+something behind. Wants root, for a disk of its own that is filled.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -23,7 +25,7 @@ from evidence import manifest
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir, find_runs, scenario_of, write_atomically, write_json
 from judgement.report.facts import judge_run
-from tests.sabotage import files, live
+from tests.sabotage import files, interrupted, live
 
 FRESH: Final = (
     ("double-failover", "0.10.2.2"),
@@ -132,6 +134,20 @@ def of_runs(root: Path, jobs: int) -> list[Row]:
         return list(pool.map(one, live.CASES))
 
 
+def of_harness(root: Path) -> list[Row]:
+    """One after the other: they are about moments, which others would shift."""
+    rows = []
+    for case in interrupted.CASES:
+        row = Row(case.name, case.before)
+        outcome = interrupted.carry_out(case, root)
+        row.now[str(outcome.status)] += 1
+        row.reason = outcome.last_line.replace(f"{root}/", "")
+        row.wrong = outcome.wrong
+        say(f"{case.name}: {outcome.status}: {row.reason[:120]}" + "".join(f"\n    !! {line}" for line in row.wrong))
+        rows.append(row)
+    return rows
+
+
 def told(verdicts: Counter[str]) -> str:
     """How often each verdict was given.
 
@@ -142,7 +158,7 @@ def told(verdicts: Counter[str]) -> str:
     return ", ".join(f"{verdict} × {count}" if count > 1 else verdict for verdict, count in counted) or "n/a"
 
 
-def page(control: Mapping[str, str], of_file: Iterable[Row], of_run: Iterable[Row]) -> str:
+def page(control: Mapping[str, str], of_file: Iterable[Row], of_run: Iterable[Row], of_itself: Iterable[Row]) -> str:
     """docs/sabotage.md."""
 
     def cell(text: str) -> str:
@@ -161,6 +177,17 @@ def page(control: Mapping[str, str], of_file: Iterable[Row], of_run: Iterable[Ro
         "| case | before | now | why |",
         "|---|---|---|---|",
         *(f"| {cell(r.name)} | {cell(r.before)} | {told(r.now)} | {cell(r.reason)} |" for r in of_run),
+        "",
+        "## The harness itself",
+        "",
+        "What is done to the harness, or to the machine under it. Nothing of the run may be left then: no container,",
+        "no network, no process, no live data (what could not be removed, the next run removes). Its directory is",
+        "readable, and its exit status and last line say what happened: 130 interrupted, 255 failed, 2 unknown,",
+        "-9 killed.",
+        "",
+        "| case | before | exit status | last line |",
+        "|---|---|---|---|",
+        *(f"| {cell(r.name)} | {cell(r.before)} | {told(r.now)} | {cell(r.reason)} |" for r in of_itself),
         "",
         "## On the files of a finished run",
         "",
@@ -186,6 +213,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many runs at once")
     parser.add_argument("--no-live", action="store_true", help="only the cases on files")
     options = parser.parse_args()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup runs would heed it, and their cases not come to pass
     begun = time.monotonic()
     root = options.runs_dir.resolve()
     root.mkdir(parents=True, exist_ok=True)
@@ -194,12 +222,14 @@ def main() -> int:
     say(f"nothing done: {control}")
     shutil.rmtree(root / "live", ignore_errors=True)
     of_run = [] if options.no_live else of_runs(root / "live", options.jobs)
+    of_itself = [] if options.no_live else of_harness(root / "interrupted")
     of_file = of_files(runs, root)
     shutil.rmtree(root / "copy", ignore_errors=True)
-    write_atomically(options.out, page(control, of_file, of_run))
-    wrong = [f"{row.name}: {line}" for row in (*of_run, *of_file) for line in row.wrong]
+    write_atomically(options.out, page(control, of_file, of_run, of_itself))
+    wrong = [f"{row.name}: {line}" for row in (*of_run, *of_itself, *of_file) for line in row.wrong]
     wrong += [f"nothing done to {name}: {verdict}" for name, verdict in control.items() if verdict != AS_DOCUMENTED]
-    say(f"{len(of_run)} cases on runs, {len(of_file)} on files in {time.monotonic() - begun:.0f} s: {options.out}")
+    counted = f"{len(of_run)} cases on runs, {len(of_itself)} on the harness, {len(of_file)} on files"
+    say(f"{counted} in {time.monotonic() - begun:.0f} s: {options.out}")
     for line in wrong:
         say(f"wrong: {line}")
     return 1 if wrong else 0
