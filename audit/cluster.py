@@ -1,0 +1,379 @@
+"""What a live cluster told, and what an audit concludes from it: values in, values out (`audit.live` asks).
+
+Of a broker's settings only those of `BROKER_SETTINGS` are kept. Where brokers do not agree on one, no value is known,
+for any of them may lead. The release of a cluster is that of its oldest broker.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from audit import wire
+from audit.model import BrokerConfig, Inputs, Node, Origin, Partition, Problem, Setting, TopicConfig
+from audit.releases import Release, metadata_version, mode, release
+from audit.wire import Offer
+
+T = TypeVar("T")
+
+NAMES_SHOWN: Final = 5
+METADATA, DESCRIBE_CONFIGS, DESCRIBE_TOPIC_PARTITIONS = 3, 32, wire.DESCRIBE_TOPIC_PARTITIONS
+
+BROKER_SETTINGS: Final = frozenset(
+    {
+        "auto.create.topics.enable",
+        "auto.leader.rebalance.enable",
+        "broker.session.timeout.ms",
+        "controlled.shutdown.enable",
+        "default.replication.factor",
+        "inter.broker.protocol.version",
+        "log.cleanup.policy",
+        "log.flush.interval.messages",
+        "log.flush.interval.ms",
+        "log.flush.offset.checkpoint.interval.ms",
+        "log.flush.scheduler.interval.ms",
+        "log.message.format.version",
+        "log.message.timestamp.type",
+        "message.max.bytes",
+        "min.insync.replicas",
+        "num.partitions",
+        "offsets.topic.replication.factor",
+        "replica.high.watermark.checkpoint.interval.ms",
+        "replica.lag.time.max.ms",
+        "transaction.state.log.min.isr",
+        "transaction.state.log.replication.factor",
+        "unclean.leader.election.enable",
+        "zookeeper.session.timeout.ms",
+    }
+)
+"""What of a broker's settings is kept: what decides over acknowledged records."""
+ONLY_WITH_ZOOKEEPER: Final = frozenset(
+    {"inter.broker.protocol.version", "log.message.format.version", "zookeeper.session.timeout.ms"}
+)
+"""Settings that KRaft's brokers list and do not use."""
+ONLY_WITH_KRAFT: Final = frozenset({"broker.session.timeout.ms"})
+ELR: Final = "eligible.leader.replicas.version"
+METADATA_VERSION: Final = "metadata.version"
+
+Source = Literal["topic", "broker", "cluster", "file", "default", "unknown"]
+
+
+class Entry(NamedTuple):
+    """One setting as a broker tells it."""
+
+    name: str
+    value: str | None
+    """None if the broker keeps it to itself."""
+    source: Source
+
+
+class Refusal(NamedTuple):
+    """Why something is not known."""
+
+    kind: Literal["rights", "unreachable", "unreadable"]
+    says: str
+    do: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A broker as Metadata names it, and what it offers or why that is not known."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+    offer: Offer | Refusal = field(default_factory=Offer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a cluster told, before anything is concluded from it."""
+
+    address: str
+    first: Offer
+    """What the broker offers that was reached first."""
+    members: tuple[Member, ...] = ()
+    topics: Mapping[str, tuple[Partition, ...]] = field(default_factory=dict)
+    missing: Mapping[str, Refusal | None] = field(default_factory=dict)
+    """Topics that were asked for and are not there; None if they do not exist."""
+    broker_settings: Mapping[int, tuple[Entry, ...] | Refusal] = field(default_factory=dict)
+    topic_settings: Mapping[str, tuple[Entry, ...] | Refusal] = field(default_factory=dict)
+    """Where nothing is told of a topic, it is not in it."""
+    without: tuple[Refusal, ...] = ()
+    """What else could not be read."""
+    from_zookeeper: bool = False
+
+
+def inputs(told: Told) -> Inputs:
+    """What a cluster told, as an audit wants it."""
+    origin = Origin(f"cluster {told.address}")
+    topics = tuple(_topic(told, name, origin) for name in told.topics)
+    return Inputs(topics=topics, brokers=(_brokers(told, origin),), problems=tuple(_problems(told, origin)))
+
+
+def _topic(told: Told, name: str, origin: Origin) -> TopicConfig:
+    partitions = told.topics[name]
+    entries = told.topic_settings.get(name, ())
+    note = "set for the topic, in ZooKeeper" if told.from_zookeeper else "set for the topic"
+    own = {} if isinstance(entries, Refusal) else {e.name: e for e in entries if e.source == "topic"}
+    factors = Counter(len(each.replicas) for each in partitions)
+    return TopicConfig(
+        name=name,
+        partitions=len(partitions) or None,
+        # Partitions differ in the middle of a reassignment: the audit is about the one with the fewest replicas.
+        replication_factor=min(factors, default=None),
+        settings=MappingProxyType(
+            {key: Setting(key, e.value, origin, note=note) for key, e in sorted(own.items()) if e.value is not None}
+        ),
+        live=partitions,
+        cluster=told.address,
+        origin=origin,
+    )
+
+
+def _brokers(told: Told, origin: Origin) -> BrokerConfig:
+    kept = _mode(told)
+    releases = _releases(told)
+    oldest = _oldest(releases.values())
+    racks = {member.rack for member in told.members} - {None, ""}
+    return BrokerConfig(
+        name=told.address,
+        release=None if oldest is None else oldest.oldest,
+        release_from="" if oldest is None else _release_from(releases, oldest),
+        mode=kept,
+        settings=MappingProxyType({setting.key: setting for setting in _settings(told, kept, origin)}),
+        nodes=tuple(
+            Node(id=each.id, rack=each.rack or None, release=releases[each.id].oldest if each.id in releases else None)
+            for each in told.members
+        ),
+        replicas=len(told.members) or None,
+        elr=_elr(told),
+        racks=len(racks) or None,
+        cluster=told.address,
+        origin=origin,
+    )
+
+
+def _mode(told: Told) -> Literal["zookeeper", "kraft"] | None:
+    # Before 0.10 nothing is offered, and there was nothing but ZooKeeper.
+    return mode(told.first.apis) if told.first.apis else "zookeeper"
+
+
+def _elr(told: Told) -> bool | None:
+    """Whether eligible leaders are in force: a cluster without KRaft, or whose brokers do not offer them, has none."""
+    if told.first.features.get(ELR, 0) > 0:
+        return True
+    return False if told.first.apis else None
+
+
+def _releases(told: Told) -> dict[int, Release]:
+    offers = {member.id: member.offer for member in told.members if isinstance(member.offer, Offer)}
+    return {
+        number: release(offer.apis, offer.supported.get(METADATA_VERSION, 0))
+        if offer.apis
+        else Release(oldest=None, how="it does not know ApiVersions: older than 0.10")
+        for number, offer in offers.items()
+    }
+
+
+def _oldest(releases: Iterable[Release]) -> Release | None:
+    known = [each for each in releases if each.oldest is not None]
+    return min(known, key=lambda each: _numbers(each.oldest), default=next(iter(releases), None))
+
+
+def _numbers(name: str | None) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split(".")) if name else ()
+
+
+def _release_from(releases: Mapping[int, Release], oldest: Release) -> str:
+    different = sorted({each.oldest for each in releases.values() if each.oldest}, key=_numbers)
+    if len(different) > 1:
+        return f"the oldest of its brokers ({', '.join(different)}); {oldest.how}"
+    return oldest.how
+
+
+def _settings(told: Told, kept: str | None, origin: Origin) -> list[Setting]:
+    """The settings in force on all brokers; where they differ the value is not known, for any of them may lead."""
+    found: list[Setting] = []
+    for name, values in sorted(_values(told, kept).items()):
+        note = ", ".join(sorted({_where(entry) for entry in values.values()}))
+        if len(different := {entry.value for entry in values.values()}) == 1:
+            found.append(Setting(name, str(different.pop()), origin, note=note))
+        else:
+            found.append(Setting(name, _each(values), origin, known=False, note=note))
+    if (level := told.first.features.get(METADATA_VERSION)) is not None:
+        name = metadata_version(level) or "later than 4.3"
+        found.append(Setting(METADATA_VERSION, name, origin, note=f"level {level} of the feature in force"))
+    return found
+
+
+def _values(told: Told, kept: str | None) -> dict[str, dict[int, Entry]]:
+    """By name and broker, the settings that are kept."""
+    unused = ONLY_WITH_ZOOKEEPER if kept == "kraft" else ONLY_WITH_KRAFT
+    found: dict[str, dict[int, Entry]] = {}
+    for number, entries in sorted(told.broker_settings.items()):
+        for entry in () if isinstance(entries, Refusal) else entries:
+            if entry.name in BROKER_SETTINGS - unused and entry.value is not None:
+                found.setdefault(entry.name, {})[number] = entry
+    return found
+
+
+def _where(entry: Entry) -> str:
+    return {
+        "topic": "set for the topic",
+        "broker": "set for the broker, at run time",
+        "cluster": "set for all brokers, at run time",
+        "file": "in the broker's own file",
+        "default": "the broker's default",
+        "unknown": "set for the broker",
+    }[entry.source]
+
+
+def _each(values: Mapping[int, Entry]) -> str:
+    """Who has which value.
+
+    >>> _each({1: Entry("a", "x", "file"), 2: Entry("a", "y", "file"), 3: Entry("a", "x", "file")})
+    'x on brokers 1 and 3, y on broker 2'
+    """
+    told: dict[str | None, list[int]] = {}
+    for number, entry in sorted(values.items()):
+        told.setdefault(entry.value, []).append(number)
+    return ", ".join(f"{value} on {named('broker', numbers)}" for value, numbers in told.items())
+
+
+def _problems(told: Told, origin: Origin) -> list[Problem]:
+    found = [Problem(origin, one.kind, one.says, one.do) for one in told.without]
+    found += _about_brokers(told, origin)
+    found += _about_topics(told, origin)
+    return found
+
+
+def _about_brokers(told: Told, origin: Origin) -> list[Problem]:
+    found: list[Problem] = []
+    for member in told.members:
+        if isinstance(member.offer, Refusal):
+            where = f"broker {member.id} at {address(member.host, member.port)}"
+            does = "ask from where clients are: each broker must be reachable at the address that it advertises"
+            found.append(Problem(origin, "unreachable", f"{where} does not answer ({member.offer.says})", does))
+    releases = _releases(told)
+    for reason, numbers in _grouped((one.how, number) for number, one in releases.items() if one.oldest is None):
+        found.append(Problem(origin, "release", f"the release of {named('broker', numbers)} is not known ({reason})"))
+    refused = [(each, number) for number, each in told.broker_settings.items() if isinstance(each, Refusal)]
+    for refusal, numbers in _grouped(refused):
+        says = f"the settings of {named('broker', numbers)} are not known ({refusal.says})"
+        does = (
+            "allow DESCRIBE_CONFIGS on the cluster, or add the brokers' server.properties to the audit"
+            if refusal.kind == "rights"
+            else "add the brokers' server.properties to the audit"
+        )
+        found.append(Problem(origin, refusal.kind, says, does))
+    if DESCRIBE_CONFIGS not in told.first.apis:
+        says = "brokers before 0.11 do not tell their settings"
+        found.append(Problem(origin, "unreachable", says, "add their server.properties to the audit"))
+    for name, values in sorted(_values(told, _mode(told)).items()):
+        if len({entry.value for entry in values.values()}) > 1:
+            says = f"its brokers do not agree on {name}: {_each(values)}"
+            found.append(Problem(origin, "contradiction", says, "any of them may lead: give all of them the same"))
+    return found
+
+
+def _about_topics(told: Told, origin: Origin) -> list[Problem]:
+    found: list[Problem] = []
+    for name, refusal in told.missing.items():
+        if refusal is not None:
+            does = "allow DESCRIBE on the topic"
+            found.append(Problem(origin, refusal.kind, f"topic {name} may not be described ({refusal.says})", does))
+        else:
+            does = "its name, or the cluster, is another one; or this user has no right to DESCRIBE it"
+            found.append(Problem(origin, "contradiction", f"there is no topic {name}", does))
+    refused = [(each, name) for name, each in told.topic_settings.items() if isinstance(each, Refusal)]
+    for refusal, names in _grouped(refused):
+        says = f"the settings of {named('topic', names)} are not known ({refusal.says})"
+        does = "allow DESCRIBE_CONFIGS on topics" if refusal.kind == "rights" else ""
+        found.append(Problem(origin, refusal.kind, says, does))
+    if told.topics and DESCRIBE_CONFIGS not in told.first.apis and not told.from_zookeeper:
+        says = "brokers before 0.11 do not tell the settings of topics"
+        found.append(Problem(origin, "unreachable", says, "give --zookeeper HOST:PORT, which does"))
+    return found
+
+
+# What a cluster's state says by itself
+
+
+def weak_places(topic: TopicConfig, brokers: BrokerConfig | None = None) -> list[str]:
+    """What is not as it should be with a live topic now, a line each: partitions without a leader, under-replicated
+    ones, ISRs below min.insync.replicas, replicas in one rack although there are several.
+    """
+    minimum = _minimum(topic, brokers)
+    racks = {} if brokers is None else {node.id: node.rack for node in brokers.nodes}
+    leaderless, short, refused, together = [], [], [], []
+    for each in topic.live:
+        out = [broker for broker in each.replicas if broker not in each.isr]
+        if each.leader is None:
+            leaderless.append(each.number)
+        if out:
+            short.append(f"{topic.name}-{each.number} (ISR {list(each.isr)} of {list(each.replicas)})")
+        if minimum is not None and len(each.isr) < minimum:
+            refused.append(each.number)
+        if _one_rack(each.replicas, racks):
+            together.append(each.number)
+    found: list[str] = []
+    if leaderless:
+        found.append(f"{named('partition', leaderless)} of {topic.name}: no leader")
+    if short:
+        found.append(f"under-replicated now: {_some(short)}")
+    if refused:
+        where = f"{named('partition', refused)} of {topic.name}"
+        found.append(f"{where}: fewer in sync than min.insync.replicas {minimum}, acks=all is refused")
+    if together:
+        found.append(f"{named('partition', together)} of {topic.name}: all replicas in one rack")
+    return found
+
+
+def _minimum(topic: TopicConfig, brokers: BrokerConfig | None) -> int | None:
+    key = "min.insync.replicas"
+    setting = topic.settings.get(key) or (brokers.settings.get(key) if brokers is not None else None)
+    return int(setting.value) if setting is not None and setting.known and setting.value.isdigit() else None
+
+
+def _one_rack(replicas: Sequence[int], racks: Mapping[int, str | None]) -> bool:
+    """Whether several replicas share the one rack, in a cluster that has more."""
+    theirs = {racks.get(broker) for broker in replicas}
+    return len(replicas) > 1 and len(theirs) == 1 and None not in theirs and len(set(racks.values()) - {None}) > 1
+
+
+# Words
+
+
+def address(host: str, port: int) -> str:
+    """HOST:PORT, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _some(names: Sequence[object]) -> str:
+    """Some names in a sentence.
+
+    >>> _some([1]), _some([1, 2, 3]), _some(range(9))
+    ('1', '1, 2 and 3', '0, 1, 2, 3, 4 and 4 more')
+    """
+    shown = [str(name) for name in names[:NAMES_SHOWN]]
+    rest = len(names) - len(shown)
+    last = f"{rest} more" if rest else shown.pop() if len(shown) > 1 else ""
+    return ", ".join(shown) + (f" and {last}" if last else "")
+
+
+def named(what: str, names: Sequence[object]) -> str:
+    """What these are called together: "brokers 1 and 2"."""
+    return f"{what}{'' if len(names) == 1 else 's'} {_some(names)}"
+
+
+def _grouped(pairs: Iterable[tuple[T, Any]]) -> list[tuple[T, list[Any]]]:
+    """What shares a reason, in the order of reasons."""
+    found: dict[T, list[Any]] = {}
+    for reason, name in pairs:
+        found.setdefault(reason, []).append(name)
+    return list(found.items())

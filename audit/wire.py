@@ -1,0 +1,477 @@
+"""The two requests that the client library lacks: what a broker offers (ApiVersions, with the cluster's features,
+KIP-35 and KIP-584), and the eligible leaders of partitions (DescribeTopicPartitions, KIP-966). Both only read.
+
+ApiVersions is answered before anybody has to say who he is, so a broker's release is known even where a user has no
+rights, and a broker that cannot be reached is told from one that refuses a password. DescribeTopicPartitions takes an
+authenticated connection: SASL's PLAIN (RFC 4616) and SCRAM (RFC 5802) are spoken here, in the frames of KIP-152. For
+other mechanisms there is `Unspoken`, and the caller goes without.
+
+Requests are put together by hand, as `clients/src/main/resources/common/message` of Kafka has them. From a version of
+its own on, a request is flexible (KIP-482): lengths are varints, one more than the number, and structures end with
+tagged fields.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from audit.access import Access
+
+T = TypeVar("T")
+
+SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 17, 18, 36, 75
+
+CLIENT: Final = "kafka-chaos-audit"
+"""client.id, which the owners of a cluster find in its request log."""
+CLIENT_VERSION: Final = "1"
+NO_TAGS: Final = b"\x00"
+NONE: Final = 0
+UNSUPPORTED_VERSION: Final = 35
+TOPIC_AUTHORIZATION_FAILED: Final = 29
+NEWEST_API_VERSIONS: Final = 4
+MOST_BYTES: Final = 100 * 1024 * 1024
+"""No answer is larger: Kafka's own limit of requests. Whoever says otherwise speaks another protocol."""
+MOST_ITERATIONS: Final = 1_000_000
+PARTITIONS_AT_A_TIME: Final = 2000
+SCRAM: Final[Mapping[str, str]] = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+
+
+class WireError(Exception):
+    """Nothing came of a conversation with a broker; the message says why, for people, without anything secret."""
+
+
+class Unspoken(WireError):
+    """The way to authenticate is not one that is spoken here."""
+
+
+class Rejected(WireError):
+    """The broker does not accept who this says he is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a broker says of itself. It is empty for brokers before 0.10, which end the connection instead."""
+
+    apis: Mapping[int, int] = field(default_factory=dict)
+    """Request → the newest version that the broker takes."""
+    supported: Mapping[str, int] = field(default_factory=dict)
+    """Feature → the highest level that the broker supports (KIP-584)."""
+    features: Mapping[str, int] = field(default_factory=dict)
+    """Feature → the level in force in the cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eligible:
+    """The leaders that a partition may have, beyond its ISR (KIP-966)."""
+
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+
+
+class Connection:
+    """One connection to a broker, over TLS if `access` says so, which ends `limit_s` from now whatever happens.
+
+    Raises WireError if there is none.
+    """
+
+    def __init__(self, host: str, port: int, access: Access, limit_s: float) -> None:
+        self._until = time.monotonic() + limit_s
+        self._limit_s = limit_s
+        self._number = 0
+        self._speaks_tls = access.tls
+        self._socket = self._guarded(lambda: self._connect(host, port, access))
+
+    def _connect(self, host: str, port: int, access: Access) -> socket.socket:
+        plain = socket.create_connection((host, port), timeout=self._left_s())
+        if not access.tls:
+            return plain
+        try:
+            plain.settimeout(self._left_s())
+            return access.tls_context().wrap_socket(plain, server_hostname=host)
+        except BaseException:
+            plain.close()
+            raise
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._socket.close()
+
+    def ask(self, request: int, version: int, body: bytes, *, flexible: bool = False) -> Reader:
+        """The answer's body, behind the number of the request. Raises WireError."""
+        self._number += 1
+        header = struct.pack(">hhih", request, version, self._number, len(CLIENT)) + CLIENT.encode()
+        message = header + (NO_TAGS if flexible else b"") + body
+        reader = Reader(self._guarded(lambda: self._exchange(message)))
+        if reader.int32() != self._number:
+            raise WireError("it answers something else than it was asked: no Kafka broker")
+        return reader
+
+    def _exchange(self, message: bytes) -> bytes:
+        self._socket.settimeout(self._left_s())
+        self._socket.sendall(struct.pack(">i", len(message)) + message)
+        head = self._read(4)
+        (size,) = struct.unpack(">i", head)
+        if not 4 <= size <= MOST_BYTES:
+            raise WireError(_foreign(head))
+        return self._read(size)
+
+    def _read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            self._socket.settimeout(self._left_s())
+            part = self._socket.recv(min(size, 1 << 16))
+            if not part:
+                raise _Ended
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _left_s(self) -> float:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except ssl.SSLError as error:
+            raise WireError(_no_tls(error)) from None
+        except TimeoutError:
+            raise WireError(f"no answer within {self._limit_s:.3g} s") from None
+        except socket.gaierror as error:
+            raise WireError(f"the name is not known here ({error.strerror})") from None
+        except _Ended:
+            raise EndedError(self._speaks_tls) from None
+        except (ConnectionError, BrokenPipeError) as error:
+            if isinstance(error, ConnectionRefusedError):
+                raise WireError("connection refused") from None
+            raise EndedError(self._speaks_tls) from None
+        except OSError as error:
+            raise WireError((error.strerror or str(error)).lower()) from None
+
+
+class _Ended(Exception):
+    """The other side closed the connection in the middle of an answer, or before it."""
+
+
+class EndedError(WireError):
+    """The broker ended the connection instead of answering: it is older than what it was asked, or it was spoken to
+    in another way than it expects.
+    """
+
+    def __init__(self, over_tls: bool) -> None:
+        hint = "speak TLS at all" if over_tls else "want TLS (security.protocol)"
+        super().__init__(f"it ended the connection without an answer; does this listener {hint}?")
+
+
+def _foreign(head: bytes) -> str:
+    """What the other side may be, from the first bytes of what is no answer of Kafka's."""
+    if head.startswith(b"\x15\x03"):
+        return "it speaks TLS: set security.protocol to SSL or SASL_SSL (--command-config)"
+    return "it speaks HTTP" if head == b"HTTP" else "it does not speak Kafka's protocol"
+
+
+UNKNOWN_AUTHORITY: Final = range(18, 22)
+"""OpenSSL's X509_V_ERR_… of certificates whose issuer is not trusted."""
+
+
+def _no_tls(error: ssl.SSLError) -> str:
+    """Why there is no TLS connection, and what may help."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        unknown = error.verify_code in UNKNOWN_AUTHORITY
+        hint = "; name its authority by ssl.ca.location or ssl.truststore.location" if unknown else ""
+        return f"its certificate is not accepted: {error.verify_message.rstrip('.')}{hint}"
+    reason = (error.reason or str(error)).replace("_", " ").lower()
+    if "certificate" in reason or "handshake failure" in reason:
+        hint = "; is a client certificate wanted (ssl.keystore.location, or ssl.certificate.location and its key)?"
+    elif isinstance(error, ssl.SSLEOFError) or error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        hint = "; does this listener speak TLS at all?"
+    else:
+        hint = ""
+    return f"no TLS connection: {reason}{hint}"
+
+
+def offer(host: str, port: int, access: Access, limit_s: float) -> Offer:
+    """What a broker offers. Raises WireError; EndedError is also what brokers before 0.10 do.
+
+    The newest ApiVersions is tried first. A broker that does not know it answers with version 0, since 2.4 with the
+    newest one that it knows (KIP-511), and takes no second question on a SASL connection: so each has its own.
+    """
+    until = time.monotonic() + limit_s
+    version = NEWEST_API_VERSIONS
+    while True:
+        with Connection(host, port, access, max(until - time.monotonic(), 0.001)) as connection:
+            body = b"" if version < 3 else compact(CLIENT) + compact(CLIENT_VERSION) + NO_TAGS
+            answer = connection.ask(API_VERSIONS, version, body, flexible=version >= 3)
+        code = answer.int16()
+        if code == UNSUPPORTED_VERSION and version > 0:
+            known = dict(answer.api_keys(flexible=False)) if answer.left else {}
+            version = min(known.get(API_VERSIONS, 0), version - 1)
+            continue
+        if code != NONE:
+            raise WireError(f"it answers ApiVersions with error {code}")
+        return _offered(answer, version)
+
+
+def _offered(answer: Reader, version: int) -> Offer:
+    flexible = version >= 3
+    apis = dict(answer.api_keys(flexible=flexible))
+    supported: dict[str, int] = {}
+    features: dict[str, int] = {}
+    if flexible:
+        answer.skip(4)  # for how long the request was throttled
+        for number, tag in answer.tags():
+            if number == 0:
+                supported = {name: highest for name, _, highest in tag.features()}
+            elif number == 2:
+                features = {name: highest for name, highest, _ in tag.features()}
+    return Offer(apis=apis, supported=supported, features=features)
+
+
+def authenticate(connection: Connection, access: Access) -> None:
+    """Say who this is, if the listener asks for it. Raises Rejected, Unspoken or another WireError."""
+    if not access.sasl:
+        return
+    mechanism = access.mechanism
+    if mechanism != "PLAIN" and mechanism not in SCRAM:
+        raise Unspoken(f"{mechanism} is not spoken here")
+    answer = connection.ask(SASL_HANDSHAKE, 1, text(mechanism))
+    if answer.int16() != NONE:
+        offered = ", ".join(answer.text() for _ in range(answer.int32()))
+        raise Rejected(f"it does not take {mechanism}; it takes {offered or 'nothing'}")
+    if mechanism == "PLAIN":
+        _say(connection, f"\0{access.user}\0{access.password}".encode())
+        return
+    scram = Scram(SCRAM[mechanism], access.user, access.password, secrets.token_urlsafe(24))
+    proof = scram.final(_say(connection, scram.first()))
+    scram.check(_say(connection, proof))
+
+
+def _say(connection: Connection, token: bytes) -> bytes:
+    answer = connection.ask(SASL_AUTHENTICATE, 0, struct.pack(">i", len(token)) + token)
+    code, message = answer.int16(), answer.text()
+    if code != NONE:
+        raise Rejected(message or f"error {code}")
+    return answer.blob()
+
+
+class Scram:
+    """The client's side of one SCRAM conversation (RFC 5802), without channel binding.
+
+    >>> scram = Scram("sha256", "user", "pencil", "rOprNGfwEbeRWgbNEkqO")
+    >>> scram.first()
+    b'n,,n=user,r=rOprNGfwEbeRWgbNEkqO'
+    """
+
+    def __init__(self, algorithm: str, user: str, password: str, nonce: str) -> None:
+        self._algorithm, self._password, self._nonce = algorithm, password, nonce
+        self._bare = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
+        self._signature = b""
+
+    def first(self) -> bytes:
+        return f"n,,{self._bare}".encode()
+
+    def final(self, challenge: bytes) -> bytes:
+        """The proof for the server's challenge. Raises WireError if that is none of this conversation."""
+        told = self._told(challenge)
+        try:
+            nonce, salt, iterations = told["r"], base64.b64decode(told["s"], validate=True), int(told["i"])
+        except (KeyError, ValueError):
+            raise WireError("its SCRAM challenge cannot be read") from None
+        if not nonce.startswith(self._nonce) or not 1 <= iterations <= MOST_ITERATIONS:
+            raise WireError("its SCRAM challenge is not one for this conversation")
+        without_proof = f"c=biws,r={nonce}"
+        message = f"{self._bare},{challenge.decode()},{without_proof}".encode()
+        salted = hashlib.pbkdf2_hmac(self._algorithm, self._password.encode(), salt, iterations)
+        key = self._hmac(salted, b"Client Key")
+        signature = self._hmac(hashlib.new(self._algorithm, key).digest(), message)
+        self._signature = self._hmac(self._hmac(salted, b"Server Key"), message)
+        proof = bytes(a ^ b for a, b in zip(key, signature, strict=True))
+        return f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
+
+    def check(self, answer: bytes) -> None:
+        """Raises WireError unless the server has shown that it knows the password too."""
+        told = self._told(answer)
+        if told.get("v") != base64.b64encode(self._signature).decode():
+            raise WireError("it does not prove that it knows the password: it may not be the broker that it says")
+
+    def _hmac(self, key: bytes, message: bytes) -> bytes:
+        return hmac.digest(key, message, self._algorithm)
+
+    @staticmethod
+    def _told(message: bytes) -> dict[str, str]:
+        fields = (part.partition("=") for part in message.decode(errors="replace").split(","))
+        return {name: value for name, equals, value in fields if equals}
+
+
+def eligible_leaders(
+    host: str, port: int, access: Access, topics: Sequence[str], limit_s: float
+) -> dict[tuple[str, int], Eligible]:
+    """The eligible leaders of these topics' partitions, as far as they may be described. Raises WireError.
+
+    No topic is made by asking for it (`DescribeTopicPartitionsRequestHandler`).
+    """
+    found: dict[tuple[str, int], Eligible] = {}
+    with Connection(host, port, access, limit_s) as connection:
+        authenticate(connection, access)
+        cursor: tuple[str, int] | None = None
+        while True:
+            body = _topics_after(sorted(topics), cursor)
+            answer = connection.ask(DESCRIBE_TOPIC_PARTITIONS, 0, body, flexible=True)
+            partitions, following = _described(answer)
+            found |= partitions
+            if following is None or (cursor is not None and following <= cursor):
+                return found
+            cursor = following
+
+
+def _topics_after(topics: Sequence[str], cursor: tuple[str, int] | None) -> bytes:
+    wanted = [name for name in topics if cursor is None or name >= cursor[0]]
+    names = count(len(wanted)) + b"".join(compact(name) + NO_TAGS for name in wanted)
+    start = b"\xff" if cursor is None else b"\x01" + compact(cursor[0]) + struct.pack(">i", cursor[1]) + NO_TAGS
+    return names + struct.pack(">i", PARTITIONS_AT_A_TIME) + start + NO_TAGS
+
+
+def _described(answer: Reader) -> tuple[dict[tuple[str, int], Eligible], tuple[str, int] | None]:
+    found: dict[tuple[str, int], Eligible] = {}
+    list(answer.tags())
+    answer.skip(4)  # for how long the request was throttled
+    for _ in range(answer.count()):
+        code, topic = answer.int16(), answer.compact()
+        answer.skip(16 + 1)  # its id, and whether it is Kafka's own
+        for _ in range(answer.count()):
+            answer.skip(2)
+            number = answer.int32()
+            answer.skip(4 + 4)  # the leader and its epoch
+            _, isr, elr, _, _ = (answer.int32s() for _ in range(5))
+            list(answer.tags())
+            if code == NONE:
+                found[topic, number] = Eligible(isr=isr, elr=elr)
+        answer.skip(4)
+        list(answer.tags())
+    following = None
+    if answer.int8() >= 0:
+        following = answer.compact(), answer.int32()
+        list(answer.tags())
+    return found, following
+
+
+def compact(value: str) -> bytes:
+    r"""A string of the flexible encoding.
+
+    >>> compact("t")
+    b'\x02t'
+    """
+    coded = value.encode()
+    return count(len(coded)) + coded
+
+
+def text(value: str) -> bytes:
+    """A string of the old encoding."""
+    coded = value.encode()
+    return struct.pack(">h", len(coded)) + coded
+
+
+def count(number: int) -> bytes:
+    r"""A compact length: one more than the number, as an unsigned varint.
+
+    >>> count(3), count(200)
+    (b'\x04', b'\xc9\x01')
+    """
+    value, coded = number + 1, bytearray()
+    while value >= 0x80:
+        coded.append(value & 0x7F | 0x80)
+        value >>= 7
+    coded.append(value)
+    return bytes(coded)
+
+
+class Reader:
+    """Reads an answer from its beginning. Raises WireError where it ends too early."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._at
+
+    def skip(self, size: int) -> bytes:
+        if size < 0 or size > self.left:
+            raise WireError("its answer cannot be read: no Kafka broker, or a request of another version")
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def int8(self) -> int:
+        return int.from_bytes(self.skip(1), "big", signed=True)
+
+    def int16(self) -> int:
+        return int.from_bytes(self.skip(2), "big", signed=True)
+
+    def int32(self) -> int:
+        return int.from_bytes(self.skip(4), "big", signed=True)
+
+    def varint(self) -> int:
+        value, shift = 0, 0
+        while True:
+            byte = self.skip(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def count(self) -> int:
+        """A compact length; 0 for null."""
+        return max(self.varint() - 1, 0)
+
+    def compact(self) -> str:
+        """A compact string; "" for null."""
+        return self.skip(self.count()).decode(errors="replace")
+
+    def text(self) -> str:
+        """A string of the old encoding; "" for null."""
+        return self.skip(max(self.int16(), 0)).decode(errors="replace")
+
+    def blob(self) -> bytes:
+        return self.skip(max(self.int32(), 0))
+
+    def int32s(self) -> tuple[int, ...]:
+        return tuple(self.int32() for _ in range(self.count()))
+
+    def tags(self) -> list[tuple[int, Reader]]:
+        """The tagged fields of a structure: number and content."""
+        return [(self.varint(), Reader(self.skip(self.varint()))) for _ in range(self.varint())]
+
+    def api_keys(self, *, flexible: bool) -> list[tuple[int, int]]:
+        """(request, newest version) as ApiVersions lists them."""
+        found: list[tuple[int, int]] = []
+        for _ in range(self.count() if flexible else self.int32()):
+            request = self.int16()
+            self.skip(2)
+            found.append((request, self.int16()))
+            if flexible:
+                self.tags()
+        return found
+
+    def features(self) -> list[tuple[str, int, int]]:
+        """(name, level, level) as ApiVersions lists them."""
+        found: list[tuple[str, int, int]] = []
+        for _ in range(self.count()):
+            found.append((self.compact(), self.int16(), self.int16()))
+            self.tags()
+        return found

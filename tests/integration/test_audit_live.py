@@ -1,0 +1,283 @@
+"""An audit reads real clusters, old and new, over every kind of connection, and writes nothing to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from audit.live import REQUESTS, read_cluster
+from audit.model import Inputs
+from tests.integration.secured import (
+    AUDITOR,
+    PASSWORD,
+    PLAINTEXT,
+    SASL_PLAINTEXT,
+    SASL_SSL,
+    SSL,
+    Secured,
+    secured,
+)
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
+
+OLD = "0.10.2.2"
+SECURE = ("2.8.2", "4.3.1")
+RELEASES = {OLD: "0.10.2", "2.8.2": "2.8", "4.3.1": "4.3"}
+JAAS = "org.apache.kafka.common.security"
+
+
+@pytest.fixture(scope="module", params=[OLD, *SECURE])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    with secured(request.param, tmp_path_factory.mktemp("secured")) as found:
+        yield found
+
+
+@pytest.fixture
+def modern(cluster: Secured) -> Secured:
+    if cluster.version not in SECURE:
+        pytest.skip("it has no TLS here")
+    return cluster
+
+
+Connect = Callable[[Mapping[str, str]], Path]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Connect:
+    def write(settings: Mapping[str, str]) -> Path:
+        path = tmp_path / "client.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        return path
+
+    return write
+
+
+def plain(user: str = AUDITOR, password: str = PASSWORD) -> dict[str, str]:
+    return {"sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}
+
+
+def jaas(kind: str, mechanism: str) -> dict[str, str]:
+    line = f'{JAAS}.{kind}LoginModule required username="{AUDITOR}" password="{PASSWORD}";'
+    return {"sasl.mechanism": mechanism, "sasl.jaas.config": line}
+
+
+def told(found: Inputs) -> object:
+    """What was found, but for where."""
+    topics = [(t.name, t.partitions, t.replication_factor, values(t.settings), t.live) for t in found.topics]
+    brokers = [(b.release, b.mode, values(b.settings), b.nodes, b.replicas, b.elr, b.racks) for b in found.brokers]
+    return topics, brokers
+
+
+def values(settings: Mapping[str, object]) -> dict[str, str]:
+    return {key: getattr(setting, "value") for key, setting in settings.items()}  # noqa: B009
+
+
+def test_what_a_cluster_is(cluster: Secured) -> None:
+    zookeeper = cluster.zookeeper if cluster.version == OLD else None
+    found = read_cluster(cluster.at(PLAINTEXT), zookeeper=zookeeper)
+    (brokers,) = found.brokers
+    assert brokers.release == RELEASES[cluster.version]
+    assert brokers.mode == ("kraft" if cluster.version == "4.3.1" else "zookeeper")
+    assert brokers.elr is (cluster.version == "4.3.1")
+    assert (brokers.replicas, [node.id for node in brokers.nodes]) == (1, [1])
+    assert (brokers.nodes[0].rack, brokers.racks) == ("a", 1)
+    topics = {topic.name: topic for topic in found.topics}
+    assert set(topics) == {"orders", "plain"}
+    assert values(topics["orders"].settings) == {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}
+    assert values(topics["plain"].settings) == {}
+    assert (topics["orders"].partitions, topics["orders"].replication_factor) == (2, 1)
+    assert [(p.leader, p.replicas, p.isr) for p in topics["orders"].live] == [(1, (1,), (1,))] * 2
+    if cluster.version == OLD:
+        assert [str(problem) for problem in found.problems] == [
+            f"cluster {cluster.at(PLAINTEXT)}: brokers before 0.11 do not tell their settings: "
+            "add their server.properties to the audit"
+        ]
+        return
+    assert found.problems == ()
+    settings = values(brokers.settings)
+    assert settings["min.insync.replicas"] == "1"
+    assert settings["unclean.leader.election.enable"] == "false"
+    assert settings["log.flush.interval.messages"] == "10000"
+    if cluster.version == "4.3.1":
+        assert settings["metadata.version"] == "4.3-IV0"
+        assert [p.elr for p in topics["orders"].live] == [(), ()]
+    else:
+        assert settings["inter.broker.protocol.version"] == "2.8-IV1"
+        assert [p.elr for p in topics["orders"].live] == [None, None]
+
+
+def test_settings_of_topics_are_said_to_be_unknown_without_zookeeper(cluster: Secured) -> None:
+    found = read_cluster(cluster.at(PLAINTEXT))
+    if cluster.version == OLD:
+        assert "give --zookeeper HOST:PORT" in str(found.problems[-1])
+        assert [values(topic.settings) for topic in found.topics] == [{}, {}]
+    else:
+        assert found.problems == ()
+
+
+@pytest.mark.parametrize("how", ["PLAIN", "JAAS PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "JAAS SCRAM-SHA-512"])
+@pytest.mark.parametrize("tls", [True, False], ids=["TLS", "no TLS"])
+def test_sasl(modern: Secured, config: Connect, how: str, tls: bool) -> None:
+    mechanism = how.removeprefix("JAAS ")
+    asks = (
+        jaas("plain.Plain" if mechanism == "PLAIN" else "scram.Scram", mechanism)
+        if how.startswith("JAAS")
+        else {**plain(), "sasl.mechanism": mechanism}
+    )
+    protocol, port = ("SASL_SSL", SASL_SSL) if tls else ("SASL_PLAINTEXT", SASL_PLAINTEXT)
+    path = config({"security.protocol": protocol, "ssl.ca.location": str(modern.keys / "ca.pem"), **asks})
+    found = read_cluster(modern.at(port), command_config=path)
+    assert found.problems == ()
+    assert told(found) == told(read_cluster(modern.at(PLAINTEXT)))
+
+
+@pytest.mark.parametrize("how", ["librdkafka", "PEM", "PKCS12"])
+def test_a_client_certificate(modern: Secured, config: Connect, how: str) -> None:
+    keys = modern.keys
+    own = {
+        "librdkafka": {
+            "ssl.certificate.location": str(keys / "client.crt"),
+            "ssl.key.location": str(keys / "client.key"),
+            "ssl.key.password": PASSWORD,
+            "ssl.ca.location": str(keys / "ca.pem"),
+        },
+        "PEM": {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(keys / "client.pem"),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(keys / "ca.pem"),
+        },
+        "PKCS12": {
+            "ssl.keystore.location": str(keys / "client.p12"),
+            "ssl.keystore.password": PASSWORD,
+            "ssl.truststore.location": str(keys / "client.p12"),
+            "ssl.truststore.password": PASSWORD,
+        },
+    }
+    found = read_cluster(modern.at(SSL), command_config=config({"security.protocol": "SSL", **own[how]}))
+    assert found.problems == ()
+    assert told(found) == told(read_cluster(modern.at(PLAINTEXT)))
+
+
+def test_who_has_no_right_to_settings_gets_the_rest(modern: Secured, config: Connect) -> None:
+    path = config({"security.protocol": "SASL_PLAINTEXT", **plain("nobody")})
+    found = read_cluster(modern.at(SASL_PLAINTEXT), command_config=path, topics=["orders", "gone"])
+    assert [topic.name for topic in found.topics] == ["orders", "plain"]
+    assert found.brokers[0].release == RELEASES[modern.version]
+    assert [(problem.kind, problem.says.split(" (")[0]) for problem in found.problems] == [
+        ("rights", "the settings of broker 1 are not known"),
+        ("contradiction", "there is no topic gone"),
+        ("rights", "the settings of topics orders and plain are not known"),
+    ]
+    assert {problem.do for problem in found.problems if problem.kind == "rights"} == {
+        "allow DESCRIBE_CONFIGS on the cluster, or add the brokers' server.properties to the audit",
+        "allow DESCRIBE_CONFIGS on topics",
+    }
+
+
+@pytest.mark.parametrize(
+    ("port", "settings", "kind", "says"),
+    [
+        (
+            SASL_PLAINTEXT,
+            {"security.protocol": "SASL_PLAINTEXT", **plain(password="wrong")},
+            "rights",
+            "let this user in",
+        ),
+        (SASL_PLAINTEXT, {}, "unreachable", "no answer"),
+        (SASL_PLAINTEXT, {"security.protocol": "SSL"}, "unreachable", "does this listener speak TLS"),
+        (SASL_SSL, {"security.protocol": "SASL_SSL", **plain()}, "unreachable", "certificate is not accepted"),
+        (SASL_SSL, {}, "unreachable", "it speaks TLS: set security.protocol"),
+        (SSL, {"security.protocol": "SSL", "enable.ssl.certificate.verification": "false"}, "unreachable", "TLS"),
+        (1, {}, "unreachable", "connection refused"),
+    ],
+    ids=["password", "no SASL", "no TLS there", "unknown authority", "TLS there", "no certificate", "nobody"],
+)
+def test_why_nobody_answers_is_one_line(
+    modern: Secured, config: Connect, port: int, settings: dict[str, str], kind: str, says: str
+) -> None:
+    found = read_cluster(modern.at(port), command_config=config(settings), limit_s=5)
+    (problem,) = found.problems
+    assert problem.kind == kind
+    assert says in problem.says
+    assert "\n" not in problem.says
+    assert (found.topics, found.brokers) == ((), ())
+
+
+def test_nothing_but_reading_is_asked(cluster: Secured, config: Connect) -> None:
+    """The user may describe, and is denied all else by name; what it was told is all, and the log has what it asked."""
+    before = len(cluster.requests())
+    path = config({"security.protocol": "SASL_PLAINTEXT", **plain()})
+    zookeeper = cluster.zookeeper if cluster.version == OLD else None
+    found = read_cluster(
+        cluster.at(SASL_PLAINTEXT), command_config=path, zookeeper=zookeeper, topics=["orders", "no-such-topic"]
+    )
+    asked = cluster.requests()[before:]
+    every = read_cluster(cluster.at(PLAINTEXT), zookeeper=zookeeper)
+    assert told(found) == told(every)
+    assert [topic.name for topic in every.topics] == ["orders", "plain"], "asking made no topic"
+    assert any(problem.says == "there is no topic no-such-topic" for problem in found.problems)
+    assert {key for key, *_ in asked} <= REQUESTS.keys()
+    assert {3} if cluster.version == OLD else {3, 32} <= {key for key, *_ in asked}
+    assert {name for _, _, name, _ in asked} == {"kafka-chaos-audit"}
+    for key, version, _, line in asked:
+        if key == 3 and version >= 4:
+            assert 'allowAutoTopicCreation":false' in line, line
+        elif key == 3:
+            assert "{topics=null}" in line or "{topics=[]}" in line, f"a topic is named: {line}"
+    assert any('principal":"User:auditor' in line or "principal:User:auditor" in line for *_, line in asked)
+
+
+def test_znodes_are_only_read(cluster: Secured) -> None:
+    if cluster.version != OLD:
+        pytest.skip("its settings are told by the brokers")
+    from kazoo.client import KazooClient
+
+    client = KazooClient(cluster.zookeeper)
+    client.start()
+
+    def tree(path: str = "/") -> dict[str, tuple[int, int]]:
+        stat = client.exists(path)
+        found = {path: (stat.mzxid, stat.cversion)} if stat is not None else {}
+        for child in client.get_children(path):
+            found |= tree(f"{path.rstrip('/')}/{child}")
+        return found
+
+    try:
+        before = tree()
+        assert "/config/topics/orders" in before
+        read_cluster(cluster.at(PLAINTEXT), zookeeper=cluster.zookeeper, topics=["no-such-topic"])
+        assert tree() == before
+    finally:
+        client.stop()
+        client.close()
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["let in", "refused"])
+def test_no_secret_turns_up_anywhere(
+    modern: Secured, config: Connect, right: bool, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also with librdkafka's own debugging asked for, which is not passed on."""
+    canary = PASSWORD if right else f"{PASSWORD}-wrong"
+    path = config(
+        {
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": str(modern.keys / "ca.pem"),
+            "ssl.keystore.location": str(modern.keys / "client.p12"),
+            "ssl.keystore.password": PASSWORD,
+            **jaas("plain.Plain", "PLAIN"),
+            "debug": "all",
+            "log_level": "7",
+        }
+    )
+    path.write_text(path.read_text().replace(f'password="{PASSWORD}"', f'password="{canary}"'))
+    caplog.set_level(0)
+    said: list[str] = []
+    found = read_cluster(modern.at(SASL_SSL), command_config=path, limit_s=5, say=said.append)
+    assert bool(found.topics) is right
+    everything = [repr(found), *map(str, found.problems), *said, *capfd.readouterr(), caplog.text]
+    assert [text for text in everything if "canary-4711" in text or "PRIVATE KEY" in text] == []
+    assert os.listdir(path.parent) == [path.name], "nothing is left on the disk"

@@ -1,0 +1,225 @@
+"""What is concluded from a cluster's answers, odd ones too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from audit.cluster import Entry, Member, Refusal, Told, inputs, weak_places
+from audit.model import BrokerConfig, Node, Origin, Partition, Setting, TopicConfig
+from audit.wire import Offer
+from tests.unit.audit.test_releases import OFFERED
+
+OLD, ZOOKEEPER, KRAFT = (Offer(apis=OFFERED[name]) for name in ("0.10.2.2 zookeeper", "2.8.2 zookeeper", "4.3.1 kraft"))
+ELIGIBLE = replace(KRAFT, features={"eligible.leader.replicas.version": 1, "metadata.version": 30})
+NOT_ALLOWED = Refusal("rights", "Cluster authorization failed.")
+
+
+def partition(number: int = 0, isr: tuple[int, ...] = (1, 2, 3), leader: int | None = 1) -> Partition:
+    return Partition(number=number, leader=leader, replicas=(1, 2, 3), isr=isr)
+
+
+def member(number: int, offer: Offer | Refusal = ZOOKEEPER, rack: str | None = None) -> Member:
+    return Member(id=number, host=f"kafka-{number}", port=9092, rack=rack, offer=offer)
+
+
+def told(first: Offer = ZOOKEEPER, **values: object) -> Told:
+    members = values.pop("members", tuple(member(number, first) for number in (1, 2, 3)))
+    return replace(Told(address="kafka-1:9092", first=first, members=members), **values)  # type: ignore[arg-type]
+
+
+def lines(cluster: Told) -> list[str]:
+    return [f"{one.kind}: {one.says}" for one in inputs(cluster).problems]
+
+
+def broker(cluster: Told) -> BrokerConfig:
+    (only,) = inputs(cluster).brokers
+    return only
+
+
+def values(config: BrokerConfig | TopicConfig) -> dict[str, str]:
+    return {key: setting.value for key, setting in config.settings.items()}
+
+
+def test_a_healthy_cluster() -> None:
+    cluster = told(
+        topics={"orders": (partition(0), partition(1))},
+        broker_settings={n: (Entry("min.insync.replicas", "2", "file"),) for n in (1, 2, 3)},
+        topic_settings={
+            "orders": (
+                Entry("min.insync.replicas", "2", "default"),
+                Entry("flush.messages", "1", "topic"),
+                Entry("follower.replication.throttled.replicas", None, "topic"),
+            )
+        },
+    )
+    found = inputs(cluster)
+    (topic,), (config,) = found.topics, found.brokers
+    assert found.problems == ()
+    assert (topic.name, topic.partitions, topic.replication_factor, topic.cluster) == ("orders", 2, 3, "kafka-1:9092")
+    assert values(topic) == {"flush.messages": "1"}
+    assert topic.live == (partition(0), partition(1))
+    assert str(topic.origin) == str(config.origin) == "cluster kafka-1:9092"
+    assert (config.release, config.mode, config.replicas, config.elr) == ("2.8", "zookeeper", 3, False)
+    assert config.settings["min.insync.replicas"] == Setting(
+        "min.insync.replicas", "2", Origin("cluster kafka-1:9092"), note="in the broker's own file"
+    )
+
+
+def test_of_a_brokers_settings_only_those_that_matter_are_kept() -> None:
+    entries = (
+        Entry("ssl.keystore.password", None, "file"),
+        Entry("ssl.keystore.location", "/secret/place", "file"),
+        Entry("sasl.jaas.config", "x", "file"),
+        Entry("log.flush.interval.messages", "1", "broker"),
+        Entry("min.insync.replicas", None, "file"),
+    )
+    assert values(broker(told(broker_settings={1: entries}))) == {"log.flush.interval.messages": "1"}
+
+
+@pytest.mark.parametrize(
+    ("first", "kept"),
+    [
+        (ZOOKEEPER, {"inter.broker.protocol.version": "0.10.2", "zookeeper.session.timeout.ms": "6000"}),
+        (KRAFT, {"broker.session.timeout.ms": "9000"}),
+    ],
+)
+def test_settings_that_are_listed_and_not_used_are_left_out(first: Offer, kept: dict[str, str]) -> None:
+    entries = (
+        Entry("inter.broker.protocol.version", "0.10.2", "file"),
+        Entry("zookeeper.session.timeout.ms", "6000", "default"),
+        Entry("broker.session.timeout.ms", "9000", "default"),
+    )
+    assert values(broker(told(first, broker_settings={1: entries}))) == kept
+
+
+def test_brokers_that_do_not_agree() -> None:
+    cluster = told(
+        broker_settings={
+            number: (Entry("min.insync.replicas", value, "file"), Entry("num.partitions", "1", "default"))
+            for number, value in ((1, "2"), (2, "1"), (3, "2"))
+        }
+    )
+    assert lines(cluster) == [
+        "contradiction: its brokers do not agree on min.insync.replicas: 2 on brokers 1 and 3, 1 on broker 2"
+    ]
+    setting = broker(cluster).settings["min.insync.replicas"]
+    assert (setting.known, setting.value) == (False, "2 on brokers 1 and 3, 1 on broker 2")
+    assert broker(cluster).settings["num.partitions"].known
+
+
+def test_a_rolling_upgrade_counts_as_its_oldest_broker() -> None:
+    found = broker(told(members=(member(1, KRAFT), member(2, Offer(apis=OFFERED["3.9.2 kraft"])), member(3, KRAFT))))
+    assert found.release == "3.9"
+    assert found.release_from.startswith("the oldest of its brokers (3.9, 4.3); ApiVersions: ")
+    assert [node.release for node in found.nodes] == ["4.3", "3.9", "4.3"]
+
+
+def test_a_broker_that_is_not_reached() -> None:
+    cluster = told(members=(member(1), member(2, Refusal("unreachable", "connection refused"))))
+    assert lines(cluster) == ["unreachable: broker 2 at kafka-2:9092 does not answer (connection refused)"]
+    assert [node.release for node in broker(cluster).nodes] == ["2.8", None]
+
+
+def test_no_broker_is_reached_at_the_address_that_it_advertises() -> None:
+    cluster = told(members=(member(1, Refusal("unreachable", "the name is not known here")),))
+    assert (broker(cluster).release, broker(cluster).release_from) == (None, "")
+    assert broker(cluster).mode == "zookeeper"
+
+
+def test_a_cluster_before_0_10() -> None:
+    cluster = told(Offer(), topics={"orders": (partition(),)})
+    assert (broker(cluster).release, broker(cluster).mode, broker(cluster).elr) == (None, "zookeeper", None)
+    assert lines(cluster) == [
+        "release: the release of brokers 1, 2 and 3 is not known (it does not know ApiVersions: older than 0.10)",
+        "unreachable: brokers before 0.11 do not tell their settings",
+        "unreachable: brokers before 0.11 do not tell the settings of topics",
+    ]
+
+
+def test_zookeeper_tells_settings_of_topics() -> None:
+    entries = (Entry("min.insync.replicas", "2", "topic"),)
+    cluster = told(OLD, topics={"orders": (partition(),)}, topic_settings={"orders": entries}, from_zookeeper=True)
+    assert lines(cluster) == ["unreachable: brokers before 0.11 do not tell their settings"]
+    (topic,) = inputs(cluster).topics
+    assert topic.settings["min.insync.replicas"].note == "set for the topic, in ZooKeeper"
+
+
+def test_missing_rights_are_a_line_for_each_right() -> None:
+    names = [f"t{number}" for number in range(7)]
+    cluster = told(
+        topics=dict.fromkeys(names, (partition(),)),
+        broker_settings=dict.fromkeys((1, 2, 3), NOT_ALLOWED),
+        topic_settings=dict.fromkeys(names, Refusal("rights", "Topic authorization failed.")),
+        missing={"gone": None, "hidden": Refusal("rights", "TOPIC_AUTHORIZATION_FAILED")},
+    )
+    assert lines(cluster) == [
+        "rights: the settings of brokers 1, 2 and 3 are not known (Cluster authorization failed.)",
+        "contradiction: there is no topic gone",
+        "rights: topic hidden may not be described (TOPIC_AUTHORIZATION_FAILED)",
+        "rights: the settings of topics t0, t1, t2, t3, t4 and 2 more are not known (Topic authorization failed.)",
+    ]
+    assert inputs(cluster).problems[0].do.startswith("allow DESCRIBE_CONFIGS on the cluster")
+    assert len(inputs(cluster).topics) == 7
+
+
+def test_eligible_leaders_and_metadata_version() -> None:
+    found = broker(told(ELIGIBLE))
+    assert found.elr is True
+    assert found.settings["metadata.version"].value == "4.3-IV0"
+    assert broker(told(KRAFT)).elr is False
+    later = told(replace(KRAFT, features={"metadata.version": 99}))
+    assert broker(later).settings["metadata.version"].value == "later than 4.3"
+
+
+def test_racks() -> None:
+    racks = broker(told(members=(member(1, rack="a"), member(2, rack="b"), member(3, rack="a"))))
+    assert (racks.racks, [node.rack for node in racks.nodes]) == (2, ["a", "b", "a"])
+    assert broker(told()).racks is None
+
+
+def test_a_topic_in_the_middle_of_a_reassignment_has_as_many_replicas_as_its_poorest_partition() -> None:
+    more = Partition(number=1, leader=1, replicas=(1, 2, 3, 4), isr=(1, 2, 3))
+    (topic,) = inputs(told(topics={"t": (partition(0), more)})).topics
+    assert topic.replication_factor == 3
+
+
+def test_what_else_was_not_told() -> None:
+    cluster = told(without=(Refusal("unreachable", "the racks are not known (timed out)", "try again"),))
+    assert lines(cluster) == ["unreachable: the racks are not known (timed out)"]
+
+
+TOPIC = TopicConfig(
+    name="t",
+    settings={"min.insync.replicas": Setting("min.insync.replicas", "2", Origin("x"))},
+    live=(partition(0), partition(1, isr=(1,)), partition(2, isr=(2,), leader=None)),
+)
+RACKED = BrokerConfig(
+    name="c",
+    nodes=(Node(id=1, rack="a"), Node(id=2, rack="a"), Node(id=3, rack="a"), Node(id=4, rack="b")),
+    settings={"min.insync.replicas": Setting("min.insync.replicas", "3", Origin("x"))},
+)
+
+
+def test_weak_places() -> None:
+    assert weak_places(TOPIC) == [
+        "partition 2 of t: no leader",
+        "under-replicated now: t-1 (ISR [1] of [1, 2, 3]) and t-2 (ISR [2] of [1, 2, 3])",
+        "partitions 1 and 2 of t: fewer in sync than min.insync.replicas 2, acks=all is refused",
+    ]
+    assert weak_places(TOPIC, RACKED)[-1] == "partitions 0, 1 and 2 of t: all replicas in one rack"
+
+
+def test_what_is_well_has_no_weak_places() -> None:
+    whole = replace(TOPIC, live=(partition(0),))
+    assert weak_places(whole) == []
+    assert weak_places(replace(whole, settings={}), replace(RACKED, nodes=())) == []
+    spread = tuple(replace(node, rack=str(node.id)) for node in RACKED.nodes)
+    assert weak_places(whole, replace(RACKED, nodes=spread)) == []
+
+
+def test_a_brokers_minimum_is_the_topics() -> None:
+    short = replace(TOPIC, settings={}, live=(partition(0, isr=(1, 2)),))
+    assert weak_places(short, replace(RACKED, nodes=()))[-1].endswith("min.insync.replicas 3, acks=all is refused")
+    assert len(weak_places(short)) == 1
