@@ -2,7 +2,8 @@
 
 A cell states beforehand what must come of it (`Stated`, from documents) and has every run that measured it, each with
 counts that were made from the run's judged histories and replicas. `audit/matrix.json` has them all, sorted, a line
-each run, so that a new run is a new line in a diff. `make audit-matrix` makes it.
+for each run of each cell, so that a new run is new lines in a diff; what is the same for all cells of a run stands
+there once, and counts of zero are left out. `make audit-matrix` makes it.
 
 **Looking up.** `covering` finds, for somebody's own settings (`Settings`), the cells of each fault that were measured
 with just these, or with settings of which a stated argument says that they cannot differ (`ARGUMENTS`). Every argument
@@ -355,6 +356,9 @@ def line_of(release: str, *, kraft: bool, protocol: str = "") -> str:
 
 # The file
 
+OF_A_RUN: Final = ("date", "commit", "broker_version")
+"""What is the same for every cell of a run."""
+
 
 def load(path: Path = MATRIX) -> tuple[Cell, ...]:
     """The cells of a file; none if there is no file. Raises UsageError, in one line, if it cannot be read."""
@@ -362,7 +366,7 @@ def load(path: Path = MATRIX) -> tuple[Cell, ...]:
         value = json.loads(path.read_text(encoding="utf-8"))
         if value["schema"] != SCHEMA:
             raise ValueError(f"schema {value['schema']!r}, this program reads {SCHEMA}")
-        return tuple(_cell(one) for one in value["cells"])
+        return tuple(_cell(one, value["runs"]) for one in value["cells"])
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -371,8 +375,11 @@ def load(path: Path = MATRIX) -> tuple[Cell, ...]:
 
 def save(cells: Iterable[Cell], path: Path = MATRIX) -> None:
     """Write cells, sorted by key, each run on a line of its own, so that diffs are small and stable."""
-    parts = [_text(cell) for cell in sorted(cells, key=lambda cell: _order(cell.key))]
-    text = f'{{\n"schema": {SCHEMA},\n"cells": [\n' + ",\n".join(parts) + "\n]\n}\n"
+    ordered = sorted(cells, key=lambda cell: _order(cell.key))
+    runs = {run.run: {name: getattr(run, name) for name in OF_A_RUN} for cell in ordered for run in cell.runs}
+    of_runs = ",\n".join(f"{json.dumps(name)}: {_line(runs[name])}" for name in sorted(runs))
+    parts = ",\n".join(map(_text, ordered))
+    text = f'{{\n"schema": {SCHEMA},\n"runs": {{\n{of_runs}\n}},\n"cells": [\n{parts}\n]\n}}\n'
     beside = path.with_name(f".{path.name}.new")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)
@@ -409,21 +416,21 @@ def _text(cell: Cell) -> str:
 
 
 def _run_json(run: RunCounts) -> dict[str, Any]:
-    return {name: value for name, value in asdict(run).items() if value is not None}
+    return {name: value for name, value in asdict(run).items() if value not in (None, 0) and name not in OF_A_RUN}
 
 
 def _line(value: Mapping[str, Any]) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def _cell(value: Mapping[str, Any]) -> Cell:
+def _cell(value: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]]) -> Cell:
     stated = value["stated"]
     return Cell(
         key=Key(**value["key"]),
         stated=Stated(
             must=frozenset(stated["must"]), may=frozenset(stated["may"]), why=stated["why"], source=stated["source"]
         ),
-        runs=tuple(RunCounts(**run) for run in value["runs"]),
+        runs=tuple(RunCounts(**({"acknowledged": 0} | run | runs[run["run"]])) for run in value["runs"]),
         overrides=dict(value.get("overrides", {})),
     )
 

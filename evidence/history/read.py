@@ -206,7 +206,7 @@ class _Sealed:
     run: str
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _operations(path: str, changed_ns: int, size: int) -> _Sealed:
     """Read once by who reads many partitions of a run."""
     operations = _table(Path(path))

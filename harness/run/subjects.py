@@ -20,6 +20,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import WaitTimeout
+from evidence.events import NO_LEADER
 from harness.plan import TopicPlan
 from harness.run.who import Partition
 from harness.subjects import Subject, library_of
@@ -172,10 +173,21 @@ class Subjects:
         """Wait until each has been acknowledged so many records in all."""
         self.wait(lambda one: one.tally.ok >= count, f"{count} acknowledged", which, limit_s=limit_s)
 
+    def wait_answered(self, which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+        """Wait until it is known what came of every record of theirs."""
+        self.wait(lambda one: one.tally.unanswered == 0, "every record answered", which, limit_s=limit_s)
+
+    def wait_more(self, count: int, which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+        """Wait until each has been acknowledged so many records more than it has told of by now."""
+        before = {id(one): one.tally.ok for one in self.of(which)}
+        self.wait(
+            lambda one: one.tally.ok >= before[id(one)] + count, f"{count} more acknowledged", which, limit_s=limit_s
+        )
+
     def settle(self, *, limit_s: float = SETTLE_LIMIT_S) -> None:
         """Wait until it is known what came of every record; what is not known by then is noted, and unknown."""
         try:
-            self.wait(lambda one: one.tally.unanswered == 0, "every record answered", limit_s=limit_s)
+            self.wait_answered(limit_s=limit_s)
         except WaitTimeout as error:
             self._run.note(str(error))
 
@@ -196,6 +208,16 @@ class Subjects:
             f"{' or '.join(target.node.name for target in targets)} leads the partitions of {len(places)} subjects",
             lambda state: all(state.partitions[t].leader in wanted for t in places),
             limit_s,
+        )
+
+    def wait_leaderless(self, dead: Target, which: Which = every) -> None:
+        """Wait until the cluster knows that the leader of their partitions is gone, and nobody else leads."""
+        places = self.partitions(which)
+        self._run.wait_state(
+            f"nobody leads the partitions of {len(places)} subjects",
+            lambda state: (
+                dead.id not in state.brokers and all(state.partitions[t].leader in (NO_LEADER, dead.id) for t in places)
+            ),
         )
 
     def wait_isr(self, targets: Sequence[Target], which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:

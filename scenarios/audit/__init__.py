@@ -26,6 +26,8 @@ MEASURED: Final = one_of("0.10.2.2", "2.8.2", "3.9.2-zk", "3.9.2-pinned", "4.3.1
 ACKS_DOC: Final = "Kafka documentation, producer configuration: acks"
 MIN_ISR_DOC: Final = "Kafka documentation, topic configuration: min.insync.replicas"
 IDEMPOTENCE: Final = "KIP-98; Kafka documentation, producer configuration: enable.idempotence"
+UNCLEAN_DOC: Final = "Kafka documentation, topic configuration: unclean.leader.election.enable"
+RETRIES_DOC: Final = "Kafka documentation, producer configuration: retries"
 IN_FLIGHT: Final = "Kafka documentation, producer configuration: max.in.flight.requests.per.connection"
 ELR: Final = "KIP-966"
 CLUSTER: Final = {
@@ -94,6 +96,26 @@ def topics(producer: Producer, version: Version, unclean: Iterable[bool] = (Fals
         for number in least:
             for allowed in unclean:
                 yield Topic(replication_factor=factor, min_insync_replicas=number, unclean=allowed)
+
+
+def alone(subject: Subject) -> bool:
+    """Whether the leader by itself is enough for its acknowledgement."""
+    return subject.producer.acks != "all" or subject.topic.replication_factor == 1
+
+
+def others(subject: Subject) -> bool:
+    """Whether another replica may lead."""
+    return subject.topic.replication_factor > 1
+
+
+def retries(producer: Producer) -> bool:
+    """Whether the producer sends a record again that was not acknowledged."""
+    return producer.retries == MANY
+
+
+def overtakes(producer: Producer) -> bool:
+    """Whether a record that is sent again may come behind later ones."""
+    return retries(producer) and producer.in_flight > 1 and not producer.idempotence and producer.acks != "0"
 
 
 def unanswered(subject: Subject) -> bool:

@@ -12,7 +12,7 @@ from harness.plan import ClusterPlan
 from harness.run import Run
 from harness.run.subjects import FIRST, Subjects
 from harness.scenario import EVERY_VERSION, LOST, Documented, scenario
-from harness.subjects import MANY, Outcome, Producer, Subject, Topic
+from harness.subjects import Outcome, Producer, Subject, Topic
 from scenarios.audit import (
     ACKS_DOC,
     CLUSTER,
@@ -20,7 +20,10 @@ from scenarios.audit import (
     MEASURED,
     OPERATOR,
     accepted,
+    alone,
     end_waiting_fetches,
+    others,
+    overtakes,
     plan,
     unanswered,
 )
@@ -60,14 +63,9 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         return UNNOTICED if producer.acks == "0" else ALONE
     if producer.acks != "all":
         return LOSES
-    if producer.retries == MANY and producer.in_flight > 1 and not producer.idempotence:
+    if overtakes(producer):
         return OVERTAKEN
     return TOO_FEW if topic.replication_factor == topic.min_insync_replicas else KEEPS
-
-
-def alone(subject: Subject) -> bool:
-    """Whether the leader by itself is enough for its acknowledgement."""
-    return subject.producer.acks != "all" or subject.topic.replication_factor == 1
 
 
 @scenario(
@@ -93,7 +91,7 @@ def leader_crash_behind(run: Run) -> None:
 
     run.freeze(*followers)
     end_waiting_fetches(run, leader)
-    subjects.send(BEHIND, doomed=lambda one: taken(one) and one.topic.replication_factor > 1)
+    subjects.send(BEHIND, doomed=lambda one: taken(one) and others(one))
     subjects.wait_acknowledged(FIRST + BEHIND, taken)
     subjects.wait_log_end(FIRST + BEHIND, leader, taken)
     run.kill(leader)
@@ -102,7 +100,7 @@ def leader_crash_behind(run: Run) -> None:
         all(one.tally.ok == FIRST for one in subjects.of(lambda one: not alone(one) and accepted(one, run.version))),
     )
     run.thaw()
-    subjects.wait_led(*followers, which=lambda one: one.topic.replication_factor > 1)
+    subjects.wait_led(*followers, which=others)
     run.start(leader)
     subjects.wait_whole()
     subjects.settle()

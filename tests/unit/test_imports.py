@@ -21,7 +21,7 @@ MAY = {
     "kafkafiles": set(),
     "audit": {"evidence"},
 }
-SEE_ALL = {"harness.audit", "harness.cli", "harness.matrix"}
+SEE_ALL = {"harness.audit", "harness.audit_matrix", "harness.cli", "harness.matrix"}
 HEAVY = ("confluent_kafka", "docker", "jpype", "numba", "numpy", "pandas", "pyarrow", "pyspark")
 
 

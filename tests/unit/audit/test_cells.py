@@ -62,11 +62,11 @@ def test_what_is_saved_is_loaded_and_sorted_whatever_the_order(tmp_path: Path) -
     assert load(tmp_path / "none.json") == ()
 
 
-def test_a_run_more_is_one_line_more(tmp_path: Path) -> None:
+def test_a_run_more_is_one_line_for_it_and_one_for_each_of_its_cells(tmp_path: Path) -> None:
     save([cell(None, ran("r1"))], tmp_path / "a.json")
     save([cell(None, ran("r1"), ran("r2"))], tmp_path / "b.json")
     texts = [(tmp_path / name).read_text().splitlines() for name in ("a.json", "b.json")]
-    assert len(texts[1]) == len(texts[0]) + 1
+    assert len(texts[1]) == len(texts[0]) + 2
 
 
 def test_a_damaged_file_is_told_in_one_line(tmp_path: Path) -> None:

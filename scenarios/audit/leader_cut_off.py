@@ -1,0 +1,94 @@
+"""The leader is cut from all other nodes and keeps its clients (Kafka documentation, producer configuration: acks).
+
+Each subject sends seven records as soon as the leader is alone. It acknowledges acks=1 by itself and cannot acknowledge
+acks=all, for it cannot change the ISR without ZooKeeper or the controller. Its session ends, a follower is elected, and
+when the network is whole again the old leader truncates.
+
+replica.lag.time.max.ms is longer than all this: before protocol 2.7 a leader that would shrink the ISR waits for
+ZooKeeper, and answers nobody meanwhile (scenarios/partition/leader_isolated.py).
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.run.subjects import FIRST, Subjects
+from harness.scenario import EVERY_VERSION, LOST, Documented, scenario
+from harness.subjects import Outcome, Producer, Subject, Topic
+from scenarios.audit import (
+    ACKS_DOC,
+    CLUSTER,
+    IN_FLIGHT,
+    MEASURED,
+    OPERATOR,
+    accepted,
+    alone,
+    end_waiting_fetches,
+    others,
+    overtakes,
+    plan,
+    unanswered,
+)
+from scenarios.partition import other_nodes
+
+ALONE = 7
+
+
+def stated(producer: Producer, topic: Topic) -> Outcome:
+    if topic.replication_factor == 1:
+        return Outcome(
+            may=frozenset({"loses"} if producer.acks == "0" else {}),
+            why="Nobody else can be elected: the leader is the same before and after.",
+            source=ACKS_DOC,
+        )
+    if producer.acks != "all":
+        return Outcome(
+            must=frozenset({"loses"}),
+            why="The leader acknowledges by itself what nobody else can fetch, and truncates it when it is back.",
+            source=ACKS_DOC,
+        )
+    may = {"reorders"} if overtakes(producer) else set()
+    may |= {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
+    return Outcome(
+        may=frozenset(may),
+        why="The leader waits for followers that cannot fetch, so it acknowledges nothing with acks=all.",
+        source=f"{ACKS_DOC}; {IN_FLIGHT}" if may else ACKS_DOC,
+    )
+
+
+@scenario(
+    name="audit-leader-cut-off",
+    claim="""A leader that is cut from all other nodes acknowledges acks=1 by itself, and that is lost; with acks=all it
+        acknowledges nothing.""",
+    source=ACKS_DOC,
+    operator=OPERATOR,
+    cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "30000"}),
+    documented=[Documented(on=EVERY_VERSION, allowed=LOST)],
+    applies=MEASURED,
+)
+def leader_cut_off(run: Run) -> None:
+    t = run.partition()
+    subjects = Subjects(run, plan(run.version, stated))
+
+    def taken(one: Subject) -> bool:
+        return alone(one) and accepted(one, run.version)
+
+    subjects.begin(lambda one: accepted(one, run.version))
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.cut([leader], other_nodes(run, leader))
+    end_waiting_fetches(run, leader)
+    subjects.send(ALONE, doomed=lambda one: unanswered(one) or (taken(one) and others(one)))
+    subjects.wait_acknowledged(FIRST + ALONE, taken)
+    subjects.wait_log_end(FIRST + ALONE, leader, taken)
+    run.require(
+        "the leader acknowledges nothing with acks=all while it is alone",
+        all(one.tally.ok <= FIRST for one in subjects.of(lambda one: not alone(one))),
+    )
+    subjects.wait_led(*followers, which=others)
+    run.heal_network()
+    run.wait_registered([leader])
+    subjects.wait_whole()
+    subjects.settle()
+    subjects.send(2, doomed=unanswered)
+    subjects.settle()

@@ -1,0 +1,173 @@
+"""Brokers go and come back while producers send (Kafka documentation, producer configuration; Graceful shutdown).
+
+Each subject sends ten records a second. The leader is killed, or stopped cleanly; or all brokers are stopped and
+started in turn; or every replica is killed at one moment and started again. What is lost with acks=0 and acks=1 is
+what happened to be under way, so it may be nothing: these are the only outcomes that are stated as possible and not as
+certain. With acks=all nothing is lost. A record that was written and not answered is written again by a producer that
+tries again, unless it is idempotent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.run.subjects import FIRST, Subjects, every
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Documented, Scenario, scenario
+from harness.subjects import Outcome, Producer, Subject, Topic
+from scenarios.audit import (
+    ACKS_DOC,
+    CLUSTER,
+    IDEMPOTENCE,
+    IN_FLIGHT,
+    MEASURED,
+    MIN_ISR_DOC,
+    OPERATOR,
+    RETRIES_DOC,
+    accepted,
+    others,
+    overtakes,
+    plan,
+    retries,
+)
+
+RATE_PER_S = 10.0
+BEFORE = 15
+LIMIT_S = 60.0
+
+
+def stated(producer: Producer, topic: Topic, *, truncates: bool = False) -> Outcome:
+    """`truncates`: whether followers may throw away what was acknowledged with acks=all."""
+    may = set()
+    sources = [ACKS_DOC]
+    if producer.acks != "all" or (truncates and topic.replication_factor > 1):
+        may.add("loses")
+    if retries(producer) and producer.acks != "0" and not producer.idempotence:
+        may.add("duplicates")
+        sources.append(RETRIES_DOC)
+    if overtakes(producer):
+        may.add("reorders")
+        sources.append(IN_FLIGHT)
+    if producer.acks == "all" and topic.min_insync_replicas > 1:
+        may.add("refuses")
+        sources.append(MIN_ISR_DOC)
+    if producer.idempotence:
+        sources.append(IDEMPOTENCE)
+    why = {
+        "loses": "what is under way is lost",
+        "duplicates": "what was written and not answered is written again",
+        "reorders": "what was in flight is sent again in whatever order",
+        "refuses": "too few replicas may be in sync",
+    }
+    told = "; ".join(words for name, words in why.items() if name in may)
+    return Outcome(
+        may=frozenset(may),
+        why=f"Under load {told}." if told else "What is acknowledged every replica in sync has, once and in order.",
+        source="; ".join(sources),
+    )
+
+
+Strike = Callable[[Run, Subjects], None]
+
+
+def leader_is_killed(run: Run, subjects: Subjects) -> None:
+    """Kill the leader, and start it again when another leads."""
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.kill(leader)
+    subjects.wait_led(*followers, which=others)
+    run.start(leader)
+    subjects.wait_whole()
+
+
+def leader_is_stopped(run: Run, subjects: Subjects) -> None:
+    """Stop the leader cleanly, and start it again."""
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.stop(leader)
+    subjects.wait_led(*followers, which=others)
+    run.start(leader)
+    subjects.wait_whole()
+
+
+def all_are_stopped_in_turn(run: Run, subjects: Subjects) -> None:
+    """Stop each broker cleanly, and start it again; the next one's turn comes when all replicas are in sync."""
+    for broker in run.replicas_of(run.partition()):
+        run.stop(broker)
+        run.start(broker)
+        subjects.wait_whole()
+
+
+def all_are_killed(run: Run, subjects: Subjects) -> None:
+    """Kill every replica, and start them again."""
+    brokers = run.replicas_of(run.partition())
+    run.kill(*brokers)
+    run.start(*brokers)
+    subjects.wait_whole()
+
+
+def under_load(strike: Strike, truncates: bool, run: Run) -> None:
+    t = run.partition()
+    old = truncates and HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    subjects = Subjects(run, plan(run.version, partial(stated, truncates=old)))
+
+    def doomed(one: Subject) -> bool:
+        return one.producer.acks != "all" or (old and others(one))
+
+    def well(one: Subject) -> bool:
+        return accepted(one, run.version)
+
+    subjects.begin(well)
+    run.send(t, 3)
+    with subjects.streaming(RATE_PER_S, every, doomed=doomed):
+        subjects.wait_acknowledged(FIRST + BEFORE, well)
+        strike(run, subjects)
+        subjects.wait_more(BEFORE, lambda one: well(one) and retries(one.producer), limit_s=LIMIT_S)
+    subjects.settle()
+
+
+def declare(name: str, claim: str, strike: Strike, *, truncates: bool = False) -> Scenario:
+    """A scenario of this file."""
+
+    def steps(run: Run) -> None:
+        under_load(strike, truncates, run)
+
+    steps.__module__ = __name__
+    return scenario(
+        name=f"audit-{name}",
+        claim=claim,
+        source=ACKS_DOC,
+        operator=OPERATOR,
+        cluster=ClusterPlan(settings=CLUSTER),
+        documented=[
+            Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=frozenset({"replica-divergence"} if truncates else ())),
+            Documented(on=EVERY_VERSION),
+        ],
+        applies=MEASURED,
+    )(steps)
+
+
+leader_crash_under_load = declare(
+    "leader-crash-under-load",
+    "When a leader is killed under load, acks=0 and acks=1 may lose what is under way, and acks=all loses nothing.",
+    leader_is_killed,
+)
+broker_restart = declare(
+    "broker-restart",
+    "When a leader is stopped cleanly under load and started again, acks=all loses nothing.",
+    leader_is_stopped,
+)
+rolling_restart = declare(
+    "rolling-restart",
+    "When all brokers are stopped cleanly and started again in turn under load, acks=all loses nothing.",
+    all_are_stopped_in_turn,
+    truncates=True,
+)
+whole_isr_down = declare(
+    "whole-isr-down",
+    "When every replica is killed under load and started again, acks=all loses nothing.",
+    all_are_killed,
+    truncates=True,
+)

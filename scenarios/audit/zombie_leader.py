@@ -1,0 +1,81 @@
+"""A leader stands still until another is elected, and then goes on (Kafka documentation, producer configuration: acks).
+
+The leader is frozen with all its connections open, as by a long garbage collection, and each subject sends it seven
+records, which wait in its sockets. Its session ends and a follower is elected. When it goes on it has not heard of
+that, appends what it finds in its sockets, and answers acks=1 at once: so quickly that these producers never learn what
+happened. Then it becomes a follower and truncates. With acks=all it answers nothing, since nobody fetches from it, and
+the records are sent again to the next leader.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.run.subjects import Subjects
+from harness.scenario import EVERY_VERSION, Documented, scenario
+from harness.subjects import Outcome, Producer, Topic
+from scenarios.audit import (
+    ACKS_DOC,
+    CLUSTER,
+    IN_FLIGHT,
+    MEASURED,
+    OPERATOR,
+    accepted,
+    others,
+    overtakes,
+    plan,
+    unanswered,
+)
+
+WAITING = 7
+
+
+def stated(producer: Producer, topic: Topic) -> Outcome:
+    several = {"reorders"} if overtakes(producer) else set()
+    if topic.replication_factor == 1:
+        return Outcome(
+            may=frozenset({"loses"} if producer.acks == "0" else several),
+            why="Nobody else can be elected, so what is waiting is written when the leader goes on.",
+            source=ACKS_DOC,
+        )
+    if producer.acks != "all":
+        return Outcome(
+            must=frozenset({"loses"}),
+            may=frozenset(several if producer.acks == "1" else set()),
+            why="""A leader that goes on appends and acknowledges what waits in its sockets before it hears that another
+                leads, and truncates it when it does.""",
+            source=f"{ACKS_DOC}; KIP-101",
+        )
+    refuses = {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
+    return Outcome(
+        may=frozenset(several | refuses),
+        why="Nobody fetches from the old leader any more, so it never acknowledges acks=all.",
+        source=f"{ACKS_DOC}; {IN_FLIGHT}" if several else ACKS_DOC,
+    )
+
+
+@scenario(
+    name="audit-zombie-leader",
+    claim="""A leader that stood still past its session acknowledges records with acks=1 when it goes on, and they are
+        lost; with acks=all it acknowledges none.""",
+    source=ACKS_DOC,
+    operator=OPERATOR,
+    cluster=ClusterPlan(settings=CLUSTER),
+    documented=[Documented(on=EVERY_VERSION)],
+    applies=MEASURED,
+)
+def zombie_leader(run: Run) -> None:
+    t = run.partition()
+    subjects = Subjects(run, plan(run.version, stated))
+    subjects.begin(lambda one: accepted(one, run.version))
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.freeze(leader)
+    subjects.send(WAITING, doomed=lambda one: unanswered(one) or (one.producer.acks == "1" and others(one)))
+    subjects.wait_led(*followers, which=others)
+    run.thaw()
+    run.wait_registered([leader])
+    subjects.wait_whole()
+    subjects.settle()
+    subjects.send(2, doomed=unanswered)
+    subjects.settle()
