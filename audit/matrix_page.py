@@ -35,6 +35,7 @@ WORDS: Final[Mapping[str, str]] = {
 SIZE: Final = 11
 LABELS: Final = 250
 HEADER: Final = 118
+LEGEND: Final = 800
 CLIENTS: Final = ("librdkafka", "java", "scala")
 Setting = tuple[str, bool, str, int]
 Topic = tuple[int, int, bool]
@@ -101,7 +102,7 @@ def heat_map(cells: Sequence[Cell], line: str) -> str:
     columns = [
         (fault, topic) for fault in FAULTS for topic in sorted({topic_of(key) for key in found if key.fault == fault})
     ]
-    width, height = LABELS + SIZE * len(columns) + 60, HEADER + SIZE * (len(rows) + 2) + 30
+    width, height = max(LABELS + SIZE * len(columns) + 60, LEGEND), HEADER + SIZE * (len(rows) + 2) + 30
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="9">',
@@ -265,7 +266,7 @@ def _kind(cell: Cell | None) -> str:
     """What a cell came to, but for how often: cells of one kind share a row."""
     if cell is None:
         return "·"
-    return " ".join(f"{name}{'' if cell.times(name) == len(cell.runs) else '?'}" for name in sorted(cell.seen))
+    return " ".join(sorted(cell.seen))
 
 
 def _entry(cells: Iterable[Cell]) -> str:

@@ -210,6 +210,17 @@ class Subjects:
             limit_s,
         )
 
+    def lead(self, target: Target, which: Which = every) -> None:
+        """Have a broker show that it leads each of their partitions, by one record more that it acknowledges there.
+
+        That the cluster has made it the leader does not mean that it has heard of it: until then it may go on fetching.
+        """
+        producer = self._run.producer(acks="1", only=target)
+        with self._run.step(f"{target.node.name} takes a record for each of its partitions"):
+            sent = [producer.send_async(*t) for t in self.partitions(which)]
+            answers = [one.wait(WAIT_LIMIT_S) for one in sent]
+        self._run.require(f"{target.node.name} leads", all(one.outcome == "ok" for one in answers))
+
     def wait_leaderless(self, dead: Target, which: Which = every) -> None:
         """Wait until the cluster knows that the leader of their partitions is gone, and nobody else leads."""
         places = self.partitions(which)
@@ -233,6 +244,25 @@ class Subjects:
     def wait_whole(self, which: Which = every) -> None:
         """Wait until every replica is in sync."""
         self.wait_isr(self._run.replicas_of(self._run.partition()), which, limit_s=WAIT_LIMIT_S)
+
+    def time(self, one_by_one: int, at_once: int, which: Which = every) -> None:
+        """Have each by itself send records one by one, and then so many at once; run.json has which these are."""
+        for one in self.of(which):
+            with self._run.step("time a subject", partition=str(one.partition), one_by_one=one_by_one, at_once=at_once):
+                place = (one.number, *one.partition)
+                first = one.chorus.one_by_one(place, one_by_one, limit_s=WAIT_LIMIT_S)
+                (then,) = one.chorus.send([(*place, at_once)])
+                one.facts["timed"] = {"latency": [first, then], "throughput": [then, then + at_once]}
+                self._wait_told(one, then + at_once)
+
+    def _wait_told(self, one: Placed, sent: int) -> None:
+        """Wait until it is known what came of every record of one subject, which has sent so many."""
+
+        def told(tallies: Sequence[Tally]) -> bool:
+            own = tallies[one.number]
+            return own.sent == sent and own.unanswered == 0
+
+        one.chorus.wait(told, f"{one.subject} answered", WAIT_LIMIT_S)
 
     def begin(self, accepted: Which = every) -> None:
         """The first records of each, which must be acknowledged if they are `accepted` at all."""

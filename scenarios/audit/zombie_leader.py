@@ -1,10 +1,10 @@
 """A leader stands still until another is elected, and then goes on (Kafka documentation, producer configuration: acks).
 
 The leader is frozen with all its connections open, as by a long garbage collection, and each subject sends it seven
-records, which wait in its sockets. Its session ends and a follower is elected. When it goes on it has not heard of
-that, appends what it finds in its sockets, and answers acks=1 at once: so quickly that these producers never learn what
-happened. Then it becomes a follower and truncates. With acks=all it answers nothing, since nobody fetches from it, and
-the records are sent again to the next leader.
+records, which wait in its sockets. Its session ends, and a follower is elected and takes a record of its own. When the
+old one goes on it has not heard of that, appends what it finds in its sockets, and answers acks=1 at once: so quickly
+that these producers never learn what happened. Then it becomes a follower and truncates. With acks=all it answers
+nothing, since nobody fetches from it, and the records are sent again to the next leader.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ def zombie_leader(run: Run) -> None:
     run.freeze(leader)
     subjects.send(WAITING, doomed=lambda one: unanswered(one) or (one.producer.acks == "1" and others(one)))
     subjects.wait_led(*followers, which=others)
+    subjects.lead(run.leader_of(t), others)
     run.thaw()
     run.wait_registered([leader])
     subjects.wait_whole()

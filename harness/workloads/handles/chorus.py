@@ -104,7 +104,7 @@ class Chorus:
     def _take(self, heard: dict[str, Any]) -> None:
         if "progress" in heard:
             self.tallies = [Tally(*one) for one in heard["progress"]]
-        elif "id" in heard:
+        if "id" in heard:
             self._answers[heard.pop("id")] = heard
 
     def close(self) -> None:

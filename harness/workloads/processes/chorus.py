@@ -8,12 +8,12 @@ between histories, so what they say of one another is as good as if the processe
 of them end torn.
 
     {"id": 1, "send": [[0, "t", 3, 5], …]}            five records of the first producer to t-3, at once
-        →  {"id": 1, "first": [12, …]}                 the sequence of the first record of each
+        →  {"id": 1, "first": [12, …], …}              the sequence of the first record of each
     {"id": 2, "rate": 20.0, "to": [[0, "t", 3], …]}    so many records a second of each, until told otherwise
-        →  {"id": 2}
+        →  {"id": 2, …}
     {"id": 3, "one_by_one": [0, "t", 3, 500]}          each record when the one before is answered, and nothing else
-        →  {"id": 3, "first": [12]}
-        →  {"progress": [[sent, ok, fail, info], …]}   of each producer, whenever it has changed
+        →  {"id": 3, "first": [12], …}
+        →  {"progress": [[sent, ok, fail, info], …]}   of each producer: with every answer, and whenever it has changed
 
 Sequences are reserved in the history before the first of them goes to the client.
 
@@ -117,7 +117,8 @@ class Chorus:
         elif "rate" in command:
             self._rate, self._to = float(command["rate"]), [(who, topic, part) for who, topic, part in command["to"]]
             self._since, self._steps = time.monotonic(), 0
-        child.say(id=command["id"], **answer)
+        self._told = self._progress()
+        child.say(id=command["id"], progress=self._told, **answer)
 
     def _one_by_one(self, singer: Singer, topic: str, partition: int, count: int) -> int:
         first = singer.sent
@@ -137,9 +138,12 @@ class Chorus:
             singer.poll()
         return bool(self._to) or any(singer.in_flight for singer in self.singers)
 
+    def _progress(self) -> list[list[int]]:
+        return [singer.progress for singer in self.singers]
+
     def report(self) -> None:
         """Tell the progress if there is any."""
-        progress = [singer.progress for singer in self.singers]
+        progress = self._progress()
         if progress != self._told:
             self._told = progress
             child.say(progress=progress)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evidence.errors import WaitTimeout
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
+from evidence.rundir import RunDir
+from evidence.timeline import Timeline
+from harness.workloads.handles.chorus import Chorus as Handle
+from harness.workloads.handles.client import Client
 from harness.workloads.processes import child, single
 from harness.workloads.processes.chorus import RESERVED, Chorus, Singer
 from harness.workloads.processes.java import InThread
@@ -63,10 +70,10 @@ def test_each_counts_its_own_sequences_and_records_in_its_own_history(
 ) -> None:
     made = Chorus(singers)
     made.obey({"id": 1, "send": [[0, "t", 0, 2], [1, "t", 1, 1]]})
-    assert said == [{"id": 1, "first": [0, 0]}]
+    assert said == [{"id": 1, "first": [0, 0], "progress": [[2, 0, 0, 0], [1, 0, 0, 0]]}]
     made.go_on()
     made.obey({"id": 2, "send": [[0, "t", 0, 1]]})
-    assert said[-1] == {"id": 2, "first": [2]}
+    assert said[-1] == {"id": 2, "first": [2], "progress": [[3, 2, 0, 0], [1, 1, 0, 0]]}
     made.go_on()
     made.report()
     made.report()
@@ -107,7 +114,7 @@ def test_a_stream_goes_on_until_it_is_ended(
 def test_one_by_one_waits_for_each_answer(singers: Any, said: list[dict[str, Any]]) -> None:
     Chorus(singers).obey({"id": 3, "one_by_one": [0, "t", 0, 20]})
     assert singers[0].progress == [20, 20, 0, 0]
-    assert said == [{"id": 3, "first": [0]}]
+    assert said == [{"id": 3, "first": [0], "progress": [[20, 20, 0, 0], [0, 0, 0, 0]]}]
 
 
 def test_a_client_in_a_thread_of_its_own_sends_in_order_and_does_not_hold_up_its_caller() -> None:
@@ -130,3 +137,46 @@ def test_a_client_in_a_thread_of_its_own_sends_in_order_and_does_not_hold_up_its
     gate.set()
     assert done.wait(10)
     assert (sent, client.configuration()) == ([b"1", b"2"], {"a": "b"})
+
+
+class Child:
+    """A process that has said these lines already."""
+
+    def __init__(self, *said: dict[str, Any]) -> None:
+        self.said, self.told = list(said), list[dict[str, Any]]()
+
+    def hear(self, timeout_s: float, what: str) -> dict[str, Any]:
+        if not self.said:
+            raise WaitTimeout(what)
+        return self.said.pop(0)
+
+    def tell(self, **message: Any) -> None:
+        self.told.append(message)
+
+
+@contextmanager
+def handle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *said: dict[str, Any]) -> Iterator[Handle]:
+    child_ = Child({"ready": True, "configurations": [{}, {}]}, *said)
+    monkeypatch.setattr(Client, "start", lambda *_, **__: child_)
+    clients = [Client(RunDir(tmp_path), f"producer-{n}", n, "x", {}) for n in (1, 2)]
+    with closing(Timeline(tmp_path / "timeline.jsonl")) as timeline:
+        yield Handle(clients, {"name": "java-1"}, timeline)
+
+
+def test_what_is_sent_is_unanswered_from_the_answer_to_the_command_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    old, new = [[3, 3, 0, 0], [3, 3, 0, 0]], [[5, 3, 0, 0], [3, 3, 0, 0]]
+    with handle(monkeypatch, tmp_path, {"progress": old}, {"id": 1, "first": [3], "progress": new}) as made:
+        assert made.send([(0, "t", 0, 2)]) == [3]
+        assert [one.unanswered for one in made.tallies] == [2, 0]
+        with pytest.raises(WaitTimeout, match="not all answered"):
+            made.wait(lambda tallies: all(one.unanswered == 0 for one in tallies), "all answered", 0.01)
+
+
+def test_a_wait_ends_with_the_progress_that_satisfies_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = ({"progress": [[1, 0, 0, 0], [1, 1, 0, 0]]}, {"progress": [[1, 0, 0, 1]] * 2})
+    with handle(monkeypatch, tmp_path, *told) as made:
+        made.ready()
+        made.wait(lambda tallies: tallies[0].info == 1, "known", 5.0)
+        assert made.tallies[0].unanswered == 0
