@@ -240,7 +240,7 @@ class Inputs:
 
 
 SECRET_KEY: Final = re.compile(
-    r"""passw(or)?d | passphrase | \bpwd\b | jaas | token | secret | credential | user[.-]?info
+    r"""passw | passphrase | \b(pass|pwd)\b | jaas | token | secret | credential | user[.-]?info
       | (api|private|access)[.-]?key | \b(ssl|keystore)[.-]key([.-](pem|password))?$ | certificate[.-]chain""",
     re.IGNORECASE | re.VERBOSE,
 )

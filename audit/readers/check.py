@@ -144,7 +144,9 @@ def _near(key: str, names: set[str]) -> str:
     spelled = relaxed(key)
     if spelled in names and spelled != key:
         return str(spelled)
-    return " or ".join(difflib.get_close_matches(key, sorted(names), n=2, cutoff=NEAR))
+    longer = [name for name in sorted(names) if name.startswith(f"{key}.")]
+    near = longer if len(longer) == 1 and "." in key else difflib.get_close_matches(key, sorted(names), 2, NEAR)
+    return " or ".join(near)
 
 
 def _placeholder(setting: Setting) -> Iterator[Problem]:

@@ -62,6 +62,9 @@ class Reading:
     config_maps: dict[str, tuple[Text, Table]] = field(default_factory=dict)
     containers: list[tuple[Text, Table, str]] = field(default_factory=list)
     """Containers of Kubernetes: their environment may come from ConfigMaps of other files."""
+    env_files: dict[str, Text] = field(default_factory=dict)
+    """.env files, by their whole path: those that a Compose file names are read with it, and not by themselves."""
+    named_env_files: set[str] = field(default_factory=set)
     pools: list[tuple[Text, Table]] = field(default_factory=list)
     clusters: list[tuple[Text, Table]] = field(default_factory=list)
 
@@ -124,7 +127,9 @@ class Reading:
     def count(self) -> int:
         """How many things were found."""
         pages = sum(map(len, self.pages.values()))
-        apart = len(self.config_maps) + len(self.containers) + len(self.pools) + len(self.clusters)
+        apart = (
+            len(self.env_files) + len(self.config_maps) + len(self.containers) + len(self.pools) + len(self.clusters)
+        )
         return len(self.producers) + len(self.topics) + len(self.brokers) + pages + apart
 
     def inputs(self) -> Inputs:

@@ -31,7 +31,7 @@ def is_compose(document: Table) -> bool:
 
 def read_compose(source: Text, document: Table, reading: Reading) -> None:
     """Add what the environment of each service configures."""
-    beside = {each.key: each.value for each in _env_file(source, ".env")}
+    beside = {each.key: each.value for each in _env_file(source, ".env", reading)}
     outside = reading.look_up()
 
     def look_up(name: str) -> str | None:
@@ -43,7 +43,7 @@ def read_compose(source: Text, document: Table, reading: Reading) -> None:
             continue
         given: list[Setting] = []
         for path in _paths(service.get("env_file")):
-            given += _env_file(source, path)
+            given += _env_file(source, path, reading)
         given += pairs(service.get("environment"), source, look_up)
         image = resolved(Setting("image", service.text("image"), source.origin(service.line)), "shell", look_up).value
         own = [resolved(each, "shell", look_up) for each in latest(given).values()]
@@ -86,7 +86,7 @@ def _paths(node: Node | None) -> list[str]:
     return found
 
 
-def _env_file(source: Text, path: str) -> list[Setting]:
+def _env_file(source: Text, path: str, reading: Reading) -> list[Setting]:
     """The variables of a file named by a Compose file, beside it or below; none if it cannot be read."""
     if not path or "$" in path or PurePath(path).is_absolute() or ".." in PurePath(path).parts:
         return []
@@ -94,6 +94,7 @@ def _env_file(source: Text, path: str) -> list[Setting]:
     try:
         if Path(name).stat().st_size > LARGEST:
             return []
+        reading.named_env_files.add(str(Path(name).absolute()))
         return read_env(Text(name, decode(Path(name).read_bytes())))
     except (OSError, ValueError):
         return []

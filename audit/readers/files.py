@@ -24,7 +24,7 @@ from audit.readers.flink import read_sink, read_sql, sinks
 from audit.readers.kubernetes import is_resource, read_clusters, read_containers, read_resource
 from audit.readers.names import producer_keys, squeezed
 from audit.readers.placeholders import TEMPLATE
-from audit.readers.plain import read_plain, read_prefixed
+from audit.readers.plain import read_plain, read_prefixed, read_streams
 from audit.readers.properties import read_properties
 from audit.readers.python import read_python
 from audit.readers.releases import Told, beside, tells_client, told_in
@@ -54,6 +54,9 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
         tops[candidate.text.path] = candidate.top
         _read(candidate, reading)
     read_applications(reading)
+    for path, source in reading.env_files.items():
+        if path not in reading.named_env_files:
+            read_variables(source, source.file, "", read_env(source), reading, "shell")
     read_containers(reading)
     read_clusters(reading)
     reading.producers = join(_with_releases(reading.producers, tops, reading.options))
@@ -65,7 +68,7 @@ def _read(candidate: Candidate, reading: Reading) -> None:
     """Read one file. What is not Kafka's at all leaves no trace but a count."""
     source = candidate.text
     application = APPLICATION.fullmatch(source.file)
-    if not application and not SPEAKS.search(source.content):
+    if not application and not SPEAKS.search(source.file) and not SPEAKS.search(source.content):
         reading.ignored[NOTHING] += 1
         if candidate.named:
             do = "a producer's, a topic's or a broker's configuration is looked for"
@@ -104,7 +107,7 @@ def read_text(source: Text, reading: Reading, *, named: bool = False) -> None:
     elif file.endswith(".sql"):
         read_sql(source, reading)
     elif file.endswith(".env") or file.startswith(".env"):
-        read_variables(source, source.file, "", read_env(source), reading, "shell")
+        reading.env_files[str(Path(source.path).absolute())] = source
     elif source.content.lstrip().startswith("{") and not file.endswith(".properties"):
         _documents(source, read_json(source), reading, named=named)
     else:
@@ -136,6 +139,9 @@ def _settings(source: Text, settings: Sequence[Setting], reading: Reading, *, pr
     """Read flat settings that are not an application's, by their keys; whether anything was found."""
     keys = {each.key for each in settings}
     client: Client = "java" if properties else "unknown"
+    if "application.id" in keys and "bootstrap.servers" in keys:
+        read_streams(settings, reading, "any")
+        return True
     if is_worker(keys):
         read_worker(source, settings, reading, "none")
         return True

@@ -17,18 +17,19 @@ from audit.readers.text import Text
 from audit.readers.tree import Listing, Node, Table, flatten
 
 TABLE: Final = re.compile(
-    r"CREATE\s+(?:TEMPORARY\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([`\w.\"]+)(?P<columns>.*?)"
-    r"\bWITH\s*\((?P<options>(?:'(?:[^']|'')*'|[^')])*)\)",
+    r"CREATE\s+(?:TEMPORARY\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([`\w.\"]+)(?:'(?:[^']|'')*+'|[^';])*?"
+    r"\bWITH\s*\((?P<options>(?:'(?:[^']|'')*+'|[^')])*+)\)",
     re.IGNORECASE | re.DOTALL,
 )
-OPTION: Final = re.compile(r"'((?:[^']|'')+)'\s*=\s*'((?:[^']|'')*)'")
-COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+OPTION: Final = re.compile(r"'((?:[^']|'')++)'\s*=\s*'((?:[^']|'')*+)'")
+COMMENT: Final = re.compile(r"('(?:[^']|'')*+')|--[^\n]*|/\*.*?\*/", re.DOTALL)
+"""Or a text, in which nothing is a comment."""
 EXACTLY_ONCE: Final = "sink.delivery-guarantee = exactly-once of Flink's Kafka sink"
 
 
 def read_sql(source: Text, reading: Reading) -> bool:
     """Add the producers of the Kafka tables that a SQL text writes to; whether it has any Kafka table."""
-    text = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source.content)
+    text = COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
     written = {_bare(name) for name in re.findall(r"INSERT\s+(?:INTO|OVERWRITE)\s+([`\w.\"]+)", text, re.IGNORECASE)}
     any_table = False
     for table in TABLE.finditer(text):

@@ -102,6 +102,12 @@ def whose(keys: Iterable[str], otherwise: Client) -> Client:
         return "librdkafka"
     if found & (java_keys() - librdkafka_keys() - scala_keys()):
         return "java"
+    if (
+        otherwise != "java"
+        and "bootstrap.servers" in found
+        and found & {"request.required.acks", "message.send.max.retries"}
+    ):
+        return "librdkafka"
     if {"metadata.broker.list", "request.required.acks"} <= found and otherwise == "java":
         return "scala"
     return otherwise

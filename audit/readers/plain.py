@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from audit.model import BrokerConfig, Client, Setting
@@ -24,17 +25,15 @@ SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includ
 
 
 def read_plain(source: Text, settings: Sequence[Setting], reading: Reading, *, client: Client, style: Style) -> bool:
-    """Read unprefixed settings; whether they are a producer's, a broker's or those of Kafka Streams."""
+    """Read unprefixed settings; whether they are a producer's or a broker's."""
     keys = {setting.key for setting in settings}
     if keys & {"broker.id", "node.id", "process.roles"} or len(keys & BROKERS) > 1 or is_server(source, keys):
         read_broker(source, settings, reading, style)
         return True
-    if "application.id" in keys and "bootstrap.servers" in keys:
-        read_streams(source, settings, reading, style)
-        return True
     marks = keys & (PRODUCERS - {"metadata.broker.list"})
     named = "producer" in source.file.lower()
-    if not marks and not (keys & {"bootstrap.servers", "metadata.broker.list"} and (named or not keys & CONSUMERS)):
+    addressed = keys & {"bootstrap.servers", "metadata.broker.list"} and (named or not keys & CONSUMERS)
+    if not marks and not addressed and not (named and any(get_close_matches(key, PRODUCERS, 1) for key in keys)):
         return False
     if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
         return False
@@ -65,7 +64,7 @@ def read_broker(source: Text, settings: Sequence[Setting], reading: Reading, sty
     )
 
 
-def read_streams(source: Text, settings: Sequence[Setting], reading: Reading, style: Style) -> None:
+def read_streams(settings: Sequence[Setting], reading: Reading, style: Style) -> None:
     """Add the producer inside a Kafka Streams application."""
     by_key = latest(settings)
     origin = by_key["application.id"].origin

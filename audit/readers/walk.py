@@ -31,8 +31,8 @@ BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", 
 LARGEST: Final = 1_000_000
 """Bytes of the largest file that is read."""
 SPEAKS: Final = re.compile(
-    r"kafka|\backs\b|bootstrap[._-]?servers|broker\.list|connector\.class|\bproducer\b|min\.insync|process\.roles"
-    r"|broker\.id|replication\.factor|mp\.messaging|spring\.profiles|on-profile",
+    r"kafka|\backs\b|bootstrap[._-]?servers|broker\.list|connector\.class|producer|min\.insync|process\.roles"
+    r"|broker\.id|replication\.factor|mp[._]messaging|spring\.profiles|on-profile|idempotence",
     re.IGNORECASE,
 )
 """What a file that concerns Kafka has somewhere."""

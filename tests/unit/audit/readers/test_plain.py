@@ -1,0 +1,129 @@
+"""A client's own keys, applications' prefixes, Spark, Kafka Streams, librdkafka's JSON, brokers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.unit.audit.reading import lines, only, read, told, values
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "client"),
+    [
+        ("a.properties", "bootstrap.servers=k\nacks=1\n", "java"),
+        ("a.properties", "metadata.broker.list=k\nrequest.required.acks=1\n", "scala"),
+        ("a.properties", "metadata.broker.list=k\nproducer.type=async\n", "scala"),
+        ("a.properties", "bootstrap.servers=k\nmessage.timeout.ms=1\n", "librdkafka"),
+        ("a.json", '{"bootstrap.servers": "k", "acks": 1}', "unknown"),
+        (
+            "a.json",
+            '{"bootstrap.servers": "k", "request.required.acks": 1, "socket.keepalive.enable": true}',
+            "librdkafka",
+        ),
+        ("a.json", '{"bootstrap.servers": "k", "key.serializer": "x"}', "java"),
+        ("producer.conf", "bootstrap.servers=k\nqueue.buffering.max.kbytes=5\n", "librdkafka"),
+    ],
+)
+def test_whose_client_it_is(tmp_path, file, content, client) -> None:
+    assert only(read(tmp_path, {file: content})).client == client
+
+
+def test_what_the_user_says_of_the_client_wins(tmp_path) -> None:
+    producer = only(read(tmp_path, {"a.properties": "acks=1\n"}, client="librdkafka", release="2.3.0"))
+    assert (producer.client, producer.release, producer.release_from) == ("librdkafka", "2.3.0", "--client")
+
+
+def test_librdkafka_flat_and_nested(tmp_path) -> None:
+    nested = {
+        "bootstrap.servers": "k",
+        "default.topic.config": {"request.required.acks": 1},
+        "message.send.max.retries": 0,
+    }
+    producer = only(read(tmp_path, {"rdkafka.json": json.dumps(nested, indent=1)}))
+    assert producer.client == "librdkafka"
+    assert values(producer)["request.required.acks"] == "1"
+    assert lines(producer)["request.required.acks"] == "rdkafka.json:4"
+
+
+def test_settings_one_level_down(tmp_path) -> None:
+    content = '{"producer": {"bootstrap.servers": "k", "acks": "0"}, "consumer": {"group.id": "g"}}'
+    assert values(only(read(tmp_path, {"kafka.json": content})))["acks"] == "0"
+
+
+def test_settings_of_dot_net_in_their_own_spelling(tmp_path) -> None:
+    content = '{"Kafka": {"Producer": {"BootstrapServers": "k", "Acks": "Leader", "EnableIdempotence": true}}}'
+    assert values(only(read(tmp_path, {"appsettings.json": content}))) == {
+        "bootstrap.servers": "k",
+        "acks": "Leader",
+        "enable.idempotence": "true",
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "prefix"),
+    [
+        ("app.properties", "app.kafka.producer.acks=1\napp.kafka.producer.linger.ms=2\n", "app.kafka.producer"),
+        ("x.yml", "kafka:\n  producers:\n    orders:\n      acks: 1\n      linger.ms: 2\n", "kafka.producers.orders"),
+        ("x.yml", "kafka: {acks: 1, linger-ms: 2}", "kafka"),
+        ("x.yml", "my.kafka.producer.config: {acks: 1, linger_ms: 2}", "my.kafka.producer.config"),
+    ],
+)
+def test_an_applications_own_prefix(tmp_path, file, content, prefix) -> None:
+    producer = only(read(tmp_path, {file: content}))
+    assert values(producer) == {"acks": "1", "linger.ms": "2"}
+    assert producer.spelled("retries") == f"{prefix}.retries"
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("spark.json", '{"format": "kafka", "kafka.bootstrap.servers": "k", "topic": "t", "kafka.acks": "1"}'),
+        ("spark-defaults.conf", "spark.app.name  x\nspark.sink.kafka.bootstrap.servers k\nspark.sink.kafka.acks 1\n"),
+    ],
+)
+def test_sparks_sink_options(tmp_path, file, content) -> None:
+    producer = only(read(tmp_path, {file: content}))
+    assert (producer.framework, producer.client) == ("spark", "java")
+    assert values(producer) == {"bootstrap.servers": "k", "acks": "1"}
+
+
+def test_kafka_streams(tmp_path) -> None:
+    content = "application.id=agg\nbootstrap.servers=k\nproducer.acks=1\nprocessing.guarantee=exactly_once_v2\n"
+    producer = only(read(tmp_path, {"streams.properties": content}))
+    assert (producer.name, producer.framework, values(producer)["acks"]) == ("agg", "streams", "1")
+    assert {"transactional.id", "enable.idempotence"} <= producer.presets.keys()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "bootstrap.servers=k\ngroup.id=g\nauto.offset.reset=earliest\n",
+        "log4j.rootLogger=INFO, kafka\n",
+        "db.retries=3\nkafka.enabled=true\n",
+        "consumer.kafka.retries=3\n",
+    ],
+)
+def test_what_is_no_producers(tmp_path, content) -> None:
+    inputs = read(tmp_path, {"a.properties": content})
+    assert (inputs.producers, inputs.problems) == ((), ())
+    assert sum(inputs.ignored.values()) == 1
+
+
+def test_a_server_properties(tmp_path) -> None:
+    content = "node.id=3\nprocess.roles=broker,controller\nmin.insync.replicas=2\nlog.flush.interval.messages=1\n"
+    (broker,) = read(tmp_path, {"server.properties": content}).brokers
+    assert (broker.name, broker.mode) == ("broker 3", "kraft")
+    assert broker.settings["log.flush.interval.messages"].value == "1"
+    (old,) = read(tmp_path, {"server.properties": "broker.id=0\nzookeeper.connect=z\n"}).brokers
+    assert old.mode == "zookeeper"
+
+
+def test_a_placeholder_of_nobody_knows_whom(tmp_path) -> None:
+    inputs = read(tmp_path, {"producer.properties": "acks=${ACKS:-1}\nretries=${RETRIES:3}\nlinger.ms=${file:/x:y}\n"})
+    settings = only(inputs).settings
+    assert [settings[key].known for key in ("acks", "retries")] == [False, True]
+    assert told(inputs, "placeholder")[0].startswith(
+        "producer.properties:1 the value of acks depends on what is not here"
+    )

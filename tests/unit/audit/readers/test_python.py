@@ -1,0 +1,97 @@
+"""Producers in Python source: what can be followed, and what must not be."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.audit.reading import lines, only, read, told, values
+
+HEAD = "import os\nfrom confluent_kafka import Producer\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('p = Producer({"acks": "all", "retries": 5, "enable.idempotence": True, "linger.ms": 0.5})',
+         {"acks": "all", "retries": "5", "enable.idempotence": "true", "linger.ms": "0.5"}),
+        ('conf = {"acks": -1}\np = Producer(conf)', {"acks": "-1"}),
+        ('conf: dict = {"acks": 1}\nconf["retries"] = 0\nconf.update({"linger.ms": 5})\np = Producer(conf)',
+         {"acks": "1", "retries": "0", "linger.ms": "5"}),
+        ('def f():\n    c = {"acks": 0}\n    return Producer(c)', {"acks": "0"}),
+        ('p = Producer({"acks": os.environ.get("ACKS", "1")})', {"acks": "1"}),
+        ('p = Producer({"default.topic.config": {"acks": 0}})', {"acks": "0"}),
+        ('import confluent_kafka as ck\np = ck.Producer({"acks": 1})', {"acks": "1"}),
+        ('p = Producer(dict(acks="all"))', {"acks": "all"}),
+    ],
+)  # fmt: skip
+def test_what_can_be_followed(tmp_path, code, expected) -> None:
+    inputs = read(tmp_path, {"app.py": HEAD + code + "\n"})
+    producer = only(inputs)
+    assert values(producer) == expected
+    assert (producer.client, told(inputs)) == ("librdkafka", [])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "p = Producer(load())",
+        'conf = {"acks": 1}\nconf = other(conf)\np = Producer(conf)',
+        'conf = {"acks": 1}\ntune(conf)\np = Producer(conf)',
+        'conf = {"acks": 1}\nconf.update(more)\np = Producer(conf)',
+        'conf = {"acks": 1}\nconf[key] = 0\np = Producer(conf)',
+        'conf = {"acks": 1, **more}\np = Producer(conf)',
+        "def f(conf):\n    return Producer(conf)",
+        'def f(conf={"acks": 1}):\n    return Producer(conf)',
+        "p = Producer(missing)",
+    ],
+)
+def test_what_cannot_be_followed_is_told_and_nothing_concluded(tmp_path, code) -> None:
+    inputs = read(tmp_path, {"app.py": HEAD + code + "\n"})
+    assert inputs.producers == ()
+    assert "not a dictionary that can be followed" in told(inputs)[0]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'conf = {"acks": 1}\nif fast:\n    conf["acks"] = 0\np = Producer(conf)',
+        'p = Producer({"acks": choose()})',
+        'p = Producer({"acks": os.environ["ACKS"]})',
+        'p = Producer({"acks": f"{n}"})',
+    ],
+)
+def test_a_value_that_nobody_knows_is_unknown(tmp_path, code) -> None:
+    inputs = read(tmp_path, {"app.py": HEAD + code + "\n"})
+    assert not only(inputs).settings["acks"].known
+    assert told(inputs, "placeholder")
+
+
+def test_a_change_after_the_call_does_not_count(tmp_path) -> None:
+    code = 'conf = {"acks": "all"}\np = Producer(conf)\nconf["acks"] = 0\n'
+    producer = only(read(tmp_path, {"app.py": HEAD + code}))
+    assert (values(producer)["acks"], lines(producer)["acks"]) == ("all", "app.py:3")
+
+
+def test_variables_are_told_outside(tmp_path) -> None:
+    files = {"app.py": HEAD + 'p = Producer({"acks": os.getenv("ACKS")})\n'}
+    assert values(only(read(tmp_path, files, env={"ACKS": "0"})))["acks"] == "0"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'class Producer: ...\nProducer({"acks": 1})  # kafka\n',
+        "from kafka import KafkaProducer\nKafkaProducer(acks=1)\n",
+        'from confluent_kafka import Consumer\nConsumer({"group.id": 1})\n',
+    ],
+)
+def test_other_classes_are_no_producers(tmp_path, content) -> None:
+    assert read(tmp_path, {"app.py": content}).producers == ()
+
+
+def test_what_is_no_python_is_told(tmp_path) -> None:
+    assert told(read(tmp_path, {"a.py": HEAD + "def (:\n"})) == [
+        "a.py:3 not readable: not Python: the rest is left out"
+    ]
+    deep = HEAD + "x = " + "(" * 5000 + ")" * 5000
+    assert len(told(read(tmp_path, {"a.py": deep}))) == 1

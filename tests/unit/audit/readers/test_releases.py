@@ -1,0 +1,86 @@
+"""The client's release, from what builds the program."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.audit.reading import only, read, told
+
+POM = (
+    "<project><parent><artifactId>spring-boot-starter-parent</artifactId><version>2.7.18</version></parent>{}</project>"
+)
+CONFIG = {"java": ("p.properties", "acks=1\n"), "librdkafka": ("p.json", '{"bootstrap.servers": "k", "acks": 1}')}
+
+
+@pytest.mark.parametrize(
+    ("build", "content", "client", "release"),
+    [
+        ("pom.xml", POM.format(""), "java", "3.1.2"),
+        ("pom.xml", POM.format("<properties><kafka.version>2.8.1</kafka.version></properties>"), "java", "2.8.1"),
+        (
+            "pom.xml",
+            "<p><v.k>2.2.2</v.k><dependency><artifactId>kafka-clients</artifactId><version>${v.k}</version></dependency></p>",
+            "java",
+            "2.2.2",
+        ),
+        (
+            "pom.xml",
+            "<!-- <dependency><artifactId>kafka-clients</artifactId><version>1.0.0</version></dependency> -->\n"
+            "<dependency><artifactId>kafka-clients</artifactId><version>7.5.1-ccs</version></dependency>",
+            "java",
+            "3.5",
+        ),
+        ("build.gradle", "implementation 'org.springframework.kafka:spring-kafka:2.8.1'", "java", "3.0.0"),
+        ("build.gradle", "def v = '2.0.1'\ncompile \"org.apache.kafka:kafka-clients:$v\"", "java", "2.0.1"),
+        ("build.gradle.kts", 'plugins { id("org.springframework.boot") version "2.5.0" }', "java", "2.7.1"),
+        ("build.gradle", "// compile 'org.apache.kafka:kafka-clients:1.0.0'\n", "java", None),
+        ("gradle/libs.versions.toml", '[versions]\nkafka = "3.4.0"\n[libraries]\n'
+         'kc = { module = "org.apache.kafka:kafka-clients", version.ref = "kafka" }', "java", "3.4.0"),
+        ("build.sbt", 'libraryDependencies += "org.apache.kafka" % "kafka-clients" % "2.1.0"', "java", "2.1.0"),
+        ("requirements.txt", "flask\nconfluent-kafka[avro]==2.3.0  # pinned", "librdkafka", "2.3.0"),
+        ("requirements.txt", "confluent-kafka>=2.3.0", "librdkafka", None),
+        ("poetry.lock", '[[package]]\nname = "confluent-kafka"\nversion = "1.9.2"\n', "librdkafka", "1.9.2"),
+        ("go.mod", "require github.com/confluentinc/confluent-kafka-go/v2 v2.4.0", "librdkafka", "2.4.0"),
+        ("app.csproj", '<PackageReference Include="Confluent.Kafka" Version="2.5.3" />', "librdkafka", "2.5.3"),
+        ("Cargo.lock", 'name = "rdkafka-sys"\nversion = "4.6.0+2.2.0"', "librdkafka", "2.2.0"),
+    ],
+)  # fmt: skip
+def test_what_a_build_file_tells(tmp_path, build, content, client, release) -> None:
+    name, text = CONFIG[client]
+    producer = only(read(tmp_path, {build: content, name: text}))
+    assert producer.release == release
+    if release:
+        assert producer.client == client
+        assert build.rpartition("/")[2] in producer.release_from
+
+
+def test_the_nearest_directory_wins_and_those_above_are_looked_into(tmp_path) -> None:
+    line = "implementation 'org.apache.kafka:kafka-clients:{}'"
+    files = {
+        "build.gradle": line.format("1.1.1"),
+        "a/build.gradle": line.format("2.2.2"),
+        "a/src/p.properties": "acks=1\n",
+        "b/src/p.properties": "acks=1\n",
+    }
+    assert [each.release for each in read(tmp_path, files).producers] == ["2.2.2", "1.1.1"]
+
+
+def test_nothing_above_what_was_named_is_looked_into(tmp_path) -> None:
+    (tmp_path / "build.gradle").write_text("implementation 'org.apache.kafka:kafka-clients:1.1.1'")
+    assert only(read(tmp_path / "app", {"p.properties": "acks=1\n"})).release is None
+
+
+def test_a_release_that_is_not_told_is_told(tmp_path) -> None:
+    assert told(read(tmp_path, {"p.properties": "acks=1\n"}), "release") == [
+        "p.properties:1 the release of its client (java) is not told for 'p.properties', and defaults depend on it: "
+        "say it: --client java-2.8.2"
+    ]
+
+
+def test_a_damaged_build_file_says_nothing(tmp_path) -> None:
+    files: dict[str, str | bytes] = {
+        "pom.xml": b"\xff\xfe<dependency>",
+        "poetry.lock": b"\0",
+        "p.properties": "acks=1\n",
+    }
+    assert only(read(tmp_path, files)).release is None
