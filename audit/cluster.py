@@ -66,7 +66,7 @@ class Entry(NamedTuple):
 
     name: str
     value: str | None
-    """None if the broker keeps it to itself."""
+    """None if it is not set, or the broker keeps it to itself."""
     source: Source
 
 
@@ -160,24 +160,19 @@ def _brokers(told: Told, origin: Origin) -> BrokerConfig:
 
 def _mode(told: Told) -> Literal["zookeeper", "kraft"] | None:
     # Before 0.10 nothing is offered, and there was nothing but ZooKeeper.
-    return mode(told.first.apis) if told.first.apis else "zookeeper"
+    return mode(told.first.apis) if told.first.told else "zookeeper"
 
 
 def _elr(told: Told) -> bool | None:
     """Whether eligible leaders are in force: a cluster without KRaft, or whose brokers do not offer them, has none."""
     if told.first.features.get(ELR, 0) > 0:
         return True
-    return False if told.first.apis else None
+    return False if told.first.told else None
 
 
 def _releases(told: Told) -> dict[int, Release]:
     offers = {member.id: member.offer for member in told.members if isinstance(member.offer, Offer)}
-    return {
-        number: release(offer.apis, offer.supported.get(METADATA_VERSION, 0))
-        if offer.apis
-        else Release(oldest=None, how="it does not know ApiVersions: older than 0.10")
-        for number, offer in offers.items()
-    }
+    return {number: release(offer.apis, offer.supported.get(METADATA_VERSION, 0)) for number, offer in offers.items()}
 
 
 def _oldest(releases: Iterable[Release]) -> Release | None:
@@ -201,10 +196,13 @@ def _settings(told: Told, kept: str | None, origin: Origin) -> list[Setting]:
     found: list[Setting] = []
     for name, values in sorted(_values(told, kept).items()):
         note = ", ".join(sorted({_where(entry) for entry in values.values()}))
-        if len(different := {entry.value for entry in values.values()}) == 1:
-            found.append(Setting(name, str(different.pop()), origin, note=note))
-        else:
-            found.append(Setting(name, _each(values), origin, known=False, note=note))
+        match list({entry.value for entry in values.values()}):
+            case [None]:
+                continue
+            case [str(value)]:
+                found.append(Setting(name, value, origin, note=note))
+            case _:
+                found.append(Setting(name, _each(values), origin, known=False, note=note))
     if (level := told.first.features.get(METADATA_VERSION)) is not None:
         name = metadata_version(level) or "later than 4.3"
         found.append(Setting(METADATA_VERSION, name, origin, note=f"level {level} of the feature in force"))
@@ -217,7 +215,7 @@ def _values(told: Told, kept: str | None) -> dict[str, dict[int, Entry]]:
     found: dict[str, dict[int, Entry]] = {}
     for number, entries in sorted(told.broker_settings.items()):
         for entry in () if isinstance(entries, Refusal) else entries:
-            if entry.name in BROKER_SETTINGS - unused and entry.value is not None:
+            if entry.name in BROKER_SETTINGS - unused:
                 found.setdefault(entry.name, {})[number] = entry
     return found
 
@@ -242,7 +240,9 @@ def _each(values: Mapping[int, Entry]) -> str:
     told: dict[str | None, list[int]] = {}
     for number, entry in sorted(values.items()):
         told.setdefault(entry.value, []).append(number)
-    return ", ".join(f"{value} on {named('broker', numbers)}" for value, numbers in told.items())
+    return ", ".join(
+        f"{'not set' if value is None else value} on {named('broker', numbers)}" for value, numbers in told.items()
+    )
 
 
 def _problems(told: Told, origin: Origin) -> list[Problem]:

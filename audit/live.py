@@ -63,6 +63,7 @@ METADATA_WITHOUT_CREATION: Final = 4
 
 REQUESTS: Final[Mapping[int, str]] = {
     METADATA: "Metadata",
+    wire.LIST_GROUPS: "ListGroups",
     wire.SASL_HANDSHAKE: "SaslHandshake",
     wire.API_VERSIONS: "ApiVersions",
     DESCRIBE_CONFIGS: "DescribeConfigs",
@@ -297,7 +298,7 @@ class _Client:
             "socket.connection.setup.timeout.ms": int(limit_s * 1000),
             "log_level": 0,
             "error_cb": self._errors.append,
-            **({} if first.apis else BEFORE_API_VERSIONS),
+            **({} if first.told else BEFORE_API_VERSIONS),
             **access.librdkafka(),
         }
         try:
@@ -343,7 +344,7 @@ class _Client:
 
     def _no_metadata(self, error: Exception) -> Refusal:
         self._client.poll(0)
-        if self._first.apis and not self._access.sasl and "_TRANSPORT" in {each.name() for each in self._errors}:
+        if self._first.told and not self._access.sasl and "_TRANSPORT" in {each.name() for each in self._errors}:
             says = "it tells what it offers and ends the connection then"
             return Refusal(
                 "unreachable", says, "does this listener want SASL (security.protocol SASL_PLAINTEXT or SASL_SSL)?"
@@ -359,11 +360,12 @@ class _Client:
         return Refusal("rights", says, "user, password and mechanism are those of --command-config")
 
     def racks(self, without: list[Refusal]) -> dict[int, str | None]:
+        if not self._first.told:  # there were none before 0.10
+            return {}
         try:
             described = self._client.describe_cluster(request_timeout=self._limit_s).result(timeout=self._limit_s + 1)
         except Exception as error:
-            if self._first.apis:  # before 0.10 there are no racks
-                without.append(Refusal("unreachable", f"the racks are not known ({self._words(error)})"))
+            without.append(Refusal("unreachable", f"the racks are not known ({self._words(error)})"))
             return {}
         return {node.id: node.rack for node in described.nodes}
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, UPDATE_METADATA, OFFSET_FETCH = 0, 1, 2, 3, 6, 9
-ADD_PARTITIONS_TO_TXN, DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, UNREGISTER_BROKER = 24, 32, 35, 64
+LIST_GROUPS, API_VERSIONS, ADD_PARTITIONS_TO_TXN, DESCRIBE_CONFIGS = 16, 18, 24, 32
+DESCRIBE_LOG_DIRS, UNREGISTER_BROKER = 35, 64
 
 MAY_BE_MISSING: Final = frozenset({UPDATE_METADATA, ADD_PARTITIONS_TO_TXN})
 """Requests that brokers of a release may or may not offer: how they are run decides it."""
@@ -140,9 +141,13 @@ def release(offered: Mapping[int, int], newest_metadata_version: int = 0) -> Rel
 
     `newest_metadata_version` is the highest level of it that the broker supports, 0 if it does not say so.
 
-    >>> release({0: 9, 1: 12, 2: 6, 3: 11, 6: 7, 9: 7, 24: 3, 32: 4, 35: 2}).oldest
+    >>> release({0: 9, 1: 12, 2: 6, 3: 11, 6: 7, 9: 7, 18: 3, 24: 3, 32: 4, 35: 2}).oldest
     '2.8'
     """
+    if API_VERSIONS not in offered:
+        if LIST_GROUPS in offered:
+            return Release(oldest="0.9.0", how="it knows ListGroups (0.9) and not ApiVersions (0.10)")
+        return Release(oldest="0.8", how="it knows neither ApiVersions (0.10) nor ListGroups (0.9)")
     fits = [name for name, newest in RELEASES.items() if _fits(newest, offered)]
     if (level := metadata_version(newest_metadata_version)) and len(fits) > 1:
         fits = [name for name in fits if name == level.partition("-")[0]] or fits

@@ -30,7 +30,7 @@ from audit.access import Access
 
 T = TypeVar("T")
 
-SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 17, 18, 36, 75
+LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 16, 17, 18, 36, 75
 
 CLIENT: Final = "kafka-chaos-audit"
 """client.id, which the owners of a cluster find in its request log."""
@@ -61,7 +61,7 @@ class Rejected(WireError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What a broker says of itself. It is empty for brokers before 0.10, which end the connection instead."""
+    """What a broker says of itself. Brokers before 0.10 say nothing: of these it is what was tried."""
 
     apis: Mapping[int, int] = field(default_factory=dict)
     """Request → the newest version that the broker takes."""
@@ -69,6 +69,11 @@ class Offer:
     """Feature → the highest level that the broker supports (KIP-584)."""
     features: Mapping[str, int] = field(default_factory=dict)
     """Feature → the level in force in the cluster."""
+
+    @property
+    def told(self) -> bool:
+        """Whether it is the broker's own answer."""
+        return API_VERSIONS in self.apis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +157,7 @@ class Connection:
         except ssl.SSLError as error:
             raise WireError(_no_tls(error)) from None
         except TimeoutError:
-            raise WireError(f"no answer within {self._limit_s:.3g} s") from None
+            raise SilentError(f"no answer within {self._limit_s:.3g} s") from None
         except socket.gaierror as error:
             raise WireError(f"the name is not known here ({error.strerror})") from None
         except _Ended:
@@ -167,6 +172,10 @@ class Connection:
 
 class _Ended(Exception):
     """The other side closed the connection in the middle of an answer, or before it."""
+
+
+class SilentError(WireError):
+    """Nothing came within the limit."""
 
 
 class EndedError(WireError):
@@ -207,17 +216,33 @@ def _no_tls(error: ssl.SSLError) -> str:
 
 
 def offer(host: str, port: int, access: Access, limit_s: float) -> Offer:
-    """What a broker offers. Raises WireError; EndedError is also what brokers before 0.10 do.
+    """What a broker offers. Raises WireError; EndedError is also what brokers of 0.8 do. Those of 0.9 never answer, but
+    they answer ListGroups, which is asked for when half of the time is over.
 
     The newest ApiVersions is tried first. A broker that does not know it answers with version 0, since 2.4 with the
     newest one that it knows (KIP-511), and takes no second question on a SASL connection: so each has its own.
     """
     until = time.monotonic() + limit_s
+
+    def ask(request: int, version: int, most_s: float) -> Reader:
+        body = compact(CLIENT) + compact(CLIENT_VERSION) + NO_TAGS if version >= 3 else b""
+        with Connection(host, port, access, max(min(until - time.monotonic(), most_s), 0.001)) as connection:
+            return connection.ask(request, version, body, flexible=version >= 3)
+
     version = NEWEST_API_VERSIONS
     while True:
-        with Connection(host, port, access, max(until - time.monotonic(), 0.001)) as connection:
-            body = b"" if version < 3 else compact(CLIENT) + compact(CLIENT_VERSION) + NO_TAGS
-            answer = connection.ask(API_VERSIONS, version, body, flexible=version >= 3)
+        try:
+            answer = ask(API_VERSIONS, version, limit_s / 2)
+        except (EndedError, SilentError) as error:
+            try:
+                ask(LIST_GROUPS, 0, limit_s)
+            except WireError:
+                silent = isinstance(error, SilentError)
+                raise SilentError(f"no answer within {limit_s:.3g} s") if silent else error from None
+            try:  # a broker that is only slow has had time to become faster
+                answer = ask(API_VERSIONS, version, limit_s / 10)
+            except (EndedError, SilentError):
+                return Offer(apis={LIST_GROUPS: 0})
         code = answer.int16()
         if code == UNSUPPORTED_VERSION and version > 0:
             known = dict(answer.api_keys(flexible=False)) if answer.left else {}

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from audit.access import Access
+from audit.cluster import weak_places
 from audit.live import REQUESTS, read_cluster
-from audit.model import Inputs
+from audit.model import Inputs, Partition
+from harness.cluster import docker, versions
+from harness.cluster.networks import free_prefixes_here
+from tests.integration.engine import call, needs_image
 from tests.integration.secured import (
     AUDITOR,
+    COMPOSE,
     PASSWORD,
     PLAINTEXT,
     SASL_PLAINTEXT,
@@ -35,13 +47,8 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield found
 
 
-@pytest.fixture
-def modern(cluster: Secured) -> Secured:
-    if cluster.version not in SECURE:
-        pytest.skip("it has no TLS here")
-    return cluster
-
-
+only_secure = pytest.mark.parametrize("cluster", SECURE, indirect=True, scope="module")
+only_old = pytest.mark.parametrize("cluster", [OLD], indirect=True, scope="module")
 Connect = Callable[[Mapping[str, str]], Path]
 
 
@@ -109,18 +116,17 @@ def test_what_a_cluster_is(cluster: Secured) -> None:
         assert [p.elr for p in topics["orders"].live] == [None, None]
 
 
+@only_old
 def test_settings_of_topics_are_said_to_be_unknown_without_zookeeper(cluster: Secured) -> None:
     found = read_cluster(cluster.at(PLAINTEXT))
-    if cluster.version == OLD:
-        assert "give --zookeeper HOST:PORT" in str(found.problems[-1])
-        assert [values(topic.settings) for topic in found.topics] == [{}, {}]
-    else:
-        assert found.problems == ()
+    assert "give --zookeeper HOST:PORT" in str(found.problems[-1])
+    assert [values(topic.settings) for topic in found.topics] == [{}, {}]
 
 
+@only_secure
 @pytest.mark.parametrize("how", ["PLAIN", "JAAS PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "JAAS SCRAM-SHA-512"])
 @pytest.mark.parametrize("tls", [True, False], ids=["TLS", "no TLS"])
-def test_sasl(modern: Secured, config: Connect, how: str, tls: bool) -> None:
+def test_sasl(cluster: Secured, config: Connect, how: str, tls: bool) -> None:
     mechanism = how.removeprefix("JAAS ")
     asks = (
         jaas("plain.Plain" if mechanism == "PLAIN" else "scram.Scram", mechanism)
@@ -128,15 +134,16 @@ def test_sasl(modern: Secured, config: Connect, how: str, tls: bool) -> None:
         else {**plain(), "sasl.mechanism": mechanism}
     )
     protocol, port = ("SASL_SSL", SASL_SSL) if tls else ("SASL_PLAINTEXT", SASL_PLAINTEXT)
-    path = config({"security.protocol": protocol, "ssl.ca.location": str(modern.keys / "ca.pem"), **asks})
-    found = read_cluster(modern.at(port), command_config=path)
+    path = config({"security.protocol": protocol, "ssl.ca.location": str(cluster.keys / "ca.pem"), **asks})
+    found = read_cluster(cluster.at(port), command_config=path)
     assert found.problems == ()
-    assert told(found) == told(read_cluster(modern.at(PLAINTEXT)))
+    assert told(found) == told(read_cluster(cluster.at(PLAINTEXT)))
 
 
+@only_secure
 @pytest.mark.parametrize("how", ["librdkafka", "PEM", "PKCS12"])
-def test_a_client_certificate(modern: Secured, config: Connect, how: str) -> None:
-    keys = modern.keys
+def test_a_client_certificate(cluster: Secured, config: Connect, how: str) -> None:
+    keys = cluster.keys
     own = {
         "librdkafka": {
             "ssl.certificate.location": str(keys / "client.crt"),
@@ -157,16 +164,17 @@ def test_a_client_certificate(modern: Secured, config: Connect, how: str) -> Non
             "ssl.truststore.password": PASSWORD,
         },
     }
-    found = read_cluster(modern.at(SSL), command_config=config({"security.protocol": "SSL", **own[how]}))
+    found = read_cluster(cluster.at(SSL), command_config=config({"security.protocol": "SSL", **own[how]}))
     assert found.problems == ()
-    assert told(found) == told(read_cluster(modern.at(PLAINTEXT)))
+    assert told(found) == told(read_cluster(cluster.at(PLAINTEXT)))
 
 
-def test_who_has_no_right_to_settings_gets_the_rest(modern: Secured, config: Connect) -> None:
+@only_secure
+def test_who_has_no_right_to_settings_gets_the_rest(cluster: Secured, config: Connect) -> None:
     path = config({"security.protocol": "SASL_PLAINTEXT", **plain("nobody")})
-    found = read_cluster(modern.at(SASL_PLAINTEXT), command_config=path, topics=["orders", "gone"])
+    found = read_cluster(cluster.at(SASL_PLAINTEXT), command_config=path, topics=["orders", "gone"])
     assert [topic.name for topic in found.topics] == ["orders", "plain"]
-    assert found.brokers[0].release == RELEASES[modern.version]
+    assert found.brokers[0].release == RELEASES[cluster.version]
     assert [(problem.kind, problem.says.split(" (")[0]) for problem in found.problems] == [
         ("rights", "the settings of broker 1 are not known"),
         ("contradiction", "there is no topic gone"),
@@ -178,6 +186,7 @@ def test_who_has_no_right_to_settings_gets_the_rest(modern: Secured, config: Con
     }
 
 
+@only_secure
 @pytest.mark.parametrize(
     ("port", "settings", "kind", "says"),
     [
@@ -197,9 +206,9 @@ def test_who_has_no_right_to_settings_gets_the_rest(modern: Secured, config: Con
     ids=["password", "no SASL", "no TLS there", "unknown authority", "TLS there", "no certificate", "nobody"],
 )
 def test_why_nobody_answers_is_one_line(
-    modern: Secured, config: Connect, port: int, settings: dict[str, str], kind: str, says: str
+    cluster: Secured, config: Connect, port: int, settings: dict[str, str], kind: str, says: str
 ) -> None:
-    found = read_cluster(modern.at(port), command_config=config(settings), limit_s=5)
+    found = read_cluster(cluster.at(port), command_config=config(settings), limit_s=5)
     (problem,) = found.problems
     assert problem.kind == kind
     assert says in problem.says
@@ -231,9 +240,8 @@ def test_nothing_but_reading_is_asked(cluster: Secured, config: Connect) -> None
     assert any('principal":"User:auditor' in line or "principal:User:auditor" in line for *_, line in asked)
 
 
+@only_old
 def test_znodes_are_only_read(cluster: Secured) -> None:
-    if cluster.version != OLD:
-        pytest.skip("its settings are told by the brokers")
     from kazoo.client import KazooClient
 
     client = KazooClient(cluster.zookeeper)
@@ -256,17 +264,25 @@ def test_znodes_are_only_read(cluster: Secured) -> None:
         client.close()
 
 
+@only_secure
 @pytest.mark.parametrize("right", [True, False], ids=["let in", "refused"])
+@pytest.mark.parametrize("debug", [True, False], ids=["debugging", "as it is"])
 def test_no_secret_turns_up_anywhere(
-    modern: Secured, config: Connect, right: bool, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    cluster: Secured,
+    config: Connect,
+    right: bool,
+    debug: bool,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also with librdkafka's own debugging asked for, which is not passed on."""
+    """Debugging that the file asks for is not passed on; and if it were, nothing would be seen of it."""
     canary = PASSWORD if right else f"{PASSWORD}-wrong"
     path = config(
         {
             "security.protocol": "SASL_SSL",
-            "ssl.ca.location": str(modern.keys / "ca.pem"),
-            "ssl.keystore.location": str(modern.keys / "client.p12"),
+            "ssl.ca.location": str(cluster.keys / "ca.pem"),
+            "ssl.keystore.location": str(cluster.keys / "client.p12"),
             "ssl.keystore.password": PASSWORD,
             **jaas("plain.Plain", "PLAIN"),
             "debug": "all",
@@ -274,10 +290,117 @@ def test_no_secret_turns_up_anywhere(
         }
     )
     path.write_text(path.read_text().replace(f'password="{PASSWORD}"', f'password="{canary}"'))
+    if debug:
+        passed = Access.librdkafka
+        monkeypatch.setattr(Access, "librdkafka", lambda access: {**passed(access), "debug": "all", "log_level": "7"})
     caplog.set_level(0)
     said: list[str] = []
-    found = read_cluster(modern.at(SASL_SSL), command_config=path, limit_s=5, say=said.append)
+    found = read_cluster(cluster.at(SASL_SSL), command_config=path, limit_s=5, say=said.append)
     assert bool(found.topics) is right
     everything = [repr(found), *map(str, found.problems), *said, *capfd.readouterr(), caplog.text]
     assert [text for text in everything if "canary-4711" in text or "PRIVATE KEY" in text] == []
     assert os.listdir(path.parent) == [path.name], "nothing is left on the disk"
+
+
+@dataclass(frozen=True, slots=True)
+class Three:
+    """A cluster of three brokers, two of them in one rack, one with a setting of its own."""
+
+    bootstrap: str
+    nodes: Mapping[int, Any]
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Three]:
+    client = docker.connect()
+    needs_image(client, versions.get("4.3.1"))
+    project = f"kafka-chaos-test-{secrets.token_hex(4)}"
+    prefix = next(free_prefixes_here(client))
+    racks = "1:broker.rack=a;2:broker.rack=a;3:broker.rack=b"
+    variables = {
+        "KAFKA_VERSION": "4.3.1",
+        "CHAOS_SUBNET": prefix,
+        "CHAOS_RUN": project,
+        "CHAOS_OWNER": docker.owner(),
+        "KAFKA_SETTINGS": f"{racks};3:log.flush.interval.ms=1000;default.replication.factor=3",
+    }
+    compose = ["docker", "compose", "-p", project, "-f", str(COMPOSE / "kraft.yml")]
+    try:
+        call([*compose, "up", "-d", "controller-100", "broker-1", "broker-2", "broker-3"], variables)
+        nodes = {number: client.containers.get(f"{project}-broker-{number}-1") for number in (1, 2, 3)}
+        bootstrap = ",".join(f"{prefix}.1{number}:9092" for number in nodes)
+        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        wanted = [
+            NewTopic("t", replica_assignment=[[1, 2, 3]], config={"min.insync.replicas": "2"}),
+            NewTopic("together", replica_assignment=[[1, 2]]),
+        ]
+        wait_for(lambda: len(read_cluster(bootstrap).brokers[0].nodes) == 3, "three brokers")
+        for future in admin.create_topics(wanted).values():
+            future.result(timeout=30)
+        yield Three(bootstrap, nodes)
+    finally:
+        docker.remove(docker.find_ours(client, run=project))
+        client.close()
+
+
+def wait_for(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 90
+    while True:
+        with suppress(IndexError):  # nobody answers yet
+            if holds():
+                return
+        assert time.monotonic() < deadline, f"{what}: not within 90 s"
+        time.sleep(0.2)
+
+
+def state(three: Three, limit_s: float = 5.0) -> tuple[Inputs, list[str]]:
+    found = read_cluster(three.bootstrap, limit_s=limit_s)
+    (brokers,) = found.brokers
+    return found, [line for topic in found.topics for line in weak_places(topic, brokers)]
+
+
+def test_racks_and_brokers_that_do_not_agree(three: Three) -> None:
+    wait_for(lambda: len(state(three)[0].topics) == 2, "two topics")
+    found, weak = state(three)
+    assert [(node.id, node.rack) for node in found.brokers[0].nodes] == [(1, "a"), (2, "a"), (3, "b")]
+    assert found.brokers[0].racks == 2
+    assert weak == ["partition 0 of together: all replicas in one rack"]
+    assert not found.brokers[0].settings["log.flush.interval.ms"].known
+    assert [problem.says for problem in found.problems] == [
+        "its brokers do not agree on log.flush.interval.ms: not set on brokers 1 and 2, 1000 on broker 3"
+    ]
+
+
+def test_a_broker_that_does_not_answer_costs_its_own_answers_only(three: Three) -> None:
+    three.nodes[2].pause()
+    try:
+        began = time.monotonic()
+        found, _ = state(three, limit_s=2.0)
+        assert time.monotonic() - began < 20, "each question has its limit"
+    finally:
+        three.nodes[2].unpause()
+    assert {topic.name for topic in found.topics} == {"t", "together"}
+    about = [problem.says for problem in found.problems if "broker 2" in problem.says and "agree" not in problem.says]
+    assert [says.split(" at ")[0].split(" (")[0] for says in about] == [
+        "broker 2",
+        "the settings of broker 2 are not known",
+    ]
+    assert [(node.id, node.release) for node in found.brokers[0].nodes] == [(1, "4.3"), (2, None), (3, "4.3")]
+
+
+def test_an_isr_that_has_shrunk_and_who_may_lead_instead(three: Three) -> None:
+    for number in (3, 2):
+        three.nodes[number].kill()
+        wait_for(lambda: len(partition_of(three).isr) == (2 if number == 3 else 1), f"broker {number} leaves the ISR")  # noqa: B023
+    _, weak = state(three)
+    assert weak == [
+        "under-replicated now: t-0 (ISR [1] of [1, 2, 3])",
+        "partition 0 of t: fewer in sync than min.insync.replicas 2, acks=all is refused",
+        "under-replicated now: together-0 (ISR [1] of [1, 2])",
+    ]
+    assert partition_of(three).elr == (2,)
+
+
+def partition_of(three: Three) -> Partition:
+    found, _ = state(three)
+    return next(topic.live[0] for topic in found.topics if topic.name == "t")

@@ -109,6 +109,16 @@ def test_brokers_that_do_not_agree() -> None:
     assert broker(cluster).settings["num.partitions"].known
 
 
+def test_a_setting_that_only_one_broker_has() -> None:
+    cluster = told(
+        broker_settings={n: (Entry("log.flush.interval.ms", "1000" if n == 3 else None, "file"),) for n in (1, 2, 3)}
+    )
+    assert lines(cluster) == [
+        "contradiction: its brokers do not agree on log.flush.interval.ms: not set on brokers 1 and 2, 1000 on broker 3"
+    ]
+    assert not broker(cluster).settings["log.flush.interval.ms"].known
+
+
 def test_a_rolling_upgrade_counts_as_its_oldest_broker() -> None:
     found = broker(told(members=(member(1, KRAFT), member(2, Offer(apis=OFFERED["3.9.2 kraft"])), member(3, KRAFT))))
     assert found.release == "3.9"
@@ -128,13 +138,20 @@ def test_no_broker_is_reached_at_the_address_that_it_advertises() -> None:
     assert broker(cluster).mode == "zookeeper"
 
 
-def test_a_cluster_before_0_10() -> None:
-    cluster = told(Offer(), topics={"orders": (partition(),)})
-    assert (broker(cluster).release, broker(cluster).mode, broker(cluster).elr) == (None, "zookeeper", None)
+@pytest.mark.parametrize(("apis", "release"), [({}, "0.8"), ({16: 0}, "0.9.0")])
+def test_a_cluster_before_0_10(apis: dict[int, int], release: str) -> None:
+    cluster = told(Offer(apis=apis), topics={"orders": (partition(),)})
+    assert (broker(cluster).release, broker(cluster).mode, broker(cluster).elr) == (release, "zookeeper", None)
     assert lines(cluster) == [
-        "release: the release of brokers 1, 2 and 3 is not known (it does not know ApiVersions: older than 0.10)",
         "unreachable: brokers before 0.11 do not tell their settings",
         "unreachable: brokers before 0.11 do not tell the settings of topics",
+    ]
+
+
+def test_a_broker_that_answers_as_nothing_that_is_known() -> None:
+    assert lines(told(members=(member(1, Offer(apis={18: 0})), member(2)))) == [
+        "release: the release of broker 1 is not known "
+        "(ApiVersions: it offers what no release of Apache Kafka from 0.10.0 on does)"
     ]
 
 

@@ -168,7 +168,7 @@ def test_a_client_that_only_reads(read: Reader) -> None:
 def test_brokers_that_offer_nothing_are_asked_as_old_ones_want(read: Reader) -> None:
     found = read(EndedError(False))
     assert Library.settings["api.version.request"] == "false"
-    assert Library.asked == ["all topics", "racks"]
+    assert Library.asked == ["all topics"]
     assert found.brokers[0].mode == "zookeeper"
 
 

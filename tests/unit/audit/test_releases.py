@@ -65,6 +65,11 @@ def test_somebody_elses_broker_is_told_from_kafka() -> None:
     assert release({0: 0, 18: 0}).oldest is None
 
 
+def test_before_0_10_it_is_told_by_what_is_tried() -> None:
+    assert release({16: 0}).oldest == "0.9.0"
+    assert release({}).oldest == "0.8"
+
+
 @pytest.mark.parametrize("name", OFFERED)
 def test_how_a_cluster_is_run_shows(name: str) -> None:
     early = line(name) in ("3.0", "3.1", "3.2")  # before KRaft was ready

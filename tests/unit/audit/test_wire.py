@@ -122,9 +122,22 @@ def test_a_broker_that_refuses_for_ever_is_not_asked_for_ever() -> None:
     assert [struct.unpack(">h", request[2:4])[0] for request in heard] == [4, 3, 2, 1, 0]
 
 
-def test_a_broker_before_0_10_ends_the_connection() -> None:
-    with broker(b"") as (at, _), pytest.raises(EndedError, match="want TLS"):
+def test_a_broker_of_0_8_ends_the_connection_whatever_it_is_asked() -> None:
+    with broker(b"", b"") as (at, heard), pytest.raises(EndedError, match="want TLS"):
         wire.offer(*at, PLAINTEXT, LIMIT_S)
+    assert [struct.unpack(">hh", request[:4]) for request in heard] == [(18, 4), (16, 0)]
+
+
+def test_a_broker_of_0_9_lists_groups() -> None:
+    with broker(b"", struct.pack(">hi", 0, 0), b"") as (at, heard):
+        found = wire.offer(*at, PLAINTEXT, LIMIT_S)
+    assert (found, found.told) == (Offer(apis={16: 0}), False)
+    assert [struct.unpack(">hh", request[:4]) for request in heard] == [(18, 4), (16, 0), (18, 4)]
+
+
+def test_a_slow_broker_is_not_taken_for_one_of_0_9() -> None:
+    with broker(b"", struct.pack(">hi", 0, 0), MODERN) as (at, _):
+        assert wire.offer(*at, PLAINTEXT, LIMIT_S).apis == {0: 13, 18: 4}
 
 
 @pytest.mark.parametrize(
