@@ -651,7 +651,12 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in METADATA_CHECKS.items():
         result.run(name, None, OF_METADATA, lambda check=check: check(course))  # type: ignore[misc]
-    witness = Witness(run=facts, course=course, acknowledged=lambda *where: _acknowledged(run_dir, facts, where))
+    witness = Witness(
+        run=facts,
+        course=course,
+        acknowledged=lambda *where: _acknowledged(run_dir, facts, where),
+        read_at=lambda *where: _read_at(run_dir, facts, where),
+    )
     for name in claims.declared(facts):
         result.claim(name, witness)
     if not course.states:
@@ -665,9 +670,28 @@ def _acknowledged(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, i
     table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
     if table is None:
         return []
-    sends = table.filter(pc.and_(pc.equal(table["kind"], schema.SEND), pc.equal(table["outcome"], schema.OK)))
+    sends = table.filter(_ended_well(table, schema.SEND))
     times = sends.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
     return list(zip(times["invoked_ns"].to_pylist(), times["completed_ns"].to_pylist(), strict=True))
+
+
+def _read_at(
+    run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]
+) -> dict[tuple[int, int], tuple[int, ...]] | None:
+    """The offsets at which each record of a partition was read, by producer and sequence; None without a final read."""
+    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    if table is None or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
+        return None
+    polls = table.filter(_ended_well(table, schema.POLL)).select(["producer", "sequence", "offset"]).drop_null()
+    found: dict[tuple[int, int], set[int]] = {}
+    for producer, sequence, offset in zip(*(column.to_pylist() for column in polls.columns), strict=True):
+        found.setdefault((producer, sequence), set()).add(offset)
+    return {record: tuple(sorted(offsets)) for record, offsets in found.items()}
+
+
+def _ended_well(table: pa.Table, kind: str) -> pa.ChunkedArray:
+    """Which rows are of a kind and ended well."""
+    return pc.and_(pc.equal(table["kind"], kind), pc.equal(table["outcome"], schema.OK))
 
 
 def _merged_check(known: dict[str, Any], check: Mapping[str, Any]) -> None:

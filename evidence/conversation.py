@@ -63,6 +63,11 @@ class Conversation:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def status(self) -> int | None:
+        """How it ended: an exit status, or a signal's number below zero. None while it runs."""
+        return self._process.poll()
+
     def _read(self, stream: IO[str]) -> None:
         for line in stream:
             try:

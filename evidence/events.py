@@ -106,8 +106,8 @@ class Target(Struct, frozen=True, kw_only=True):
         return tuple(name.strip() for name in self.node.split(",") if name.strip())
 
 
-NETWORK_FAULTS: Final = ("cut", "loss", "slow")
-"""The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate."""
+NETWORK_FAULTS: Final = ("cut", "loss", "slow", "hold")
+"""The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate, or answers wait."""
 FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
 
 
@@ -116,7 +116,8 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
 
     source: Literal["runner"] = "runner"
     fault: str
-    """kill, stop, start, double (a start too), exit, freeze, remove or wipe; or one of NETWORK_FAULTS."""
+    """kill, stop, start, double (a start too), exit, freeze, remove or wipe; reset (of connections) or kill-client of
+    clients; or one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target
@@ -233,6 +234,10 @@ class Send(_OfRecord, frozen=True, kw_only=True, tag="send"):
 
     doomed: bool = False
     """Whether the scenario says that this is a record whose loss it documents."""
+
+
+class Handed(_OfRecord, frozen=True, kw_only=True, tag="handed"):
+    """Its client has taken it: the call that sends has returned. The process that sends says so."""
 
 
 class Answer(_OfRecord, frozen=True, kw_only=True):
@@ -537,6 +542,7 @@ AnyEvent = (
     | PlaceTopic
     | Reassign
     | Send
+    | Handed
     | Acked
     | Failed
     | Configuration

@@ -56,6 +56,7 @@ CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
     "freeze": ("pause", "unpause"),
 }
 """What Docker may tell of each kind of fault, once each (a stop that takes too long ends with a second signal)."""
+KILL: Final = 9
 FINAL: Final = "final"
 CHANGES_SHOWN: Final = 4
 
@@ -117,6 +118,18 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
         held = [link.get("packets_held") or link.get("packets_waiting") for link in links]
         if not links or not all(held) or not all(link.get("datagrams_arrived") for link in links):
             return "its proof does not show packets that wait, and arrive, on each link"
+    elif fault.kind == "hold":
+        dropped = _by_node(proof.get("packets_dropped"))
+        if not dropped or not all(dropped.values()):
+            return "its proof does not show answers dropped at each node"
+        if set(proof.get("taken_and_unanswered") or ()) != set(dropped):
+            return "its proof does not show a request that was taken and not answered by each node"
+    elif fault.kind == "reset":
+        if not proof.get("connections") or proof.get("left") != []:
+            return "its proof does not show connections that were there and are gone"
+    elif fault.kind == "kill-client":
+        if proof.get("status") != -KILL:
+            return f"its proof has the status {proof.get('status')}"
     elif not proof:
         return "it has no proof"
     return None

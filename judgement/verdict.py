@@ -33,7 +33,7 @@ are reported and do not fail a run; the catalogue of anomalies says which, and w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -55,6 +55,7 @@ UNKNOWN: Final = "unknown"
 ERROR: Final = "error"
 NOT_REPRODUCED: Final = "not-reproduced"
 UNEXPECTED: Final = "unexpected"
+DIED: Final = "recorder died"
 
 
 EXIT_STATUS: Final[Mapping[str, int]] = {
@@ -214,8 +215,20 @@ def incomplete_state(run: Facts) -> list[str]:
     return reasons
 
 
-def analysis_doubts(findings: Facts | None, required: Iterable[str], failure: str | None = None) -> list[str]:
-    """What the analysis could not do: it failed, a check crashed or was left out, a file was unreadable."""
+def killed_clients(course: Course) -> set[str]:
+    """The clients that faults of the run have killed, as was proved."""
+    return {fault.node for fault in course.faults if fault.kind == "kill-client" and fault.proved_ns is not None}
+
+
+def analysis_doubts(
+    findings: Facts | None,
+    required: Iterable[str],
+    failure: str | None = None,
+    killed: Collection[str] = (),
+) -> list[str]:
+    """What the analysis could not do: it failed, a check crashed or was left out, a file was unreadable. That the
+    histories of clients which the run itself `killed` have no end is no doubt.
+    """
     if findings is None:
         return [f"the analysis failed: {failure}" if failure else "the run has not been analysed: it has no findings"]
     reasons = [f"the analysis failed: {failure}"] if failure else []
@@ -234,6 +247,8 @@ def analysis_doubts(findings: Facts | None, required: Iterable[str], failure: st
                 f"{name} is documented here, yet its check did not apply: {check.get('reason') or 'no reason given'}"
             )
     for problem in findings.get("problems") or ():
+        if problem.get("what") == DIED and problem.get("process") in killed:
+            continue
         about = ": ".join(str(problem[key]) for key in ("what", "process", "detail") if problem.get(key))
         reasons.append(about or "a problem without a description")
     return reasons
@@ -271,7 +286,7 @@ def doubts(
         *soundness.out_of_sync(run, course),
         *blind_during_faults(course),
         *(f"damaged: {description}" for description in damaged),
-        *analysis_doubts(findings, required, failure),
+        *analysis_doubts(findings, required, failure, killed_clients(course)),
     ]
     # A sequence that ended early mostly did so for one of these reasons.
     reasons = reasons or soundness.sequence_not_ended(run, course)

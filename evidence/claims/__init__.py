@@ -30,6 +30,7 @@ from evidence.claims import (
     placement,
     sessions,
     truncation,
+    unanswered,
     unavailability,
     watermarks,
 )
@@ -60,6 +61,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *isr.CLAIMS,
     *lag.CLAIMS,
     *acks.CLAIMS,
+    *unanswered.CLAIMS,
     *partitions.CLAIMS,
     *watermarks.CLAIMS,
     *checkpoints.CLAIMS,

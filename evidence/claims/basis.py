@@ -44,6 +44,9 @@ class Witness:
     acknowledged: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
     """Of a topic and partition, from the clients' histories: when each acknowledged record was sent, and when it was
     acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter."""
+    read_at: Callable[[str, int], Mapping[tuple[int, int], tuple[int, ...]] | None] = lambda topic, partition: None
+    """Of a topic and partition: the offsets at which readers were given each record, by its producer and sequence;
+    None if nobody read to the end, so that a record which was not read may be there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

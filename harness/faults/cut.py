@@ -44,18 +44,24 @@ class Rule:
     port: int = 0
     """Only packets from or to this port of TCP; 0 for all."""
     share: float = 1.0
+    pushed: bool = False
+    """Only packets that end what an application wrote (TCP's PSH), not TCP's own."""
 
     def match(self) -> str:
         """Iptables' arguments for the packets of this rule."""
         words = ["-d" if self.hook == "OUTPUT" else "-s", self.peer]
+        if self.port or self.pushed:
+            words += ["-p", "tcp"]
         if self.port:
-            words += ["-p", "tcp", "-m", "multiport", "--ports", str(self.port)]
+            words += ["-m", "multiport", "--ports", str(self.port)]
+        if self.pushed:
+            words += ["-m", "tcp", "--tcp-flags", "PSH", "PSH"]
         if 0 < self.share < 1:
             words += ["-m", "statistic", "--mode", "random", "--probability", str(self.share)]
         return " ".join([*words, "-j", "DROP"] if self.share else words)
 
     def __str__(self) -> str:
-        return f"{self.hook} {self.peer}" + (f":{self.port}" if self.port else "")
+        return f"{self.hook} {self.peer}" + (f":{self.port}" if self.port else "") + (" PSH" if self.pushed else "")
 
 
 def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
@@ -69,7 +75,7 @@ def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
         hook = words[1].removeprefix(f"{CHAIN}-")
         peer = value["-d" if hook == "OUTPUT" else "-s"].removesuffix("/32")
         share = round(float(value.get("--probability", 1)), DECIMALS) if value.get("-j") == "DROP" else 0.0
-        counters[Rule(hook, peer, int(value.get("--ports", 0)), share)] = int(value["-c"])
+        counters[Rule(hook, peer, int(value.get("--ports", 0)), share, "--tcp-flags" in value)] = int(value["-c"])
     return counters
 
 

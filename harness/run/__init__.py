@@ -70,12 +70,13 @@ class Run:
         self.coordinator, self.without = who.coordinator, who.without
         self.node = who.node
 
-        waits = Waits(parts.observer, who, account)
+        waits = Waits(parts.observer, who, account, alters_by_request=parts.version.uses_alter_partition)
         self.wait_state, self.wait_log_line = waits.wait_state, waits.wait_log_line
         self.wait_end_of_epoch = waits.wait_end_of_epoch
         self.wait_leader, self.wait_no_leader, self.wait_isr = waits.wait_leader, waits.wait_no_leader, waits.wait_isr
         self.wait_controller, self.wait_controller_other_than = waits.wait_controller, waits.wait_controller_other_than
         self.wait_isr_announced = waits.wait_isr_announced
+        self.wait_leader_knows_isr = waits.wait_leader_knows_isr
         self.wait_registered, self.wait_unregistered = waits.wait_registered, waits.wait_unregistered
 
         disks = Disks(parts, account)
@@ -93,6 +94,8 @@ class Run:
             nemesis.cut_clients,
             nemesis.cut_from_coordinator,
         )
+        self.hold_answers, self.reset_clients = nemesis.hold_answers, nemesis.reset_clients
+        self.kill_client = nemesis.kill_client
         self.flap, self.lose, self.slow, self.heal_network = (
             nemesis.flap,
             nemesis.lose,

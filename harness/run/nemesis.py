@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from evidence.events import NETWORK_FAULTS
-from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, PROPERTIES
+from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
+from harness.faults.answers import Hold, Reset, question
 from harness.faults.base import Faults, OfTheNetwork
+from harness.faults.client import KillClient
 from harness.faults.cut import Cut, Host
 from harness.faults.files import Remove, Wipe
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
@@ -19,6 +21,7 @@ from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 if TYPE_CHECKING:
     from harness.faults.base import Fault
+    from harness.faults.client import ClientProcess
     from harness.run.account import Account
     from harness.run.parts import Parts
     from harness.run.waits import Waits
@@ -103,9 +106,34 @@ class Nemesis:
 
     def cut_clients(self, *targets: Target) -> None:
         """Cut clients, which run on this machine, from nodes, proved by the kernel's counters."""
-        host = Host(f"{self._cluster.prefix}.1")
-        fault = Cut(tuple(target.node for target in targets), (host,))
+        fault = Cut(tuple(target.node for target in targets), (self._clients_host(),))
         self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+
+    def _clients_host(self) -> Host:
+        return Host(f"{self._cluster.prefix}.1")
+
+    def hold_answers(self, *targets: Target) -> None:
+        """Hold back what brokers answer to clients, while requests still get in; proved by a request that is taken and
+        not answered. After the heal (`heal_network`) TCP delivers what waits.
+        """
+        fault = Hold(
+            senders=tuple(target.node for target in targets),
+            receivers=(self._clients_host(),),
+            one_way=True,
+            port=KAFKA_PORT,
+            question=question(self._cluster.version.release),
+        )
+        self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+
+    def reset_clients(self, *targets: Target) -> None:
+        """Reset the connections that clients have to brokers; what these had not delivered is forgotten."""
+        for target in targets:
+            fault = Reset(target.node, self._clients_host(), KAFKA_PORT)
+            self._faults.carry_out(fault, role=target.role)
+
+    def kill_client(self, process: ClientProcess) -> None:
+        """Kill -9 of a producer, a load or a consumer, proved by the status with which it ended."""
+        self._faults.carry_out(KillClient(process))
 
     def flap(
         self, senders: Sequence[Target], receivers: Sequence[Target], *, times: int, down_s: float, up_s: float

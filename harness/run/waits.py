@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import HarnessError, WaitTimeout
@@ -28,8 +29,12 @@ ANNOUNCED_LIMIT_S: Final = 90.0
 class Waits:
     """Waits for what the cluster says of itself."""
 
-    def __init__(self, observer: ClusterObserver, who: Who, account: Account) -> None:
+    def __init__(
+        self, observer: ClusterObserver, who: Who, account: Account, *, alters_by_request: bool = False
+    ) -> None:
+        """`alters_by_request` says that leaders ask the controller for changes of the ISR."""
         self._observer, self._who, self._account = observer, who, account
+        self._alters_by_request = alters_by_request
 
     def wait_state(
         self,
@@ -96,6 +101,19 @@ class Waits:
             lambda state: t in state.partitions and set(state.partitions[t].isr) == wanted,
             limit_s,
         )
+
+    def wait_leader_knows_isr(self, t: Partition, targets: Sequence[Target]) -> None:
+        """Wait until the ISR is exactly these replicas, and the leader goes by it.
+
+        A leader that writes its ISR to ZooKeeper itself does so at once. One that asks the controller (AlterPartition)
+        hears of the answer later than those who read the controller's word, and says when.
+        """
+        self.wait_isr(t, targets)
+        if self._alters_by_request:
+            leader = self._who.leader_of(t)
+            orders = "|".join(",".join(str(target.id) for target in order) for order in permutations(targets))
+            pattern = rf"\[Partition {t} broker={leader.id}\] ISR updated to (?:{orders})(?![\d,])"
+            self.wait_log_line(leader, pattern, f"that it goes by this ISR of {t}")
 
     def wait_isr_announced(self, count: int, limit_s: float = ANNOUNCED_LIMIT_S) -> None:
         """Wait until the controller has read so many notifications of ISR changes since the run began (ZooKeeper, 0.9

@@ -124,6 +124,13 @@ def proof_text(fault: FaultFact) -> str:
         dropped = proof.get("packets_dropped")
         total = sum(dropped.values()) if isinstance(dropped, Mapping) else dropped
         return f"proved: the kernel dropped {total} packets" if total is not None else "proved"
+    if fault.kind == "hold":
+        total = sum((proof.get("packets_dropped") or {}).values())
+        return f"proved: a request was taken and not answered, the kernel dropped {total} packets of answers"
+    if fault.kind == "reset":
+        return f"proved: {len(proof.get('connections') or ())} connections are gone"
+    if fault.kind == "kill-client":
+        return f"proved: its process ended with {proof.get('status')}"
     if fault.kind == "slow" and proof.get("links"):
         waiting = sum(link.get("packets_waiting", 0) for link in proof["links"].values())
         return f"proved: {waiting} packets waited in the kernel's token bucket, and arrived"

@@ -1,5 +1,12 @@
-"""Producers: what each setting of acks costs.
+"""What producers are told, and what is in the log."""
 
-What an acknowledgement is worth is the producer's choice. With acks=0 there is none, with acks=1 the leader alone has
-the record, with acks=all every replica in the ISR has it.
-"""
+from __future__ import annotations
+
+from typing import Final
+
+from harness.scenario import Line
+
+IDEMPOTENCE: Final = Line(
+    "idempotent producers (KIP-98, 0.11 and later, and a message format that has room for them)",
+    lambda version: version.release >= (0, 11) and "log.message.format.version" not in version.settings,
+)

@@ -168,32 +168,63 @@ class Commanded:
         """Kill the process, -9."""
         self._child.kill()
 
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._child.pid
+
+    @property
+    def status(self) -> int | None:
+        """How the process ended; None while it runs."""
+        return self._child.status
+
 
 class ScriptedProducer(Commanded):
     """A producer process that sends single records on command."""
 
     MODULE = "scripted"
 
+    def __init__(self, client: Client, timeline: Timeline) -> None:
+        super().__init__(client, timeline)
+        self._handed: set[int] = set()
+        """The numbers of the commands whose records the client is known to have taken."""
+
     def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float, doomed: bool = False) -> list[Sent]:
         """Send records one after the other, each once the outcome of the one before is known."""
         return [self.send_async(topic, partition, doomed=doomed).wait(timeout_s) for _ in range(count)]
 
-    def send_async(self, topic: str, partition: int, *, doomed: bool = False) -> Pending:
-        """Send one record and return at once; `doomed` says in the timeline that the scenario documents its loss."""
+    def send_async(self, topic: str, partition: int, *, doomed: bool = False, again: Sent | None = None) -> Pending:
+        """Send one record and return at once; `doomed` says in the timeline that the scenario documents its loss. With
+        `again` it is the very record whose sending came to this, as an application sends it that was told of an error.
+        """
+        sequence = self._next_sequence() if again is None else again.sequence
+        self._make_ready()
+        self._timeline.append(events.Send(**self._about(topic, partition, sequence), doomed=doomed))
+        return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence))
+
+    def hand_over(self, topic: str, partition: int, *, timeout_s: float) -> Pending:
+        """Send one record and return when the client has taken it: the call that sends has returned.
+
+        WaitTimeout if it does not return in time.
+        """
         sequence = self._next_sequence()
         self._make_ready()
-        self._timeline.append(
-            events.Send(
-                process=self.name,
-                topic=topic,
-                partition=partition,
-                producer=self._producer_id,
-                sequence=sequence,
-                acks=self._acks,
-                doomed=doomed,
-            )
-        )
-        return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence))
+        self._timeline.append(events.Send(**self._about(topic, partition, sequence)))
+        number = self._tell(topic=topic, partition=partition, sequence=sequence, tell_handed=True)
+        deadline = time.monotonic() + timeout_s
+        while number not in self._handed:
+            self._take(self._child.hear(deadline - time.monotonic(), f"handing over record {sequence}"))
+        return Pending(self, number)
+
+    def _about(self, topic: str, partition: int, sequence: int) -> dict[str, Any]:
+        return {
+            "process": self.name,
+            "topic": topic,
+            "partition": partition,
+            "producer": self._producer_id,
+            "sequence": sequence,
+            "acks": self._acks,
+        }
 
     def answer(self, number: int, timeout_s: float) -> Sent | None:
         """Wait for the outcome of a record; None if it is not known in time."""
@@ -201,20 +232,19 @@ class ScriptedProducer(Commanded):
         return None if answer is None else Sent(**answer)
 
     def _take(self, heard: dict[str, Any]) -> None:
+        if heard.pop("handed", False):
+            self._handed.add(heard.pop("id"))
+            self._timeline.append(events.Handed(**self._about(**heard)))
+            return
         super()._take(heard)
         sent = Sent(**heard)
         kind = events.Acked if sent.outcome == "ok" else events.Failed
         self._timeline.append(
             kind(
-                process=self.name,
-                topic=sent.topic,
-                partition=sent.partition,
-                producer=sent.producer,
-                sequence=sent.sequence,
+                **self._about(sent.topic, sent.partition, sent.sequence),
                 offset=sent.offset,
                 outcome=sent.outcome,
                 error=sent.error_name,
-                acks=self._acks,
                 invoked_ns=sent.invoked_ns,
                 completed_ns=sent.completed_ns,
             )
@@ -284,8 +314,19 @@ class Background(Generic[Progress]):
         return self._latest
 
     def kill(self) -> None:
-        """Kill the process, -9."""
+        """Kill the process, -9. What it had told of until then is all there is: nothing more is waited for."""
         self._child.kill()
+        self._done = True
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._child.pid
+
+    @property
+    def status(self) -> int | None:
+        """How the process ended; None while it runs."""
+        return self._child.status
 
     def __enter__(self) -> Self:
         self.start()

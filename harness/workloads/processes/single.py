@@ -102,10 +102,14 @@ class Sender:
             heard(error.args[0], None)
 
     def send_commanded(self, command: Mapping[str, Any]) -> None:
-        """Send the record that a command of the harness names; its answer is said when the outcome is known."""
+        """Send the record that a command of the harness names; its answer is said when the outcome is known, and before
+        that, if the command asks for it, that the client has taken the record.
+        """
         topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
         self.reserve(topic, [partition], sequence, 1)
         self.send(topic, partition, sequence, tell=lambda answer: child.say(id=command["id"], **answer), flush=True)
+        if command.get("tell_handed"):
+            child.say(id=command["id"], handed=True, topic=topic, partition=partition, sequence=sequence)
 
     def poll(self, timeout_s: float) -> None:
         """Serve deliveries for a moment."""

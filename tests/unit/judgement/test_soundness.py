@@ -57,6 +57,16 @@ HEALED = [fault(15, "heal", "cut"), fault(16, "healed", "cut")]
 LOSS = fault(10, "inject", "loss", node="broker-1, broker-2")
 LOST: dict[str, Any] = {"packets_dropped": {"broker-1 OUTPUT x": 3}, "packets": {"broker-1 OUTPUT x": 9}}
 SLOW = fault(10, "inject", "slow", node="broker-1, broker-2")
+HOLD = fault(10, "inject", "hold", node="broker-1, clients")
+RESET = fault(10, "inject", "reset")
+KILLED_CLIENT = fault(10, "inject", "kill-client", node="producer-1")
+
+
+def held(asked: list[str] = ["broker-1"], **proof: Any) -> Fault:  # noqa: B006
+    return fault(
+        12, "verified", "hold", node="broker-1, clients",
+        **{"packets_dropped": {"broker-1 OUTPUT x PSH": 3}, "taken_and_unanswered": asked} | proof,
+    )  # fmt: skip
 
 
 def slowed(**link: float) -> Fault:
@@ -80,6 +90,9 @@ PROVED: dict[str, list[Event]] = {
     "loss": [UP, LOSS, fault(12, "verified", "loss", **LOST)],
     "slow": [UP, SLOW, slowed(bytes_per_s=20_000.0, packets_waiting=0, packets_held=9, datagrams_arrived=8)],
     "slow, in a kernel that does not count": [UP, SLOW, slowed(packets_waiting=9, packets_held=0, datagrams_arrived=8)],
+    "answers held back": [UP, HOLD, held()],
+    "connections reset": [UP, RESET, fault(12, "verified", "reset", connections=["172.0.0.1:4000"], left=[])],
+    "a client killed": [UP, KILLED_CLIENT, fault(12, "verified", "kill-client", node="producer-1", status=-9)],
     "an end that was expected": [UP, *KILL, KILLED, *START, STARTED, *EXIT, EXITED],
     "an end that was over when it was asked for": [
         UP,
@@ -133,6 +146,18 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     "no pause": ([FREEZE[0], FROZEN], "no pause"),
     "no packet": ([*CUT, fault(12, "verified", "cut", packets_dropped={"broker-1 OUTPUT x": 0})], "packets"),
     "no counters": ([*CUT, fault(12, "verified", "cut")], "packets"),
+    "no answer held back": ([HOLD, held(packets_dropped={"broker-1 OUTPUT x PSH": 0})], "answers dropped"),
+    "nobody was asked": ([HOLD, held([])], "taken and not answered"),
+    "another was asked": ([HOLD, held(["broker-2"])], "taken and not answered"),
+    "a connection that is left": (
+        [RESET, fault(12, "verified", "reset", connections=["172.0.0.1:4000"], left=["172.0.0.1:4000"])],
+        "are gone",
+    ),
+    "no connection": ([RESET, fault(12, "verified", "reset", connections=[], left=[])], "are gone"),
+    "a client that ended by itself": (
+        [KILLED_CLIENT, fault(12, "verified", "kill-client", node="producer-1", status=0)],
+        "status 0",
+    ),
     "every packet lost": (
         [LOSS, fault(12, "verified", "loss", **LOST | {"packets": {"broker-1 OUTPUT x": 3}})],
         "came through",

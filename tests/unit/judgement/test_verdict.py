@@ -153,6 +153,26 @@ DOUBTS: dict[str, tuple[dict[str, Any], list[Event], dict[str, Any], list[str], 
 
 
 @pytest.mark.parametrize(
+    ("node", "proved", "expected"),
+    [
+        ("producer-1", True, "as-documented"),
+        ("producer-2", True, "unknown"),
+        ("producer-1", False, "unknown"),
+        ("", False, "unknown"),
+    ],
+    ids=["killed", "another was killed", "it was not proved", "nobody was killed"],
+)
+def test_the_history_of_a_client_that_the_run_has_killed_needs_no_end(node: str, proved: bool, expected: str) -> None:
+    died = {"problems": [{"what": "recorder died", "process": "producer-1", "detail": "no close"}]}
+    killed = [
+        fault(13, "inject", id_="f9", kind="kill-client", node=node),
+        fault(14, "verified", id_="f9", kind="kill-client", node=node, status=-9),
+    ]
+    events = [*PROVED, *killed[: 2 if proved else 1 if node else 0]]
+    assert judge(run(), events, found("lost-write") | died).verdict == expected
+
+
+@pytest.mark.parametrize(
     ("seen", "expected"),
     [
         (["lost-write"], "as-documented"),

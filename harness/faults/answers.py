@@ -1,0 +1,168 @@
+"""What brokers answer to clients is held back, and clients' connections are reset: an acknowledgement that gets lost.
+
+Held back: at the broker every packet that ends what it wrote to a client (TCP's PSH) is dropped, and nothing else. So
+requests come in, are carried out, and their segments are acknowledged by the broker's kernel; the connection lasts, and
+its next request comes in too. The answers wait in that kernel, which sends them again at ever longer intervals: after
+the heal they arrive within about as long as they were held. A plain cut of this direction would lose TCP's own
+acknowledgements as well, and with them the client's next request: its kernel sends nothing new before the last segment
+is acknowledged.
+
+The proof: a request of our own is taken, every byte of it acknowledged by the broker's kernel; the kernel's counter of
+dropped packets has moved; and no byte of an answer came.
+
+Reset: the broker's ends of clients' connections are closed by the kernel (ss -K, sock_diag's SOCK_DESTROY), which tells
+the clients at once (RST) and forgets what it had not delivered. The proof: connections that the kernel listed before,
+and none of which it lists after.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from evidence.errors import FaultUnproved
+from harness.faults import network
+from harness.faults.cut import Cut, Rule
+from harness.faults.network import POLL_S, listing, names
+
+if TYPE_CHECKING:
+    from harness.cluster.docker import Node
+    from harness.faults.base import Peer, Proof
+
+API_VERSIONS: Final = 18
+METADATA: Final = 3
+CONNECT_LIMIT_S: Final = 5.0
+UNACKNOWLEDGED: Final = struct.Struct("=24xI")
+"""Where the kernel's account of a connection (struct tcp_info) says how many segments are not acknowledged."""
+
+
+def question(release: tuple[int, ...]) -> bytes:
+    """A request, version 0, that a broker of this release answers: which requests it knows (from 0.10.0 on), or before
+    that, which topics there are.
+    """
+    header = struct.pack(">hhih", API_VERSIONS if release >= (0, 10) else METADATA, 0, 1, -1)
+    request = header if release >= (0, 10) else header + struct.pack(">i", 0)
+    return struct.pack(">i", len(request)) + request
+
+
+@contextmanager
+def _asked(node: Node, port: int, request: bytes) -> Iterator[socket.socket]:
+    """A connection of our own on which a request was sent; FaultUnproved if it cannot be."""
+    try:
+        connection = socket.create_connection((node.address, port), timeout=CONNECT_LIMIT_S)
+        connection.sendall(request)
+    except OSError as error:
+        raise FaultUnproved(f"{node.name} cannot be asked anything: {error}") from None
+    with connection:
+        connection.setblocking(False)
+        yield connection
+
+
+def _taken(connection: socket.socket) -> bool:
+    """Whether the far kernel has acknowledged all that was sent."""
+    told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+    return bool(UNACKNOWLEDGED.unpack_from(told)[0] == 0)
+
+
+def _answered(connection: socket.socket) -> str | None:
+    """What came on a connection: "an answer", "the end of the connection", or None for nothing."""
+    try:
+        return "an answer" if connection.recv(1) else "the end of the connection"
+    except BlockingIOError:
+        return None
+    except ConnectionError:
+        return "the end of the connection"
+
+
+@dataclass(slots=True, kw_only=True)
+class Hold(Cut):
+    """What senders answer on connections to a port of theirs is held back from receivers; requests get in."""
+
+    port: int
+    question: bytes
+    """A request that they would answer (`question`)."""
+
+    @property
+    def name(self) -> str:
+        return "hold"
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        return tuple((a.name, b.name) for a, b in network.pair(self.senders, self.receivers))
+
+    @property
+    def description(self) -> str:
+        return f"answers of {names(self.senders)} to {names(self.receivers)} held back"
+
+    def rules(self) -> list[Rule]:
+        return [Rule("OUTPUT", peer.address, self.port, pushed=True) for peer in self.receivers]
+
+    def verify(self) -> Proof:
+        with ExitStack() as open_ones:
+            asked = {n.name: open_ones.enter_context(_asked(n, self.port, self.question)) for n in self.senders}
+            proof = dict(Cut.verify(self))  # not super(): a dataclass with slots is another class
+            deadline = time.monotonic() + network.COUNTER_LIMIT_S
+            while not all(_taken(connection) for connection in asked.values()):
+                if time.monotonic() > deadline:
+                    limit = f"{network.COUNTER_LIMIT_S:.0f} s"
+                    raise FaultUnproved(f"{self.description}: a request of our own was not taken in {limit}: a cut")
+                time.sleep(POLL_S)
+            for name, connection in asked.items():
+                if (came := _answered(connection)) is not None:
+                    raise FaultUnproved(f"{self.description}: {came} came from {name} for a request of our own")
+        return proof | {"taken_and_unanswered": sorted(asked)}
+
+
+def parse_connections(lines: Iterable[str], peer: str) -> list[str]:
+    """Ends of a peer's connections, as `ss -H -t -n` prints them: "[::ffff:172.20.0.1]:43210".
+
+    >>> parse_connections(["0 0 [::ffff:172.20.0.11]:9092 [::ffff:172.20.0.1]:43210 "], "172.20.0.1")
+    ['[::ffff:172.20.0.1]:43210']
+    """
+    ends = [words[3] for line in lines if len(words := line.split()) >= 4]
+    return sorted(end for end in ends if end.rpartition(":")[0].strip("[]").removeprefix("::ffff:") == peer)
+
+
+@dataclass(slots=True)
+class Reset:
+    """The connections that a peer has to a port of a node are reset."""
+
+    node: Node
+    peer: Peer
+    port: int
+    name: str = "reset"
+    _before: list[str] = field(default_factory=list, init=False)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"reset of the connections of {self.peer.name} to {self.node.name}"
+
+    def _connections(self) -> list[str]:
+        listed = f"ss -H -t -n state established '( sport = :{self.port} )'"
+        return parse_connections(listing(self.node, listed), self.peer.address)
+
+    def inject(self) -> None:
+        self._before = self._connections()
+        ends = " or ".join(f"dst {end}" for end in self._before)
+        if ends:
+            self.node.run_inside("ss", "-K", "-H", "-t", "-n", f"sport = :{self.port} and ( {ends} )")
+
+    def verify(self) -> Proof:
+        if not self._before:
+            raise FaultUnproved(f"{self.description}: there was none")
+        left = sorted(set(self._before) & set(self._connections()))
+        if left:
+            raise FaultUnproved(f"{self.description}: the kernel still has {', '.join(left)}")
+        return {"connections": self._before, "left": left}
+
+    def heal(self) -> None:
+        """Nothing to undo: clients connect again."""

@@ -1,0 +1,80 @@
+"""An acknowledgement gets lost, and the client sends the record again (Kafka documentation, retries; KIP-98).
+
+The leader writes the record, and so do its followers; its answer does not get out, and the connection is reset. The
+client cannot know whether the record is in the log. If it retries, the record is there twice; with idempotence (0.11
+and later) the leader knows the batch by its sequence number, and acknowledges it at the place where it is. If it does
+not retry, it reports an error for a record that is there.
+"""
+
+from __future__ import annotations
+
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, Line, scenario
+from scenarios.producer import IDEMPOTENCE
+
+DUPLICATE = frozenset({"duplicate"})
+APPENDED = "unanswered-record-on-disk"
+TWICE = [Documented(on=EVERY_VERSION, required=DUPLICATE, claims=[APPENDED])]
+ONCE = [Documented(on=IDEMPOTENCE, says="The record is acknowledged, and in the log once.", claims=[APPENDED])]
+UNKNOWN = [
+    Documented(
+        on=EVERY_VERSION,
+        says="The client reports an error, and the record is in the log, once.",
+        claims=[APPENDED, "unknown-record-in-log"],
+    )
+]
+ONE_ATTEMPT = Line("retries is 0 by default (Java clients before 2.1)", lambda version: version.release < (2, 1))
+RETRIES = Line(
+    "retries without end and no idempotence by default (Java clients 2.1 to 2.8; KIP-91)",
+    lambda version: (2, 1) <= version.release < (3,),
+)
+RETRY = {"retries": "10", "enable.idempotence": "false"}
+IDEMPOTENT = {"retries": "10", "enable.idempotence": "true"}
+ANSWER_LIMIT_S = 60.0
+
+
+def of_client(prefix: str, client: str) -> dict[str, Case]:
+    """The cases of a client library."""
+    return {
+        f"{prefix}retries": Case(client=client, client_settings=RETRY, documented=TWICE),
+        f"{prefix}retries-acks-1": Case(client=client, client_settings=RETRY, acks="1", documented=TWICE),
+        f"{prefix}idempotent": Case(client=client, client_settings=IDEMPOTENT, documented=ONCE, applies=IDEMPOTENCE),
+        f"{prefix}no-retries": Case(client=client, client_settings={"retries": "0"}, documented=UNKNOWN),
+    }
+
+
+@scenario(
+    name="lost-acknowledgement",
+    claim="""A record whose acknowledgement gets lost is written twice by a client that retries without idempotence,
+        once by one with it; a client that does not retry reports an error for a record that is in the log.""",
+    source="Kafka documentation, producer configuration: retries, enable.idempotence; KIP-98, KIP-679",
+    operator="""An error of a producer does not say that the record is not there. Leave idempotence on (the default of
+        Java clients from 3.0 on, to be set with librdkafka), or let the reader tell duplicates.""",
+    cases={
+        **of_client("", "librdkafka"),
+        **of_client("java-", "java"),
+        "java-defaults": Case(
+            client="java",
+            documented=[
+                Documented(on=ONE_ATTEMPT, says=UNKNOWN[0].says, claims=UNKNOWN[0].claims),
+                Documented(on=RETRIES, required=DUPLICATE, claims=[APPENDED]),
+                Documented(on=EVERY_VERSION, says=ONCE[0].says, claims=[APPENDED]),
+            ],
+        ),
+    },
+)
+def lost_acknowledgement(run: Run) -> None:
+    t, acks = run.partition(), run.case.acks
+    run.send(t, 3, acks=acks)
+    leader, producer = run.leader_of(t), run.producer(acks=acks)
+
+    run.hold_answers(leader)
+    sent = producer.send_async(t.topic, t.number)
+    run.wait_log_end(t, 4, run.replicas_of(t))
+    run.copy_replicas("appended")
+    run.require("the client has heard nothing of the record", not sent.done)
+
+    run.reset_clients(leader)
+    run.heal_network()
+    sent.wait(ANSWER_LIMIT_S)
+    run.send(t, acks=acks)

@@ -1,0 +1,98 @@
+"""A record is refused, the next accepted, and the first is sent again: their order is turned (KIP-98).
+
+Too few replicas are in sync, and the leader refuses a record with acks=all (NOT_ENOUGH_REPLICAS); its answer is held
+back in the network. Replicas come back, and the leader accepts the next record of the same client, which had it in
+flight beside the first. Then the first answer arrives, and the client sends the first record again: behind the second.
+
+With one request in flight a Java client sends the second record after the first is settled. librdkafka (2.16.0) does
+not: its next request is made while the first is in flight, and goes out before the first is tried again. With
+idempotence the leader refuses the second too, because its sequence number is not the next, and the client sends both
+again in their order. A long back-off alone turns nothing: what is sent while the first record waits to be tried again
+waits behind it.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from scenarios.producer import IDEMPOTENCE
+
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+SEVERAL = {"retries": "10", "enable.idempotence": "false", IN_FLIGHT: "5"}
+ONE = SEVERAL | {IN_FLIGHT: "1"}
+IDEMPOTENT = SEVERAL | {"enable.idempotence": "true"}
+RARELY = {"topic.metadata.refresh.interval.ms": "300000"}
+"""librdkafka's own default: requests for metadata count as in flight too, and wait with the others."""
+BACK_OFF = SEVERAL | {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "5000"}
+TURNED = [Documented(on=EVERY_VERSION, required=frozenset({"nonmonotonic-send"}))]
+TURNED_BY_LIBRDKAFKA = [
+    Documented(
+        on=EVERY_VERSION,
+        says="librdkafka turns the order with one request in flight too: the next one is made already.",
+        required=frozenset({"nonmonotonic-send"}),
+    )
+]
+IN_ORDER = [Documented(on=EVERY_VERSION, says="The two records are in the log in the order in which they were sent.")]
+ANOTHER = {"client.id": "another", "enable.idempotence": "false"}
+"""A client whose record the frozen followers lack: of a partition at rest the ISR would not shrink."""
+ANSWER_LIMIT_S = 60.0
+
+
+def of_client(prefix: str, client: str) -> dict[str, Case]:
+    """The cases of a client library."""
+    rdkafka = client == "librdkafka"
+    own = RARELY if rdkafka else {}
+    return {
+        f"{prefix}several-in-flight": Case(
+            client=client, client_settings=SEVERAL | own, variant="accepted", documented=TURNED
+        ),
+        f"{prefix}one-in-flight": Case(
+            client=client, client_settings=ONE | own, documented=TURNED_BY_LIBRDKAFKA if rdkafka else IN_ORDER
+        ),
+        f"{prefix}idempotent": Case(
+            client=client, client_settings=IDEMPOTENT | own, documented=IN_ORDER, applies=IDEMPOTENCE
+        ),
+        f"{prefix}back-off": Case(
+            client=client, client_settings=BACK_OFF | own, variant="back-off", documented=IN_ORDER
+        ),
+    }
+
+
+@scenario(
+    name="refused-then-accepted",
+    claim="""Retries turn the order of records where a refused one is sent again behind one that was accepted: with
+        several requests in flight and without idempotence.""",
+    source="Kafka documentation, producer configuration: max.in.flight.requests.per.connection; KIP-98",
+    operator="""Where order matters set enable.idempotence=true (the default of Java clients from 3.0 on), or one
+        request in flight.""",
+    cluster=ClusterPlan(session_timeout_ms=30_000, settings={"replica.lag.time.max.ms": "2000"}),
+    topic=TopicPlan(settings={"min.insync.replicas": "2"}),
+    cases=of_client("", "librdkafka") | of_client("java-", "java"),
+)
+def refused_then_accepted(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    leader, followers, producer = run.leader_of(t), run.followers_of(t), run.producer()
+    run.send(t, acks="1", only=leader, settings=ANOTHER)
+    run.freeze(*followers)
+    run.send(t, acks="1", only=leader, settings=ANOTHER)
+    run.wait_leader_knows_isr(t, [leader])
+
+    if run.case.variant != "back-off":
+        run.hold_answers(leader)
+    first = producer.send_async(t.topic, t.number)
+    run.wait_log_line(leader, "NotEnoughReplicas", "that it refuses the first record")
+    run.thaw()
+    run.wait_leader_knows_isr(t, run.replicas_of(t))
+    run.require("the client is not done with the first record", not first.done)
+    second = producer.send_async(t.topic, t.number)
+    if run.case.variant == "accepted":
+        run.wait_log_end(t, 6, run.replicas_of(t))
+        run.require("it has heard nothing of either", not first.done and not second.done)
+    run.copy_replicas("second-sent")
+
+    run.heal_network()
+    first.wait(ANSWER_LIMIT_S)
+    second.wait(ANSWER_LIMIT_S)
+    run.send(t)

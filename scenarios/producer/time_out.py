@@ -1,0 +1,83 @@
+"""A producer gives a record up that is in the log, or comes there later (KIP-91: delivery.timeout.ms).
+
+A time-out is the client's: it says that no answer came in time, and nothing of the record. Answered late: the leader
+has written it, and its answer is on its way. Carried out late: the leader stands still with the request in its kernel,
+and writes the record when it goes on, after the client has reported the error. An application that takes the error for
+a failure and sends the record again has it twice, with idempotence too: to the broker that is another batch.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from scenarios.producer import IDEMPOTENCE
+
+ONE_ATTEMPT = {"retries": "0", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
+IN_LOG = "The record that the client has given up is in the log, once."
+ANSWERED_LATE = [
+    Documented(on=EVERY_VERSION, says=IN_LOG, claims=["unanswered-record-on-disk", "unknown-record-in-log"])
+]
+CARRIED_OUT_LATE = [
+    Documented(on=EVERY_VERSION, says=IN_LOG, claims=["unknown-record-comes-late", "unknown-record-in-log"])
+]
+SENT_AGAIN = [
+    Documented(
+        on=EVERY_VERSION,
+        says="The record is in the log twice: the client gave it up, and the application sent it again.",
+        required=frozenset({"duplicate"}),
+        claims=["unanswered-record-on-disk"],
+    )
+]
+ANSWER_LIMIT_S = 60.0
+"""The client's own time-out has to come first."""
+
+
+def of_client(prefix: str, client: str) -> dict[str, Case]:
+    """The cases of a client library."""
+    short = ONE_ATTEMPT | ({"socket.timeout.ms": "2000"} if client == "librdkafka" else {})
+    idempotent = short | {"retries": "10", "enable.idempotence": "true"}
+    return {
+        f"{prefix}answered-late": Case(client=client, client_settings=short, documented=ANSWERED_LATE),
+        f"{prefix}carried-out-late": Case(
+            client=client, client_settings=short, variant="frozen", documented=CARRIED_OUT_LATE
+        ),
+        f"{prefix}sent-again": Case(
+            client=client, client_settings=idempotent, variant="again", documented=SENT_AGAIN, applies=IDEMPOTENCE
+        ),
+    }
+
+
+@scenario(
+    name="time-out",
+    claim="""A record for which a producer reports a time-out may be in the log, or come there later; sent again by the
+        application it is there twice.""",
+    source="KIP-91; Kafka documentation, producer configuration: delivery.timeout.ms, request.timeout.ms",
+    operator="""Never take a producer's time-out for a failed write. Make delivery.timeout.ms (message.timeout.ms)
+        longer than the longest outage that you mean to sit out, and let readers tell duplicates by a key of your
+        own.""",
+    cluster=ClusterPlan(session_timeout_ms=30_000),
+    cases=of_client("", "librdkafka") | of_client("java-", "java"),
+)
+def time_out(run: Run) -> None:
+    t, frozen = run.partition(), run.case.variant == "frozen"
+    run.send(t, 3)
+    leader, producer = run.leader_of(t), run.producer()
+
+    run.freeze(leader) if frozen else run.hold_answers(leader)
+    sent = producer.send_async(t.topic, t.number)
+    if not frozen:
+        run.wait_log_end(t, 4, run.replicas_of(t))
+        run.copy_replicas("written")
+    given_up = sent.wait(ANSWER_LIMIT_S)
+    run.require("the client does not know what became of it", given_up.outcome == "info", error=given_up.error_name)
+    if frozen:
+        run.copy_replicas("given up")
+
+    run.thaw()
+    run.heal_network()
+    if frozen:
+        run.wait_log_end(t, 4, run.replicas_of(t))
+    if run.case.variant == "again":
+        producer.send_async(t.topic, t.number, again=given_up).wait(ANSWER_LIMIT_S)
+    run.send(t, settings={"client.id": "another"})

@@ -1,0 +1,209 @@
+"""Faults between brokers and clients, and of clients: each proof, and each sabotaged fault."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from evidence.errors import FaultUnproved
+from harness.cluster.docker import Node
+from harness.faults import network
+from harness.faults.answers import Hold, Reset, parse_connections, question
+from harness.faults.client import KillClient
+from harness.faults.cut import Host, Rule, parse_counters
+from harness.faults.network import WHOLE
+
+CLIENTS = Host("172.20.0.1")
+LISTING = (
+    "-A CHAOS-OUTPUT -d 172.20.0.1/32 -p tcp -m multiport --ports {port} -m tcp --tcp-flags PSH PSH "
+    "-c {count} 0 -j DROP"
+)
+
+
+@dataclass
+class Broker:
+    """A node that listens on this machine, reads what comes, and answers with `answer`; its filter counts `count`."""
+
+    port: int
+    count: int = 1
+    name: str = "broker-1"
+    address: str = "127.0.0.1"
+    ran: list[str] = field(default_factory=list)
+
+    def run_inside(self, *command: str) -> str:
+        self.ran.append(command[-1])
+        return f"{LISTING.format(port=self.port, count=self.count)}\n{WHOLE}\n" if "-v -S" in command[-1] else ""
+
+
+@contextmanager
+def listening(answer: bytes | None, count: int = 1) -> Iterator[Broker]:
+    """A broker that answers a request so; with None it closes the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        kept: list[socket.socket] = []
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            kept.append(connection)
+            if answer is None:
+                connection.close()
+            else:
+                connection.recv(100)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield Broker(server.getsockname()[1], count)
+        thread.join()
+        for connection in kept:
+            connection.close()
+
+
+def hold(broker: Broker) -> Hold:
+    return Hold(
+        senders=(cast("Node", broker),),
+        receivers=(CLIENTS,),
+        one_way=True,
+        port=broker.port,
+        question=question((4, 3, 1)),
+    )
+
+
+def test_a_rule_for_what_an_application_wrote_and_nothing_of_tcp() -> None:
+    rule = Rule("OUTPUT", "172.20.0.1", 9092, pushed=True)
+    assert rule.match() == "-d 172.20.0.1 -p tcp -m multiport --ports 9092 -m tcp --tcp-flags PSH PSH -j DROP"
+    assert parse_counters([LISTING.format(port=9092, count=7)]) == {rule: 7}
+    assert str(rule) == "OUTPUT 172.20.0.1:9092 PSH"
+
+
+def test_answers_that_are_held_back_are_proved_by_a_request_that_is_taken_and_not_answered() -> None:
+    with listening(b"") as broker:
+        fault = hold(broker)
+        fault.inject()
+        proof = fault.verify()
+    assert proof["taken_and_unanswered"] == ["broker-1"]
+    assert sum(proof["packets_dropped"].values()) == 1
+    assert fault.description == "answers of broker-1 to clients held back"
+    assert (fault.name, fault.links) == ("hold", (("broker-1", "clients"),))
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_request_that_is_answered_is_no_hold(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "COUNTER_LIMIT_S", 0.0)
+    with listening(b"\0", count) as broker:
+        waits = threading.Event()
+        asked = Broker.run_inside
+
+        def after_the_answer(self: Broker, *command: str) -> str:
+            waits.wait(0.2)
+            return asked(self, *command)
+
+        monkeypatch.setattr(Broker, "run_inside", after_the_answer)
+        with pytest.raises(FaultUnproved, match="an answer came" if count else "no packet ran into them"):
+            hold(broker).verify()
+
+
+def test_a_broker_that_closes_the_connection_has_not_taken_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = threading.Event()
+    asked = Broker.run_inside
+
+    def later(self: Broker, *command: str) -> str:
+        waits.wait(0.2)
+        return asked(self, *command)
+
+    monkeypatch.setattr(Broker, "run_inside", later)
+    with listening(None) as broker, pytest.raises(FaultUnproved, match="the end of the connection came"):
+        hold(broker).verify()
+
+
+def test_a_broker_that_cannot_be_asked_proves_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(FaultUnproved, match="cannot be asked"):
+        hold(Broker(port)).verify()
+
+
+def test_the_question_is_one_that_the_release_answers() -> None:
+    assert question((0, 10, 2, 2)) == bytes.fromhex("0000000a 0012 0000 00000001 ffff")
+    assert question((0, 9, 0, 1)) == bytes.fromhex("0000000e 0003 0000 00000001 ffff 00000000")
+
+
+CONNECTIONS = """0 0 [::ffff:172.20.0.11]:9092 [::ffff:172.20.0.1]:43210
+0 38 [::ffff:172.20.0.11]:9092 [::ffff:172.20.0.1]:43212
+0 0 [::ffff:172.20.0.11]:9092 [::ffff:172.20.0.12]:50000
+0 0 172.20.0.11:9092 172.20.0.1:43214
+"""
+OURS = ["172.20.0.1:43214", "[::ffff:172.20.0.1]:43210", "[::ffff:172.20.0.1]:43212"]
+
+
+def test_connections_of_clients_are_told_from_those_of_brokers() -> None:
+    assert parse_connections(CONNECTIONS.splitlines(), "172.20.0.1") == OURS
+    assert parse_connections([], "172.20.0.1") == []
+
+
+class Listed:
+    """A node whose kernel lists these connections, until they are killed unless that does nothing."""
+
+    name = "broker-1"
+
+    def __init__(self, connections: str, *, works: bool = True) -> None:
+        self._connections, self._works, self.killed = connections, works, ""
+
+    def run_inside(self, *command: str) -> str:
+        if "-K" in command:
+            self.killed = command[-1]
+            if self._works:
+                self._connections = "0 0 [::ffff:172.20.0.11]:9092 [::ffff:172.20.0.1]:43999\n"
+            return ""
+        return f"{self._connections}{WHOLE}\n"
+
+
+def test_a_reset_is_proved_by_connections_that_are_gone() -> None:
+    node = Listed(CONNECTIONS)
+    fault = Reset(cast("Node", node), CLIENTS, 9092)
+    fault.inject()
+    assert fault.verify() == {"connections": OURS, "left": []}
+    assert node.killed == f"sport = :9092 and ( {' or '.join(f'dst {end}' for end in OURS)} )"
+
+
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [(Listed(CONNECTIONS, works=False), "the kernel still has"), (Listed(""), "there was none")],
+    ids=["it does nothing", "nobody was connected"],
+)
+def test_a_reset_that_resets_nothing_is_unproved(node: Listed, why: str) -> None:
+    fault = Reset(cast("Node", node), CLIENTS, 9092)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=why):
+        fault.verify()
+
+
+@dataclass
+class Process:
+    name: str = "producer-1"
+    pid: int = 7
+    status: int | None = None
+    ends_with: int | None = -9
+
+    def kill(self) -> None:
+        self.status = self.ends_with
+
+
+def test_a_killed_client_is_proved_by_its_status() -> None:
+    fault = KillClient(Process())
+    fault.inject()
+    assert fault.verify() == {"pid": 7, "status": -9}
+    assert [one.name for one in fault.nodes] == ["producer-1"]
+
+
+@pytest.mark.parametrize("ends_with", [None, 0, -15])
+def test_a_client_that_was_not_killed_is_unproved(ends_with: int | None) -> None:
+    fault = KillClient(Process(ends_with=ends_with))
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="not by SIGKILL"):
+        fault.verify()
