@@ -287,15 +287,29 @@ def normal(settings: Settings) -> tuple[Settings, tuple[str, ...]]:
     return made, tuple(told)
 
 
-def covering(settings: Settings, cells: Iterable[Cell], faults: Iterable[str] = FAULTS) -> dict[str, Covering]:
-    """For each fault the measured cell that covers these settings, of the nearest release of the line; faults of which
-    nothing was measured are not in it.
-    """
+Index = Mapping[tuple[str, Key], Sequence[Cell]]
+"""Measured cells by what they stand for, so that many questions can be asked."""
+
+
+def indexed(cells: Iterable[Cell]) -> Index:
+    """The cells that were measured, by fault and by the key that they stand for."""
     measured: dict[tuple[str, Key], list[Cell]] = {}
     for cell in cells:
         if cell.runs:
             stands_for = replace(pruned(cell.key)[0], version="")
             measured.setdefault((cell.key.fault, stands_for), []).append(cell)
+    return measured
+
+
+def covering(settings: Settings, cells: Iterable[Cell], faults: Iterable[str] = FAULTS) -> dict[str, Covering]:
+    """For each fault the measured cell that covers these settings, of the nearest release of the line; faults of which
+    nothing was measured are not in it. `covering_in` asks an index, made once.
+    """
+    return covering_in(indexed(cells), settings, faults)
+
+
+def covering_in(measured: Index, settings: Settings, faults: Iterable[str] = FAULTS) -> dict[str, Covering]:
+    """As `covering`."""
     asked, differs = normal(settings)
     found: dict[str, Covering] = {}
     for fault in faults:

@@ -1,0 +1,541 @@
+"""Grades: what a producer's settings risk on a topic, each statement with the measured cell that shows it.
+
+| grade | what it takes |
+|---|---|
+| A | no measured fault lost, duplicated or reordered an acknowledged record |
+| B | none is lost; a fault duplicates or reorders some |
+| C | some are lost if several things fail one after the other |
+| D | some are lost if one broker fails at a bad moment: its followers are behind, or it stands still or is cut off |
+| E | some are lost if one broker fails at any moment under load |
+| F | some are lost although no broker fails: at an orderly restart, or when an answer is late or gone |
+
+Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
+if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
+
+The smallest change is searched for among cells as well: first each single setting, then each two, then newer brokers.
+It removes what was measured to do harm now and to do none with the change; what it leaves is said. Its cost is what the
+same two settings show without a fault.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import median
+from typing import Final, Literal
+
+from audit.cells import FAULTS, Cell, Covering, Index, RunCounts, Settings, covering_in, indexed
+from audit.defaults import FOREVER, NAMES, RULES, Concept
+from audit.known import numbers
+from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
+from audit.resolve import Resolved, Value, resolve, written
+from audit.topics import FACTOR, LEAST, UNCLEAN, UNCLEAN_OFF_SINCE, ResolvedTopic, Stated, topics_of
+
+Effect = Literal["loss", "duplicate", "reorder"]
+EFFECTS: Final[tuple[Effect, ...]] = ("loss", "duplicate", "reorder")
+COUNTED: Final[Mapping[Effect, str]] = {"loss": "lost", "duplicate": "duplicated", "reorder": "reordered"}
+"""The count of a run that shows each effect."""
+
+GRADES: Final[Mapping[str, str]] = {
+    "A": "no measured fault lost, duplicated or reordered an acknowledged record",
+    "B": "no acknowledged record is lost; a fault duplicates or reorders some",
+    "C": "acknowledged records are lost if several things fail one after the other",
+    "D": "acknowledged records are lost if one broker fails at a bad moment",
+    "E": "acknowledged records are lost if one broker fails at any moment under load",
+    "F": "acknowledged records are lost although no broker fails",
+}
+NOT_MEASURED: Final = "?"
+REFUSED: Final = "-"
+ORDER: Final = (REFUSED, "A", "B", NOT_MEASURED, "C", "D", "E", "F")
+"""From harmless to worst."""
+TAKES: Final[Mapping[str, str]] = {
+    "leader-crash-behind": "D",
+    "leader-cut-off": "D",
+    "zombie-leader": "D",
+    "leader-crash-under-load": "E",
+    "shrunk-isr-crash": "C",
+    "whole-isr-down": "C",
+    "double-failover": "C",
+    "follower-reboot": "C",
+    "broker-restart": "F",
+    "rolling-restart": "F",
+    "lost-acknowledgement": "F",
+    "refused-then-accepted": "F",
+    "time-out": "F",
+    "client-crash": "F",
+}
+"""The grade if a fault loses acknowledged records; every fault of `audit.cells` but "none" has one."""
+NEEDS_FOLLOWERS: Final = frozenset(
+    {"leader-crash-behind", "leader-cut-off", "zombie-leader", "shrunk-isr-crash", "double-failover", "follower-reboot"}
+)
+"""Faults that there are not with a single replica."""
+NO_FAULT: Final = "none"
+
+
+def worst(grades: Iterable[str]) -> str:
+    """The worst of grades; "-" of none.
+
+    >>> worst(["A", "D", "?"])
+    'D'
+    """
+    return max(grades, key=ORDER.index, default=REFUSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One fault that does one kind of harm to acknowledged records, and the measured cell that shows it."""
+
+    effect: Effect
+    fault: str
+    covering: Covering
+    run: RunCounts
+    """Of the cell's runs the one with the most harm."""
+
+    @property
+    def count(self) -> int:
+        """How many acknowledged records of that run."""
+        return int(getattr(self.run, COUNTED[self.effect]))
+
+    @property
+    def times(self) -> int:
+        """In how many of the cell's runs it was seen."""
+        return sum(getattr(run, COUNTED[self.effect]) > 0 for run in self.covering.cell.runs)
+
+    @property
+    def of(self) -> int:
+        """How many runs the cell has."""
+        return len(self.covering.cell.runs)
+
+    @property
+    def says(self) -> str:
+        """In words, such as "37 of 37 acknowledged records were lost"."""
+        what = {"loss": "lost", "duplicate": "written twice", "reorder": "reordered"}[self.effect]
+        were = "was" if self.run.acknowledged == 1 else "were"
+        records = "record" if self.run.acknowledged == 1 else "records"
+        return f"{self.count} of {self.run.acknowledged} acknowledged {records} {were} {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What settings cost without a fault: medians over the runs of a cell; None where that was not measured."""
+
+    latency_p50_ms: float | None
+    latency_p99_ms: float | None
+    records_per_s: float | None
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One setting to change, of the producer, the topic or the brokers."""
+
+    where: Literal["producer", "topic", "brokers"]
+    key: str
+    value: str
+    written: str
+    """As it is written in that place."""
+    origin: Origin | None = None
+    """The line that has it now; None if it is to be added."""
+
+    @property
+    def says(self) -> str:
+        """For people: "acks=all (app.properties:3)"."""
+        if self.key == VERSION:
+            return f"brokers of {self.value}"
+        if self.key == PROTOCOL:
+            return "finish the upgrade: an inter.broker.protocol.version of the brokers' own release"
+        told = f"{self.written}={self.value}" + ("" if self.where == "producer" else " for the topic")
+        return f"{told} ({self.origin})" if self.origin else told
+
+
+VERSION: Final = "version"
+PROTOCOL: Final = "inter.broker.protocol.version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A change, what it removes, and what it costs."""
+
+    changes: tuple[Change, ...]
+    removes: tuple[Finding, ...]
+    leaves: tuple[Finding, ...]
+    """What it was to remove and does not; empty unless nothing better was found."""
+    brings: tuple[Finding, ...] = ()
+    """Harm of a kind that there was none of before."""
+    grade: str
+    """The grade with the change."""
+    refuses: tuple[str, ...] = ()
+    """Faults in which, with the change and not without, sends are refused."""
+    before: Cost | None = None
+    after: Cost | None = None
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """What kinds of harm it removes altogether."""
+        left = {one.effect for one in self.leaves}
+        return tuple(each for each in EFFECTS if each in {one.effect for one in self.removes} - left)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A producer, resolved one way, on a topic, or on several that are alike."""
+
+    resolved: Resolved
+    topic: ResolvedTopic
+    settings: Settings
+    covered: Mapping[str, Covering]
+    findings: tuple[Finding, ...]
+    fixes: tuple[Fix, ...] = ()
+
+    @cached_property
+    def applies(self) -> tuple[str, ...]:
+        """The faults that there are for this topic."""
+        single = self.topic.replication_factor.value == 1
+        return tuple(each for each in FAULTS if each != NO_FAULT and not (single and each in NEEDS_FOLLOWERS))
+
+    @property
+    def not_measured(self) -> tuple[str, ...]:
+        """Faults without a cell that covers these settings."""
+        return tuple(each for each in self.applies if each not in self.covered)
+
+    @property
+    def harmless(self) -> tuple[str, ...]:
+        """Faults that were measured and did no harm to acknowledged records."""
+        harm = {one.fault for one in self.findings}
+        return tuple(each for each in self.applies if each in self.covered and each not in harm)
+
+    @property
+    def grade(self) -> str:
+        """A to F, "?" if nothing was measured, "-" if the client refuses its settings."""
+        return grade_of(self.resolved, self.findings, measured=len(self.not_measured) < len(self.applies))
+
+    @property
+    def at_best(self) -> bool:
+        """Whether a fault that was not measured could make the grade worse."""
+        if self.grade in (REFUSED, NOT_MEASURED):
+            return False
+        return any(ORDER.index(TAKES[fault]) > ORDER.index(self.grade) for fault in self.not_measured)
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding that the grade is given for."""
+        return max(self.findings, key=_weight, default=None)
+
+    @property
+    def reason(self) -> str:
+        """The grade's reason, in one line."""
+        if self.grade == REFUSED:
+            return "the client refuses these settings: " + self.resolved.refused[0]
+        if self.grade == NOT_MEASURED:
+            return "no cell of the matrix covers these settings"
+        finding = self.worst
+        if finding is None:
+            few = f"; {len(self.not_measured)} of {len(self.applies)} faults are not measured" if self.at_best else ""
+            return GRADES["A"] + few
+        return f"{finding.says} by {finding.fault}: {FAULTS[finding.fault]}"
+
+    def has(self, effect: Effect) -> tuple[Finding, ...]:
+        """The findings of one effect, worst first."""
+        return tuple(one for one in self.findings if one.effect == effect)
+
+
+def _weight(finding: Finding) -> tuple[int, int, float]:
+    letter = TAKES[finding.fault] if finding.effect == "loss" else "B"
+    return ORDER.index(letter), -EFFECTS.index(finding.effect), finding.count / max(1, finding.run.acknowledged)
+
+
+def grade_of(resolved: Resolved, findings: Sequence[Finding], *, measured: bool) -> str:
+    """The grade for what was found, by the table above."""
+    if resolved.refused:
+        return REFUSED
+    if not measured:
+        return NOT_MEASURED
+    letters = [TAKES[one.fault] for one in findings if one.effect == "loss"]
+    return worst([*letters, "B" if findings else "A"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A producer on a topic: a case for each thing that is not told and would change the answer."""
+
+    producer: ProducerConfig
+    number: int
+    """Counts producers of one name in one file, from 0."""
+    cases: tuple[Case, ...]
+
+    @property
+    def worst(self) -> Case:
+        """The case with the worst grade."""
+        return max(self.cases, key=lambda case: ORDER.index(case.grade))
+
+    @property
+    def grade(self) -> str:
+        """The worst grade of its cases."""
+        return self.worst.grade
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics it is about; empty: any."""
+        return self.cases[0].topic.names
+
+    @property
+    def name(self) -> str:
+        """For people: producer → topics."""
+        return f"{self.producer.name} → {self.cases[0].topic.says}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """All that an audit found."""
+
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...] = ()
+    read: tuple[str, ...] = ()
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    cells: int = 0
+    """How many measured cells the answers were looked up in."""
+    runs: int = 0
+
+    @property
+    def grades(self) -> Mapping[str, int]:
+        """How many rows have each grade, worst first."""
+        counts = Counter(row.grade for row in self.rows)
+        return {letter: counts[letter] for letter in reversed(ORDER) if counts[letter]}
+
+    @property
+    def worst(self) -> Row | None:
+        """The row with the worst grade."""
+        return max(self.rows, key=lambda row: ORDER.index(row.grade), default=None)
+
+
+class Grader:
+    """Grades producers against one matrix. Questions that agree are looked up once."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self.cells = tuple(cells)
+        self._index: Index = indexed(self.cells)
+        self._covered: dict[Settings, Mapping[str, Covering]] = {}
+        self._fixes: dict[tuple[object, ...], tuple[Fix, ...]] = {}
+
+    def answer(self, inputs: Inputs, stated: Stated) -> Answer:
+        """The audit of everything that was read."""
+        rows = []
+        seen: Counter[tuple[str, str]] = Counter()
+        for producer in inputs.producers:
+            at = (producer.origin.path, producer.name)
+            rows += self._rows(producer, seen[at], inputs, stated)
+            seen[at] += 1
+        return Answer(
+            rows=tuple(rows),
+            problems=inputs.problems,
+            read=inputs.read,
+            ignored=inputs.ignored,
+            cells=sum(bool(cell.runs) for cell in self.cells),
+            runs=sum(len(cell.runs) for cell in self.cells),
+        )
+
+    def _rows(self, producer: ProducerConfig, number: int, inputs: Inputs, stated: Stated) -> list[Row]:
+        by_topic: dict[tuple[str, ...], list[Case]] = {}
+        for resolved in resolve(producer):
+            for topic in topics_of(producer, resolved, inputs, stated, self.cells):
+                by_topic.setdefault(topic.names, []).append(self.case(resolved, topic))
+        return [Row(producer=producer, number=number, cases=tuple(cases)) for cases in by_topic.values()]
+
+    def case(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
+        """One producer, resolved, on one topic, with what to change."""
+        plain = self._assessed(resolved, topic)
+        return replace(plain, fixes=self._fixed(plain)) if plain.findings else plain
+
+    def _assessed(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
+        settings = Settings(
+            client=resolved.client,
+            line=topic.line,
+            version=topic.version.value,
+            replication_factor=topic.replication_factor.value,
+            min_insync_replicas=topic.min_insync_replicas.value,
+            unclean=topic.unclean.value,
+            acks=resolved.acks.value,
+            idempotence=resolved.idempotence.value,
+            in_flight=resolved.in_flight.value,
+            retries=str(resolved.retries.value),
+        )
+        covered: Mapping[str, Covering] = {} if resolved.refused else self._covering(settings)
+        findings = sorted(_findings(covered), key=_weight, reverse=True)
+        return Case(resolved=resolved, topic=topic, settings=settings, covered=covered, findings=tuple(findings))
+
+    def _covering(self, settings: Settings) -> Mapping[str, Covering]:
+        if settings not in self._covered:
+            self._covered[settings] = covering_in(self._index, settings)
+        return self._covered[settings]
+
+    # The smallest change
+
+    def _fixed(self, case: Case) -> tuple[Fix, ...]:
+        """The smallest change against losses, and the smallest against all harm, if that is another."""
+        present = {one.effect for one in case.findings}
+        targets: list[frozenset[Effect]] = [frozenset(present)]
+        if "loss" in present and len(present) > 1:
+            targets.insert(0, frozenset({"loss"}))
+        found = {fix.changes: fix for target in targets if (fix := self._smallest(case, target)) is not None}
+        return tuple(found.values())
+
+    def _smallest(self, case: Case, target: frozenset[Effect]) -> Fix | None:
+        """The first of the smallest changes that removes all harm of these kinds; if none does, the one that removes
+        most of it.
+        """
+        now = [one for one in case.findings if one.effect in target]
+        present = {one.effect for one in case.findings}
+        best: tuple[tuple[int, ...], Fix] | None = None
+        for size, changes in self._changes(case):
+            made = self._changed(case, changes)
+            if made is None or made.resolved.refused:
+                continue
+            left = {(one.fault, one.effect) for one in made.findings if one.effect in target}
+            known = {(one.fault, one.effect) for one in now}
+            new = tuple(one for one in made.findings if one.effect not in present)
+            if left - known or (new and target == present):
+                continue
+            removed = [one for one in now if one.fault in made.covered and (one.fault, one.effect) not in left]
+            if not removed:
+                continue
+            fix = self._fix(case, made, changes, removed, [one for one in now if one not in removed])
+            fix = replace(fix, brings=new)
+            rank = (-len(fix.leaves), -size, -len(made.findings), -ORDER.index(fix.grade), -len(fix.refuses))
+            if best is None or rank > best[0]:
+                best = (rank, fix)
+        return best[1] if best else None
+
+    def _changes(self, case: Case) -> Iterator[tuple[int, tuple[Change, ...]]]:
+        """Every change of one setting, then of two, then of the brokers' release alone and with one setting."""
+        settings = [*_of_producer(case.resolved), *_of_topic(case.topic)]
+        for one in settings:
+            yield 1, (one,)
+        for two in itertools.combinations(settings, 2):
+            yield 2, two
+        for release in self._of_brokers(case):
+            yield 3, (release,)
+            for one in settings:
+                yield 4, (release, one)
+
+    def _of_brokers(self, case: Case) -> Iterator[Change]:
+        topic = case.topic
+        if topic.line == "pinned":
+            yield Change(where="brokers", key=PROTOCOL, value="", written=PROTOCOL)
+        elif topic.line in ("old", "epoch"):
+            measured = {cell.key.version for cell in self.cells if cell.runs and cell.key.line == "epoch"}
+            newer = [each for each in measured if numbers(each) > numbers(topic.version.value)]
+            if newer:
+                yield Change(where="brokers", key=VERSION, value=max(newer, key=numbers), written="")
+
+    def _changed(self, case: Case, changes: Sequence[Change]) -> Case | None:
+        producer, topic = case.resolved.producer, case.topic
+        for change in changes:
+            if change.where == "producer":
+                producer = _with(producer, case.resolved.client, change)
+            else:
+                topic = _topic_with(topic, change)
+        told = replace(producer, client=case.resolved.client, release=case.resolved.release)  # type: ignore[arg-type]
+        answers = resolve(told)
+        return self._assessed(answers[0], topic) if len(answers) == 1 else None
+
+    def _fix(
+        self, case: Case, made: Case, changes: Sequence[Change], removed: Sequence[Finding], left: Sequence[Finding]
+    ) -> Fix:
+        def refusing(of: Case) -> set[str]:
+            return {fault for fault, cover in of.covered.items() if "refuses" in cover.cell.seen}
+
+        return Fix(
+            changes=tuple(changes),
+            removes=tuple(removed),
+            leaves=tuple(left),
+            grade=made.grade,
+            refuses=tuple(fault for fault in FAULTS if fault in refusing(made) - refusing(case)),
+            before=cost(case.covered),
+            after=cost(made.covered),
+        )
+
+
+def _findings(covered: Mapping[str, Covering]) -> Iterator[Finding]:
+    for fault, covering in covered.items():
+        if fault == NO_FAULT:
+            continue
+        for effect in EFFECTS:
+            run = max(covering.cell.runs, key=lambda one: getattr(one, COUNTED[effect]))
+            if getattr(run, COUNTED[effect]):
+                yield Finding(effect=effect, fault=fault, covering=covering, run=run)
+
+
+def cost(covered: Mapping[str, Covering]) -> Cost | None:
+    """What the settings cost without a fault, or None if that was not measured."""
+    if NO_FAULT not in covered:
+        return None
+    runs = covered[NO_FAULT].cell.runs
+
+    def middle(name: str) -> float | None:
+        values = [value for run in runs if (value := getattr(run, name)) is not None]
+        return median(values) if values else None
+
+    found = Cost(
+        middle("latency_p50_ms"), middle("latency_p99_ms"), middle("records_per_s"), tuple(run.run for run in runs)
+    )
+    return found if found.latency_p99_ms is not None or found.records_per_s is not None else None
+
+
+# Changes
+
+
+def _of_producer(resolved: Resolved) -> Iterator[Change]:
+    rules = RULES[resolved.client](resolved.release)
+    if resolved.acks.value != "all":
+        yield _producer_change(resolved, "acks", "-1" if resolved.client == "scala" else "all")
+    if rules.idempotence is not None and not resolved.idempotence.value:
+        yield _producer_change(resolved, "idempotence", "true")
+    if resolved.in_flight.value > 1 and "in_flight" in NAMES[resolved.client]:
+        yield _producer_change(resolved, "in_flight", "1")
+    if resolved.retries.value == 0:
+        yield _producer_change(resolved, "retries", str(FOREVER))
+
+
+def _producer_change(resolved: Resolved, concept: Concept, value: str) -> Change:
+    setting = written(resolved.producer, resolved.client, concept)
+    own = setting if setting is not None and setting.key in resolved.producer.settings else None
+    key = own.key if own else NAMES[resolved.client][concept][0]
+    spelled = resolved.producer.spelled(key)
+    return Change(where="producer", key=key, value=value, written=spelled, origin=own.origin if own else None)
+
+
+def _with(producer: ProducerConfig, client: str, change: Change) -> ProducerConfig:
+    """The producer with a setting changed, whatever it was called before."""
+    names = next((names for names in NAMES[client].values() if change.key in names), (change.key,))
+    settings = {key: setting for key, setting in producer.settings.items() if key not in names}
+    presets = {key: setting for key, setting in producer.presets.items() if key not in names}
+    settings[change.key] = Setting(change.key, change.value, change.origin or producer.origin)
+    return replace(producer, settings=settings, presets=presets)
+
+
+def _of_topic(topic: ResolvedTopic) -> Iterator[Change]:
+    def change(key: str, value: str, now: Value[int] | Value[bool]) -> Change:
+        return Change(where="topic", key=key, value=value, written=key, origin=now.origin)
+
+    if topic.min_insync_replicas.value < 2:
+        yield change(LEAST, "2", topic.min_insync_replicas)
+    if topic.unclean.value:
+        yield change(UNCLEAN, "false", topic.unclean)
+    if topic.replication_factor.value < 3:
+        yield change(FACTOR, "3", topic.replication_factor)
+
+
+def _topic_with(topic: ResolvedTopic, change: Change) -> ResolvedTopic:
+    if change.key == LEAST:
+        return replace(topic, min_insync_replicas=Value(int(change.value), "changed"))
+    if change.key == UNCLEAN:
+        return replace(topic, unclean=Value(False, "changed"))
+    if change.key == FACTOR:
+        return replace(topic, replication_factor=Value(int(change.value), "changed"))
+    if change.key == PROTOCOL:
+        return replace(topic, line="zk3" if numbers(topic.version.value) >= (3,) else "epoch")
+    unclean = topic.unclean if topic.unclean.origin else Value(numbers(change.value) < UNCLEAN_OFF_SINCE, "default")
+    return replace(topic, version=Value(change.value, "changed"), line="epoch", unclean=unclean)

@@ -1,0 +1,92 @@
+"""An audit for a terminal: a block for each producer and topic, worst first, and the count of grades at the end."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterator
+
+from audit import baseline
+from audit.grade import EFFECTS, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Row
+from audit.report import words
+from evidence.text import visible
+
+INDENT = "     "
+LABEL = 14
+
+
+def render(answer: Answer, *, accepted: Collection[str] = (), width: int = 100, quiet: bool = False) -> str:
+    """The whole answer; with `quiet` only a line each, and what could not be read."""
+    lines: list[str] = []
+    for row in sorted(answer.rows, key=lambda row: -ORDER.index(row.grade)):
+        lines += _brief(row) if quiet else [*block(row, accepted, width), ""]
+    lines += _problems(answer, width)
+    if answer.rows:
+        lines += [words.summary(answer), *([] if quiet else [words.measured(answer)])]
+    return "\n".join(visible(line) for line in lines) + "\n"
+
+
+def _brief(row: Row) -> list[str]:
+    return [f"{words.grade(row.worst):10} {row.name}  {row.producer.origin}  {row.worst.reason}"]
+
+
+def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterator[str]:
+    """What is said of one producer and topic, in lines."""
+    told = words.alternatives(row)
+    condition, worst = told[0]
+    yield f"{row.grade}    {row.name}   {row.producer.origin}"
+    yield from _wrapped(words.grade(worst).capitalize() + ": " + worst.reason + ".", width)
+    if condition and len(told) > 1:
+        yield from _labelled("that is if", condition, width)
+    yield from _case(row, worst, accepted, width)
+    for condition, case in told[1:]:
+        yield from _labelled("but if", f"{condition or 'otherwise'}: {words.grade(case)}, {case.reason}", width)
+
+
+def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterator[str]:
+    yield from _labelled("producer", words.flat(words.producer(case)), width)
+    yield from _labelled("topic", words.flat(words.topic(case)), width)
+    for effect in EFFECTS:
+        label = words.VERB[effect]
+        for finding in case.has(effect):
+            mark = " [accepted]" if baseline.is_accepted(row, finding, accepted) else ""
+            text = f"{finding.fault}: {finding.count} of {finding.run.acknowledged} ({words.evidence(finding)}){mark}"
+            yield from _labelled(label, text, width)
+            label = ""
+    if case.harmless:
+        yield from _labelled("no harm", ", ".join(case.harmless), width)
+    if case.not_measured and case.grade not in (REFUSED, NOT_MEASURED):
+        yield from _labelled("not measured", ", ".join(case.not_measured), width)
+    label = "change"
+    for fix in case.fixes:
+        costs = words.costs(fix)
+        text = words.fix(case, fix) + (f"; {costs}" if costs else "; what it costs is not measured")
+        yield from _labelled(label, text, width)
+        label = "or"
+    if case.findings and not case.fixes:
+        yield from _labelled("change", "no measured change of one or two settings removes any of it", width)
+    for text in (*case.resolved.remarks, *case.topic.remarks):
+        yield from _labelled("note", text, width)
+    for text in case.topic.assumed:
+        yield from _labelled("assumed", text, width)
+    if case.not_measured and case.grade != REFUSED:
+        yield from _labelled("to measure", words.command(row), width)
+
+
+def _problems(answer: Answer, width: int) -> Iterator[str]:
+    if answer.problems:
+        count = len(answer.problems)
+        yield f"{count} remark{'' if count == 1 else 's'} on what was read:"
+        for problem in answer.problems:
+            yield from textwrap.wrap(visible(f"- {problem}"), width, subsequent_indent="  ", break_on_hyphens=False)
+        yield ""
+
+
+def _labelled(label: str, text: str, width: int) -> Iterator[str]:
+    yield from _wrapped(text, width, first=f"{INDENT}{label:{LABEL}}", then=INDENT + " " * LABEL)
+
+
+def _wrapped(text: str, width: int, *, first: str = INDENT, then: str = INDENT) -> list[str]:
+    return textwrap.wrap(
+        visible(text), width, initial_indent=first, subsequent_indent=then,
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip

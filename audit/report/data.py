@@ -1,0 +1,147 @@
+"""An audit as JSON: everything that the other reports say, for programs. docs/audit.schema.json describes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any, Final
+
+from audit import baseline
+from audit.grade import Answer, Case, Change, Cost, Finding, Fix, Row
+from audit.model import Origin
+from audit.report import words
+from audit.resolve import Value
+
+SCHEMA: Final = 1
+
+
+def render(answer: Answer, *, accepted: Collection[str] = (), failed: Collection[str] = ()) -> str:
+    """The answer as JSON text. `failed` are the effects of --fail-on that something not accepted has."""
+    return json.dumps(as_json(answer, accepted=accepted, failed=failed), indent=1) + "\n"
+
+
+def as_json(answer: Answer, *, accepted: Collection[str] = (), failed: Collection[str] = ()) -> dict[str, Any]:
+    """The answer as JSON values."""
+    return {
+        "schema": SCHEMA,
+        "summary": {
+            "grades": dict(answer.grades),
+            "worst": answer.worst.grade if answer.worst else None,
+            "failed": sorted(failed),
+        },
+        "matrix": {"cells": answer.cells, "runs": answer.runs},
+        "producers": [_row(row, accepted) for row in answer.rows],
+        "problems": [
+            {**_place(one.origin), "kind": one.kind, "says": one.says, "do": one.do} for one in answer.problems
+        ],
+        "read": list(answer.read),
+        "ignored": dict(answer.ignored),
+    }
+
+
+def _place(origin: Origin | None) -> dict[str, Any]:
+    return {"path": origin.path if origin else None, "line": origin.line if origin else None}
+
+
+def _row(row: Row, accepted: Collection[str]) -> dict[str, Any]:
+    one = row.producer
+    return {
+        "name": one.name,
+        **_place(one.origin),
+        "client": one.client,
+        "release": one.release,
+        "framework": one.framework,
+        "topics": list(row.topics),
+        "grade": row.grade,
+        "at_best": row.worst.at_best,
+        "reason": row.worst.reason,
+        "measure": words.command(row),
+        "cases": [_case(row, case, accepted) for case in row.cases],
+    }
+
+
+def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
+    resolved, topic = case.resolved, case.topic
+    return {
+        "when": list(resolved.when),
+        "grade": case.grade,
+        "at_best": case.at_best,
+        "reason": case.reason,
+        "client": resolved.client,
+        "release": resolved.release,
+        "producer": {
+            name: _value(getattr(resolved, name))
+            for name in ("acks", "idempotence", "in_flight", "retries", "delivery_timeout_ms")
+        },
+        "topic": {
+            name: _value(getattr(topic, name))
+            for name in ("replication_factor", "min_insync_replicas", "unclean", "version")
+        }
+        | {"line": topic.line},
+        "findings": [_finding(row, one, accepted) for one in case.findings],
+        "harmless": list(case.harmless),
+        "not_measured": list(case.not_measured),
+        "fixes": [_fix(one) for one in case.fixes],
+        "refused": list(resolved.refused),
+        "remarks": [*resolved.remarks, *topic.remarks],
+        "assumed": list(topic.assumed),
+    }
+
+
+def _value(value: Value[Any]) -> dict[str, Any]:
+    return {"value": value.value, "why": value.why, **_place(value.origin)}
+
+
+def _finding(row: Row, one: Finding, accepted: Collection[str]) -> dict[str, Any]:
+    return {
+        "effect": one.effect,
+        "fault": one.fault,
+        "says": one.says,
+        "count": one.count,
+        "acknowledged": one.run.acknowledged,
+        "times": one.times,
+        "of": one.of,
+        "run": one.run.run,
+        "runs": [run.run for run in one.covering.cell.runs],
+        "date": one.run.date,
+        "commit": one.run.commit,
+        "brokers": one.covering.cell.key.version,
+        "client": one.covering.cell.key.client,
+        "client_release": one.run.client_release,
+        "differs": list(one.covering.differs),
+        "arguments": list(one.covering.arguments),
+        "fingerprints": list(baseline.fingerprints(row, one.effect, one.fault)),
+        "accepted": baseline.is_accepted(row, one, accepted),
+    }
+
+
+def _fix(one: Fix) -> dict[str, Any]:
+    return {
+        "changes": [_change(each) for each in one.changes],
+        "grade": one.grade,
+        "removes": _named(one.removes),
+        "leaves": _named(one.leaves),
+        "brings": _named(one.brings),
+        "refuses": list(one.refuses),
+        "before": _cost(one.before),
+        "after": _cost(one.after),
+    }
+
+
+def _change(one: Change) -> dict[str, Any]:
+    return {"where": one.where, "key": one.key, "value": one.value, "written": one.written, **_place(one.origin)}
+
+
+def _named(found: Collection[Finding]) -> list[dict[str, str]]:
+    return [{"effect": one.effect, "fault": one.fault} for one in found]
+
+
+def _cost(one: Cost | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    return {
+        "latency_p50_ms": one.latency_p50_ms,
+        "latency_p99_ms": one.latency_p99_ms,
+        "records_per_s": one.records_per_s,
+        "runs": list(one.runs),
+    }

@@ -1,0 +1,134 @@
+"""An audit as SARIF 2.1.0 (OASIS), for code scanning: a result for each kind of harm to each producer's records.
+
+A result points at the line to change, or at the producer if nothing is written that does it. What is only known of a
+live cluster has no file: its result has a logical location. Loss is an error, duplicates and reordering are warnings;
+what is not measured is a note, and so is what was wrong with the configuration. With a baseline every result says
+whether it is new; one is unchanged if all its faults are accepted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from importlib import metadata
+from typing import Any, Final
+from urllib.parse import quote
+
+from audit import baseline
+from audit.grade import EFFECTS, NOT_MEASURED, REFUSED, Answer, Case, Effect, Row
+from audit.model import Origin
+from audit.report import words
+from evidence.text import visible
+
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS: Final[dict[Effect, str]] = {"loss": "error", "duplicate": "warning", "reorder": "warning"}
+RULES: Final = {
+    "acknowledged-records-lost": "With these settings, a measured fault loses acknowledged records.",
+    "acknowledged-records-duplicated": "With these settings, a measured fault writes acknowledged records twice.",
+    "acknowledged-records-reordered": "With these settings, a measured fault reorders acknowledged records.",
+    "settings-refused": "The client refuses these settings and does not start.",
+    "not-measured": "No cell of the measured matrix covers these settings: nothing is claimed.",
+    "configuration": "Something in the configuration could not be read, or cannot be meant.",
+}
+OF_EFFECT: Final[dict[Effect, str]] = {
+    "loss": "acknowledged-records-lost",
+    "duplicate": "acknowledged-records-duplicated",
+    "reorder": "acknowledged-records-reordered",
+}
+
+
+def render(answer: Answer, *, accepted: Collection[str] = (), baselined: bool = False) -> str:
+    """The answer as SARIF text."""
+    results = [result for row in answer.rows for result in _of_row(row, accepted, baselined)]
+    results += [
+        _result("configuration", "note", f"{one.says}{': ' + one.do if one.do else ''}", one.origin, "")
+        for one in answer.problems
+    ]
+    names = list(RULES)
+    for result in results:
+        result["ruleIndex"] = names.index(result["ruleId"])
+    run = {
+        "tool": {"driver": _driver()},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _driver() -> dict[str, Any]:
+    return {
+        "name": "kafka-chaos audit",
+        "version": metadata.version("kafka-chaos"),
+        "rules": [{"id": name, "shortDescription": {"text": says}} for name, says in RULES.items()],
+    }
+
+
+def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[dict[str, Any]]:
+    for effect in EFFECTS:
+        having = [case for case in row.cases if case.has(effect)]
+        if not having:
+            continue
+        case = max(having, key=lambda each: len(each.has(effect)))
+        found = case.has(effect)
+        result = _result(
+            OF_EFFECT[effect],
+            LEVELS[effect],
+            _message(row, case, effect),
+            _cause(case, effect),
+            row.name,
+        )
+        result["partialFingerprints"] = {"kafkaChaosAudit/v1": baseline.fingerprints(row, effect)[0]}
+        if baselined:
+            known = all(baseline.is_accepted(row, one, accepted) for each in having for one in each.has(effect))
+            result["baselineState"] = "unchanged" if known else "new"
+        result["properties"] = {
+            "grade": row.grade,
+            "faults": [one.fault for one in found],
+            "runs": [one.run.run for one in found],
+        }
+        yield result
+    if row.grade == REFUSED:
+        yield _result("settings-refused", "warning", row.worst.reason, row.producer.origin, row.name)
+    elif row.grade == NOT_MEASURED:
+        text = f"{row.name}: {row.worst.reason}; {words.command(row)} measures them"
+        yield _result("not-measured", "note", text, row.producer.origin, row.name)
+
+
+def _message(row: Row, case: Case, effect: Effect) -> str:
+    found = case.has(effect)
+    told = "; ".join(f"{one.says} by {one.fault} ({words.evidence(one)})" for one in found)
+    when = f" if {' and '.join(case.resolved.when)}" if case.resolved.when else ""
+    fixes = [fix for fix in case.fixes if effect in {one.effect for one in fix.removes}]
+    change = f" Change: {words.fix(case, fixes[0])}." if fixes else ""
+    return f"{row.name}, grade {words.grade(case)}{when}: {told}.{change}"
+
+
+def _cause(case: Case, effect: Effect) -> Origin:
+    """The line that the smallest change is made in, of the producer's own; else the producer."""
+    for fix in case.fixes:
+        if effect in {one.effect for one in fix.removes}:
+            for change in fix.changes:
+                if change.origin is not None:
+                    return change.origin
+    return case.resolved.producer.origin
+
+
+def _result(rule: str, level: str, text: str, origin: Origin, name: str) -> dict[str, Any]:
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": visible(text)},
+        "locations": [_location(origin, name)],
+    }
+
+
+def _location(origin: Origin, name: str) -> dict[str, Any]:
+    logical = [{"name": visible(name or origin.path), "kind": "resource"}]
+    if origin.path.startswith(("cluster ", "--", "(")):
+        return {"logicalLocations": logical}
+    path = baseline.place(origin.path)
+    uri = ("file://" if path.startswith("/") else "") + quote(path, errors="backslashreplace")
+    region = {} if origin.line is None else {"region": {"startLine": origin.line}}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, **region}} | (
+        {"logicalLocations": logical} if name else {}
+    )

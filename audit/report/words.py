@@ -1,0 +1,206 @@
+"""The sentences that all reports share."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from audit.cells import FAULTS
+from audit.defaults import FOREVER, product
+from audit.grade import GRADES, NOT_MEASURED, REFUSED, Answer, Case, Cost, Finding, Fix, Row
+from audit.resolve import Value
+
+VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
+NOUN = {"loss": "losses", "duplicate": "duplicates", "reorder": "reordering"}
+
+
+RUN = {"pinned": " (an upgrade never finished)", "kraft": " (KRaft)", "zk3": " (ZooKeeper)"}
+
+
+def grade(case: Case) -> str:
+    """The grade, with "at best" where a fault that could make it worse is not measured."""
+    return f"{case.grade} at best" if case.at_best else case.grade
+
+
+def meaning(letter: str) -> str:
+    """What a grade means, in a sentence without a full stop."""
+    others = {NOT_MEASURED: "no cell of the matrix covers these settings", REFUSED: "the client refuses these settings"}
+    return GRADES.get(letter) or others[letter]
+
+
+def producer(case: Case) -> list[tuple[str, str]]:
+    """What the producer does, each with why: (what, why)."""
+    one = case.resolved
+    retries = "without end" if one.retries.value == FOREVER else str(one.retries.value)
+    pairs: list[tuple[str, Any]] = [
+        (f"acks={one.acks.value}", one.acks),
+        (f"idempotence {'on' if one.idempotence.value else 'off'}", one.idempotence),
+        (f"in flight {one.in_flight.value}", one.in_flight),
+        (f"retries {retries}", one.retries),
+    ]
+    if one.delivery_timeout_ms.value is not None:
+        pairs.append((f"delivery time-out {one.delivery_timeout_ms.value} ms", one.delivery_timeout_ms))
+    return [(what, _why(value)) for what, value in pairs]
+
+
+def topic(case: Case) -> list[tuple[str, str]]:
+    """What is in force for the topic, each with why."""
+    one = case.topic
+    pairs: list[tuple[str, Any]] = [
+        (f"replication factor {one.replication_factor.value}", one.replication_factor),
+        (f"min.insync.replicas {one.min_insync_replicas.value}", one.min_insync_replicas),
+        (f"unclean elections {'on' if one.unclean.value else 'off'}", one.unclean),
+        (
+            f"brokers of {one.version.value}" + (f" ({one.line})" if one.line in ("pinned", "kraft") else ""),
+            one.version,
+        ),
+    ]
+    return [(what, _why(value)) for what, value in pairs]
+
+
+def _why(value: Value[Any]) -> str:
+    """Where a value is written, or why it is so if it is written nowhere."""
+    if value.origin is None:
+        return value.why
+    note = value.why.partition(", ")[2]
+    return f"{value.origin}" + (f", {note}" if note else "")
+
+
+def flat(pairs: Iterable[tuple[str, str]]) -> str:
+    """Pairs in a line, what has the same reason together.
+
+    >>> flat([("acks=1", "a:3"), ("in flight 5", "a default"), ("retries 0", "a default")])
+    'acks=1 (a:3), in flight 5 and retries 0 (a default)'
+    """
+    groups: list[tuple[list[str], str]] = []
+    for what, why in pairs:
+        known = next((group for group in groups if group[1] == why), None)
+        if known is not None:
+            known[0].append(what)
+        else:
+            groups.append(([what], why))
+    return ", ".join(f"{_and(whats)} ({why})" if why else _and(whats) for whats, why in groups)
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def evidence(finding: Finding) -> str:
+    """The measured cell behind a finding: "2 of 2 runs, such as r1; measured on 2.2.2, asked for 2.4.1"."""
+    seen = f"{finding.times} of {finding.of} run{'' if finding.of == 1 else 's'}"
+    such = f", such as {finding.run.run}" if finding.of > 1 else f": {finding.run.run}"
+    return "; ".join([seen + such, *differs(finding)])
+
+
+def differs(finding: Finding) -> tuple[str, ...]:
+    """What of the cell is not as asked for."""
+    return finding.covering.differs
+
+
+def where(finding: Finding) -> str:
+    """On what it was measured: "Kafka 2.8.2, kafka-clients 2.8.2"."""
+    key, run = finding.covering.cell.key, finding.run
+    return f"Kafka {key.version}, {product(key.client, run.client_release)}"
+
+
+def fix(case: Case, one: Fix) -> str:
+    """What to change, what it removes and what it leaves or brings, in a line."""
+    changes = " and ".join(change.says for change in one.changes)
+    removed = one.effects
+    if one.leaves:
+        left = sorted({finding.fault for finding in one.leaves})
+        total = len(one.removes) + len(one.leaves)
+        says = f"{changes}: removes {len(one.removes)} of {total} findings, leaves {', '.join(left)}"
+    else:
+        says = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
+    says += f" (then {one.grade})"
+    if one.brings:
+        brought = sorted({f"{NOUN[finding.effect]} by {finding.fault}" for finding in one.brings})
+        says += f"; brings {', '.join(brought)}"
+    if one.refuses:
+        says += f"; records are refused in {', '.join(one.refuses)}"
+    return says
+
+
+def costs(one: Fix) -> str:
+    """What a change costs, from the same cells without a fault; empty if that was not measured."""
+    if one.before is None or one.after is None:
+        return ""
+    pairs = [
+        (one.before.latency_p50_ms, one.after.latency_p50_ms, "median latency", "ms"),
+        (one.before.latency_p99_ms, one.after.latency_p99_ms, "99th percentile", "ms"),
+        (one.before.records_per_s, one.after.records_per_s, "throughput", "records/s"),
+    ]
+    told = [
+        f"{name} {number(before)} → {number(after)} {unit}"
+        for before, after, name, unit in pairs
+        if before is not None and after is not None
+    ]
+    return ", ".join(told)
+
+
+def cost_runs(cost: Cost | None) -> str:
+    """The runs that a cost comes from."""
+    return "" if cost is None else ", ".join(cost.runs)
+
+
+def number(value: float) -> str:
+    """A measured number with no more digits than it deserves.
+
+    >>> number(41234.5), number(2.14), number(0.034)
+    ('41 234', '2.1', '0.034')
+    """
+    if value >= 100:
+        return f"{value:,.0f}".replace(",", " ")
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+
+
+def summary(answer: Answer) -> str:
+    """How many have which grade, in a sentence."""
+    count = len(answer.rows)
+    graded = ", ".join(f"{number} × {letter}" for letter, number in answer.grades.items())
+    pairs = "producer and topic" if count == 1 else "pairs of producer and topic"
+    return f"{count} {pairs}: {graded}"
+
+
+def measured(answer: Answer) -> str:
+    """What the answers stand on."""
+    if not answer.cells:
+        return "nothing is measured yet: audit/matrix.json has no cells, `make audit-matrix` measures them"
+    return f"looked up in {answer.cells} measured cells, {answer.runs} runs"
+
+
+def headline(row: Row) -> str:
+    """Whose it is and the reason for its grade."""
+    return f"{row.name}: {grade(row.worst)}: {row.worst.reason}"
+
+
+def fault(name: str) -> str:
+    """What a fault does."""
+    return FAULTS.get(name, "")
+
+
+def alternatives(row: Row) -> list[tuple[str, Case]]:
+    """The cases of a row that end differently, each with all the conditions under which it holds; the worst first."""
+    groups: dict[tuple[object, ...], list[Case]] = {}
+    for case in row.cases:
+        ends = tuple((one.effect, one.fault, one.count) for one in case.findings)
+        groups.setdefault((case.grade, case.at_best, ends, case.not_measured), []).append(case)
+    worst = row.worst
+    ordered = sorted(groups.values(), key=lambda cases: worst not in cases)
+    told = []
+    for cases in ordered:
+        first = worst if worst in cases else cases[0]
+        conditions = list(dict.fromkeys(" and ".join(case.resolved.when) for case in cases if case.resolved.when))
+        told.append(("; or ".join(conditions), first))
+    return told
+
+
+def command(row: Row) -> str:
+    """What measures what is not measured of a producer."""
+    path = row.producer.origin.path
+    named = f" {shlex.quote(path)}" if row.producer.origin.line is not None or not path.startswith("--") else ""
+    client = f" --client {row.producer.client}-{row.producer.release}" if not named else ""
+    return f"kafka-chaos audit{named}{client} --prove"

@@ -1,0 +1,265 @@
+"""The topic and broker side of an audit: what is in force for each topic that a producer writes to, and why.
+
+A topic's own setting counts, then the brokers', then Kafka's default of that release. What nobody tells is assumed, and
+every assumption is said: three replicas, and the newest brokers that were measured with this client. Topics for which
+all of this is the same are answered once. Where several brokers' configurations might be meant and disagree, the weaker
+value counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from audit.cells import Cell, line_of
+from audit.known import numbers
+from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
+from audit.resolve import Resolved, Value
+from evidence.errors import UsageError
+
+ASSUMED_REPLICAS: Final = 3
+UNCLEAN_OFF_SINCE: Final = (0, 11)
+KRAFT_SINCE: Final = (3, 3)
+"""KRaft may be used in production from 3.3 on (KIP-833), and 4.0 has nothing else."""
+KRAFT_ONLY: Final = (4,)
+WITHOUT_OLD_REQUESTS: Final = (4,)
+"""Brokers from 4.0 on do not understand clients before 0.11 (KIP-896)."""
+NEWEST: Final = "4.3.1"
+NEWEST_FOR_OLD_CLIENTS: Final = "3.9.2-zk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedTopic:
+    """What is in force for one topic, or for several that are alike."""
+
+    names: tuple[str, ...]
+    """Empty: any topic."""
+    replication_factor: Value[int]
+    min_insync_replicas: Value[int]
+    unclean: Value[bool]
+    version: Value[str]
+    """The brokers' release."""
+    line: str
+    assumed: tuple[str, ...] = ()
+    """What nobody told, in words."""
+    remarks: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+    @property
+    def does(self) -> tuple[object, ...]:
+        """What decides over records, so that topics can be compared."""
+        said = (self.replication_factor.value, self.min_insync_replicas.value, self.unclean.value)
+        return (*said, self.version.value, self.line, self.assumed)
+
+    @property
+    def says(self) -> str:
+        """Its name for people, or their names."""
+        return _listed(self.names) if self.names else "any topic"
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What the command line says of brokers and topics."""
+
+    version: str = ""
+    """--brokers-version: a release, or one and how it is run ("3.9.2-zk", "3.9.2-kraft", "3.9.2-pinned")."""
+    topics: tuple[TopicConfig, ...] = field(default_factory=tuple)
+
+
+def parse_topic(text: str) -> TopicConfig:
+    """A topic as --topic says it: NAME, or NAME:key=value,key=value. Raises UsageError.
+
+    >>> parse_topic("orders:replication.factor=3,min.insync.replicas=2").replication_factor
+    3
+    """
+    name, _, told = text.partition(":")
+    origin = Origin("--topic")
+    settings: dict[str, Setting] = {}
+    factor: int | None = None
+    for pair in filter(None, (part.strip() for part in told.split(","))):
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not value:
+            raise UsageError(f"--topic {text!r}: {pair!r} is not key=value, such as min.insync.replicas=2")
+        if key not in TOPIC_KEYS:
+            raise UsageError(f"--topic {text!r}: {key!r} is none of {', '.join(TOPIC_KEYS)}")
+        if (key == UNCLEAN) != (value.lower() in ("true", "false")) or (key != UNCLEAN and not _positive(value)):
+            raise UsageError(f"--topic {text!r}: {value!r} is no value of {key}")
+        if key == FACTOR:
+            factor = int(value)
+        else:
+            settings[key] = Setting(key, value.lower(), origin)
+    if not name.strip():
+        raise UsageError(f"--topic {text!r} names no topic: write NAME, or NAME:replication.factor=3,…")
+    return TopicConfig(name=name.strip(), replication_factor=factor, settings=settings, origin=origin)
+
+
+FACTOR, LEAST, UNCLEAN = "replication.factor", "min.insync.replicas", "unclean.leader.election.enable"
+TOPIC_KEYS: Final = (FACTOR, LEAST, UNCLEAN)
+
+
+def _positive(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
+
+
+def topics_of(
+    producer: ProducerConfig, resolved: Resolved, inputs: Inputs, stated: Stated, cells: Iterable[Cell]
+) -> tuple[ResolvedTopic, ...]:
+    """The topics that a producer may write to, each with what is in force; alike ones together.
+
+    Those that its configuration names; else those of --topic; else all that are described anywhere; else any.
+    """
+    described = {topic.name: topic for topic in (*inputs.topics, *stated.topics)}
+    names = producer.topics or tuple(topic.name for topic in stated.topics)
+    names = names or tuple(name for name in described if not name.startswith("__"))
+    found: dict[tuple[object, ...], ResolvedTopic] = {}
+    for name in dict.fromkeys(names or ("",)):
+        one = _resolved(name, described.get(name), resolved, inputs.brokers, stated, tuple(cells))
+        known = found.get(one.does)
+        found[one.does] = _and(known, one) if known else one
+    return tuple(found.values())
+
+
+def _and(one: ResolvedTopic, other: ResolvedTopic) -> ResolvedTopic:
+    return replace(one, names=(*one.names, *other.names))
+
+
+def _resolved(
+    name: str,
+    topic: TopicConfig | None,
+    resolved: Resolved,
+    all_brokers: Sequence[BrokerConfig],
+    stated: Stated,
+    cells: Sequence[Cell],
+) -> ResolvedTopic:
+    brokers = _brokers_of(topic, all_brokers)
+    assumed: list[str] = []
+    remarks: list[str] = []
+    release, line = _version(resolved, brokers, stated, cells, assumed)
+    factor = _factor(topic, brokers, assumed)
+    least = _setting(LEAST, topic, brokers, remarks, int, min) or Value(1, "Kafka's default")
+    said = _setting(UNCLEAN, topic, brokers, remarks, lambda text: int(text.lower() == "true"), max)
+    if said is not None:
+        unclean = Value(bool(said.value), said.why, said.origin)
+    else:
+        on = numbers(release.value) < UNCLEAN_OFF_SINCE
+        unclean = Value(on, f"Kafka's default {'before' if on else 'from'} 0.11{'' if on else ' on'}")
+    if least.value > factor.value:
+        remarks.append(
+            f"{LEAST} is {least.value} ({least}) and there are {factor.value} replicas: "
+            "every record sent with acks=all is refused"
+        )
+    return ResolvedTopic(
+        names=(name,) if name else (),
+        replication_factor=factor,
+        min_insync_replicas=least,
+        unclean=unclean,
+        version=release,
+        line=line,
+        assumed=tuple(assumed),
+        remarks=tuple(remarks),
+        origin=topic.origin if topic else None,
+    )
+
+
+def _brokers_of(topic: TopicConfig | None, brokers: Sequence[BrokerConfig]) -> Sequence[BrokerConfig]:
+    if topic is None or not topic.cluster:
+        return brokers
+    return [one for one in brokers if one.cluster in ("", topic.cluster)] or brokers
+
+
+def _version(
+    resolved: Resolved, brokers: Sequence[BrokerConfig], stated: Stated, cells: Sequence[Cell], assumed: list[str]
+) -> tuple[Value[str], str]:
+    """The brokers' release and their version line."""
+    protocol = next((one.value for one in _written("inter.broker.protocol.version", brokers) if one.known), "")
+    if stated.version:
+        release, _, how = stated.version.partition("-")
+        kraft = how == "kraft" or (not how and _runs_kraft(release, brokers, assumed))
+        protocol = "0.10.2" if how == "pinned" else protocol
+        return Value(release, "--brokers-version"), line_of(release, kraft=kraft, protocol=protocol)
+    told = sorted((one for one in brokers if one.release), key=lambda one: numbers(one.release or ""))
+    if told:
+        oldest = told[0]
+        release = oldest.release or ""
+        where = oldest.release_from or f"told by {oldest.name}"
+        kraft = _runs_kraft(release, brokers, assumed)
+        return Value(release, where, oldest.origin), line_of(release, kraft=kraft, protocol=protocol)
+    version = _newest_measured(resolved, cells)
+    release, _, how = version.partition("-")
+    assumed.append(f"brokers of {version}, the newest that were measured with this client: --brokers-version tells")
+    kraft = how == "kraft" or (not how and numbers(release) >= KRAFT_ONLY)
+    return Value(release, "assumed"), line_of(release, kraft=kraft, protocol="0.10.2" if how == "pinned" else protocol)
+
+
+def _newest_measured(resolved: Resolved, cells: Iterable[Cell]) -> str:
+    """The newest version that was measured with this client and understands its release."""
+    old = resolved.client == "scala" or (resolved.client == "java" and numbers(resolved.release) < (0, 11))
+    versions = {cell.key.version for cell in cells if cell.runs and cell.key.client == resolved.client}
+    fit = [
+        version
+        for version in versions
+        if not version.endswith("-pinned") and not (old and numbers(version) >= WITHOUT_OLD_REQUESTS)
+    ]
+    fallback = NEWEST_FOR_OLD_CLIENTS if old else NEWEST
+    return max(fit, key=lambda version: (numbers(version), version.endswith("-kraft")), default=fallback)
+
+
+def _runs_kraft(release: str, brokers: Sequence[BrokerConfig], assumed: list[str]) -> bool:
+    at = numbers(release)
+    if at >= KRAFT_ONLY or at < KRAFT_SINCE:
+        return at >= KRAFT_ONLY or any(one.mode == "kraft" for one in brokers)
+    modes = {one.mode for one in brokers if one.mode}
+    if not modes:
+        assumed.append(f"KRaft: {release} may also run with ZooKeeper, which --brokers-version {release}-zk says")
+    return "zookeeper" not in modes
+
+
+def _factor(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], assumed: list[str]) -> Value[int]:
+    if topic is not None and topic.replication_factor:
+        return Value(topic.replication_factor, FACTOR, topic.origin)
+    told = [one for one in _written("default.replication.factor", brokers) if one.known and _positive(one.value)]
+    if told:
+        least = min(told, key=lambda one: int(one.value))
+        assumed.append(f"{least.value} replicas, the brokers' default ({least.origin}): the topic's own are not told")
+        return Value(int(least.value), "default.replication.factor", least.origin)
+    assumed.append(f"{ASSUMED_REPLICAS} replicas: --topic NAME:replication.factor=N tells")
+    return Value(ASSUMED_REPLICAS, "assumed")
+
+
+def _written(key: str, brokers: Sequence[BrokerConfig]) -> list[Setting]:
+    found = [one.settings.get(key) or one.presets.get(key) for one in brokers]
+    return [one for one in found if one is not None]
+
+
+def _setting(
+    key: str,
+    topic: TopicConfig | None,
+    brokers: Sequence[BrokerConfig],
+    remarks: list[str],
+    of: Callable[[str], int],
+    weaker: Callable[[Iterable[int]], int],
+) -> Value[int] | None:
+    """The topic's value, else the brokers', of several the weaker one; None if nobody says, or nobody can know."""
+    own: Mapping[str, Setting] = topic.settings if topic is not None else {}
+    told = [own[key]] if key in own else _written(key, brokers)
+    values = []
+    for setting in told:
+        try:
+            if not setting.known:
+                raise ValueError
+            values.append((of(setting.value), setting))
+        except ValueError:
+            remarks.append(f"{setting.written} ({setting.origin}) is not known here: Kafka's default is taken")
+    if not values:
+        return None
+    worst = weaker(value for value, _ in values)
+    setting = next(one for value, one in values if value == worst)
+    if any(value != worst for value, _ in values):
+        remarks.append(f"the brokers' configurations disagree on {key}: the weaker, {setting.value}, is taken")
+    return Value(worst, f"{setting.written}={setting.value}", setting.origin)

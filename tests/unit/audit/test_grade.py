@@ -1,0 +1,252 @@
+"""Grades on hand-written cells: what is claimed, what is not, and the smallest change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit import grade
+from audit.cells import FAULTS, Cell
+from audit.grade import Case, Grader, Row
+from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
+from audit.topics import Stated
+from tests.unit.audit.cells import FULL, cell, harmless, matrix, run
+
+
+def producer(topics: tuple[str, ...] = ("orders",), release: str | None = "2.8.2", **settings: str) -> ProducerConfig:
+    at = Origin("app.properties", 1)
+    return ProducerConfig(
+        name="app",
+        client="java",
+        release=release,
+        settings={
+            name.replace("_", "."): Setting(name.replace("_", "."), value, Origin("app.properties", line))
+            for line, (name, value) in enumerate(settings.items(), 2)
+        },
+        topics=topics,
+        origin=at,
+    )
+
+
+def rows(cells: list[Cell], *producers: ProducerConfig, stated: Stated | None = None, **more: object) -> list[Row]:
+    inputs = Inputs(producers=producers or (producer(),), **more)  # type: ignore[arg-type]
+    return list(Grader(cells).answer(inputs, stated or Stated(version="2.8.2")).rows)
+
+
+def case(cells: list[Cell], **settings: Any) -> Case:
+    (row,) = rows(cells, producer(**settings))
+    (one,) = row.cases
+    return one
+
+
+def test_acks_1_is_graded_by_the_worst_measured_loss_with_its_run() -> None:
+    one = case(matrix())
+    assert one.grade == "D"
+    assert one.reason == (
+        "37 of 37 acknowledged records were lost by leader-crash-behind: "
+        "followers stand still, records are sent, the leader is killed, the followers go on"
+    )
+    worst = one.worst
+    assert worst is not None
+    assert (worst.run.run, worst.times, worst.of) == ("behind-1", 2, 2)
+    assert [(each.effect, each.fault) for each in one.findings] == [
+        ("loss", "leader-crash-behind"),
+        ("loss", "zombie-leader"),
+        ("duplicate", "lost-acknowledgement"),
+    ]
+
+
+def test_duplicates_alone_are_a_b_and_nothing_is_an_a() -> None:
+    assert case(matrix(), acks="all").grade == "B"
+    assert case(matrix(), enable_idempotence="true").grade == "A"
+    assert not case(matrix(), enable_idempotence="true").at_best
+
+
+@pytest.mark.parametrize(("fault", "letter"), sorted(grade.TAKES.items()))
+def test_each_fault_has_its_grade(fault: str, letter: str) -> None:
+    cells = [*harmless(*(each for each in FULL if each != fault)), cell(fault, run("r", lost=1))]
+    assert case(cells).grade == letter
+
+
+def test_every_fault_of_the_matrix_has_a_grade() -> None:
+    assert set(grade.TAKES) == set(FAULTS) - {"none"} == set(FULL)
+
+
+def test_without_a_cell_nothing_is_claimed() -> None:
+    one = case([])
+    assert (one.grade, one.findings, one.fixes) == ("?", (), ())
+    assert set(one.not_measured) == set(FULL)
+
+
+def test_a_cell_that_was_stated_and_not_run_claims_nothing() -> None:
+    stated = [replace(each, runs=()) for each in matrix()]
+    assert case(stated).grade == "?"
+
+
+def test_a_grade_is_at_best_while_a_worse_fault_is_not_measured() -> None:
+    assert case(harmless("leader-crash-behind")).at_best
+    assert case([cell("broker-restart", run("r", lost=1))]).at_best is False
+
+
+def test_settings_that_the_client_refuses_are_not_graded() -> None:
+    one = case(matrix(), acks="1", enable_idempotence="true")
+    assert one.grade == "-"
+    assert "app.properties:3" in one.reason
+    assert "app.properties:2" in one.reason
+
+
+def test_a_single_replica_has_no_followers_to_fall_behind() -> None:
+    (row,) = rows([], producer(), topics=(TopicConfig(name="orders", replication_factor=1),))
+    assert set(row.cases[0].not_measured) == set(FULL) - grade.NEEDS_FOLLOWERS
+
+
+# The smallest change
+
+
+def test_one_change_that_removes_everything_is_all_that_is_offered_with_its_cost() -> None:
+    (fix,) = case(matrix()).fixes
+    assert [each.says for each in fix.changes] == ["enable.idempotence=true"]
+    assert (fix.effects, fix.grade, fix.leaves, fix.brings) == (("loss", "duplicate"), "A", (), ())
+    assert fix.before is not None
+    assert fix.after is not None
+    assert (fix.before.latency_p99_ms, fix.after.latency_p99_ms) == (2.1, 3.5)
+    assert (fix.before.records_per_s, fix.after.records_per_s) == (41000.0, 35000.0)
+
+
+def test_a_written_setting_is_changed_where_it_stands_and_two_are_changed_if_one_does_not_do() -> None:
+    loss, all_of_it = case(matrix(), acks="1").fixes
+    assert [each.says for each in loss.changes] == ["acks=all (app.properties:2)"]
+    assert (loss.effects, loss.grade, loss.leaves) == (("loss",), "B", ())
+    assert [(one.effect, one.fault) for one in loss.brings] == [("reorder", "lost-acknowledgement")]
+    assert [each.says for each in all_of_it.changes] == ["acks=all (app.properties:2)", "enable.idempotence=true"]
+    assert (all_of_it.effects, all_of_it.grade) == (("loss", "duplicate"), "A")
+
+
+def test_a_change_is_not_offered_if_the_fault_was_not_measured_with_it() -> None:
+    cells = [each for each in matrix() if each.key.fault != "zombie-leader" or each.key.acks == "1"]
+    loss = case(cells).fixes[0]
+    assert [one.fault for one in loss.removes] == ["leader-crash-behind", "lost-acknowledgement"]
+    assert [one.fault for one in loss.leaves] == ["zombie-leader"]
+
+
+def test_nothing_is_offered_where_no_cell_shows_that_it_helps() -> None:
+    assert case([cell("leader-crash-behind", run("r", lost=1))]).fixes == ()
+
+
+def test_a_change_that_refuses_records_says_so() -> None:
+    lossy: dict[str, Any] = {"acks": "all", "min_insync_replicas": 1, "unclean": True}
+    cells = [
+        cell("shrunk-isr-crash", run("r1", lost=9), **lossy),
+        cell("shrunk-isr-crash", run("r2", refused=9), **(lossy | {"min_insync_replicas": 2})),
+    ]
+    topic = TopicConfig(
+        name="orders",
+        replication_factor=3,
+        settings={"unclean.leader.election.enable": Setting("unclean.leader.election.enable", "true", Origin("t", 4))},
+    )
+    (row,) = rows(cells, producer(acks="all"), topics=(topic,))
+    assert row.grade == "C"
+    (fix,) = row.cases[0].fixes
+    assert [each.says for each in fix.changes] == ["min.insync.replicas=2 for the topic"]
+    assert fix.refuses == ("shrunk-isr-crash",)
+
+
+def test_newer_brokers_are_the_change_where_no_setting_helps() -> None:
+    old: dict[str, Any] = {"line": "old", "version": "0.10.2.2", "acks": "all", "retries": "0", "unclean": False}
+    cells = [
+        cell("double-failover", run("r1", 5, lost=1), **old),
+        *harmless("double-failover", acks="all", retries="0"),
+    ]
+    (row,) = rows(cells, producer(release="0.10.2.2", acks="all"), stated=Stated(version="0.10.2.2"))
+    (fix,) = row.cases[0].fixes
+    assert [each.says for each in fix.changes] == ["brokers of 2.8.2"]
+
+
+# Topics and brokers
+
+
+def test_what_nobody_tells_is_assumed_and_said() -> None:
+    (row,) = rows(matrix(), stated=Stated())
+    topic = row.cases[0].topic
+    assert (topic.replication_factor.value, topic.version.value) == (3, "2.8.2")
+    assert topic.assumed == (
+        "brokers of 2.8.2, the newest that were measured with this client: --brokers-version tells",
+        "3 replicas: --topic NAME:replication.factor=N tells",
+    )
+
+
+def test_a_topics_own_setting_counts_before_the_brokers() -> None:
+    def setting(key: str, value: str, path: str) -> dict[str, Setting]:
+        return {key: Setting(key, value, Origin(path, 7))}
+
+    brokers = BrokerConfig(name="b", release="2.8.2", settings=setting("min.insync.replicas", "2", "server.properties"))
+    own = TopicConfig(name="orders", settings=setting("min.insync.replicas", "1", "topic.yml"))
+    (row,) = rows(matrix(), brokers=(brokers,), topics=(own,), stated=Stated())
+    assert str(row.cases[0].topic.min_insync_replicas) == "min.insync.replicas=1 (topic.yml:7)"
+    (row,) = rows(matrix(), brokers=(brokers,), stated=Stated())
+    assert row.cases[0].topic.min_insync_replicas.value == 2
+
+
+@pytest.mark.parametrize(("release", "unclean"), [("0.10.2.2", True), ("0.11.0.3", False)])
+def test_unclean_elections_are_on_by_default_before_0_11(release: str, unclean: bool) -> None:
+    (row,) = rows([], stated=Stated(version=release))
+    assert row.cases[0].topic.unclean.value is unclean
+
+
+def test_of_brokers_that_disagree_the_weaker_counts_and_that_is_said() -> None:
+    def brokers(name: str, least: str) -> BrokerConfig:
+        key = "min.insync.replicas"
+        return BrokerConfig(name=name, release="2.8.2", settings={key: Setting(key, least, Origin(name, 1))})
+
+    (row,) = rows(matrix(), brokers=(brokers("a", "2"), brokers("b", "1")))
+    topic = row.cases[0].topic
+    assert topic.min_insync_replicas.value == 1
+    assert "disagree" in topic.remarks[0]
+
+
+def test_more_in_sync_replicas_than_replicas_is_remarked() -> None:
+    key = "min.insync.replicas"
+    topic = TopicConfig(name="orders", replication_factor=1, settings={key: Setting(key, "2", Origin("t.yml", 3))})
+    (row,) = rows([], topics=(topic,))
+    assert "every record sent with acks=all is refused" in row.cases[0].topic.remarks[0]
+
+
+def test_topics_that_are_alike_are_one_answer_and_internal_ones_none() -> None:
+    topics = [TopicConfig(name=name, replication_factor=3) for name in ("a", "b", "__consumer_offsets")]
+    other = TopicConfig(name="c", replication_factor=1)
+    found = rows(matrix(), producer(topics=()), topics=(*topics, other))
+    assert [row.topics for row in found] == [("a", "b"), ("c",)]
+
+
+def test_a_version_and_how_it_is_run() -> None:
+    for said, line in (("3.9.2-zk", "zk3"), ("3.9.2-kraft", "kraft"), ("3.9.2-pinned", "pinned"), ("4.1", "kraft")):
+        (row,) = rows([], stated=Stated(version=said))
+        assert row.cases[0].settings.line == line
+
+
+# All of it
+
+
+def test_an_unknown_release_is_answered_on_both_sides_and_graded_by_the_worse() -> None:
+    (row,) = rows(matrix(), producer(release=None))
+    assert {one.grade for one in row.cases} >= {"D", "A"}
+    assert row.grade == "D"
+    assert all(one.resolved.when for one in row.cases)
+
+
+def test_an_answer_counts_grades_and_names_the_worst() -> None:
+    inputs = Inputs(producers=(producer(acks="1"), producer(acks="all"), producer(acks="all")))
+    answer = Grader(matrix()).answer(inputs, Stated(version="2.8.2"))
+    assert answer.grades == {"D": 1, "B": 2}
+    assert answer.worst is answer.rows[0]
+    assert [row.number for row in answer.rows] == [0, 1, 2]
+
+
+def test_the_table_of_grades_is_the_same_in_code_and_docs() -> None:
+    text = grade.__doc__ or ""
+    assert all(f"| {letter} |" in text for letter in grade.GRADES)
+    page = Path(__file__).parents[3] / "docs" / "audit.md"
+    assert all(f"| {letter} | {says} |" in page.read_text() for letter, says in grade.GRADES.items())
