@@ -192,9 +192,10 @@ class Case:
 
     @cached_property
     def applies(self) -> tuple[str, ...]:
-        """The faults that there are for this topic."""
+        """The faults that there are for this topic: with one replica those that need followers only if measured."""
         single = self.topic.replication_factor.value == 1
-        return tuple(each for each in FAULTS if each != NO_FAULT and not (single and each in NEEDS_FOLLOWERS))
+        there = (each for each in FAULTS if each != NO_FAULT)
+        return tuple(each for each in there if each in self.covered or not (single and each in NEEDS_FOLLOWERS))
 
     @property
     def not_measured(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Who may import whom: scenarios → harness → evidence ← analysis; judgement → evidence; kafkafiles imports nobody.
 
-The audit imports evidence.errors and evidence.text alone, and at import time nothing that needs Docker, Java or a Kafka client.
+The audit imports evidence.errors and evidence.text alone, and at import time nothing that needs Docker, Java or a
+Kafka client.
 """
 
 from __future__ import annotations
