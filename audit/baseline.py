@@ -67,6 +67,13 @@ def new(answer: Answer, effects: Collection[str], accepted: Collection[str]) -> 
     ]
 
 
+def every(answer: Answer) -> frozenset[str]:
+    """The fingerprints of everything that was found."""
+    return frozenset(
+        name for row, finding in findings(answer) for name in fingerprints(row, finding.effect, finding.fault)
+    )
+
+
 def text(answer: Answer) -> str:
     """A baseline that accepts everything that was found: sorted, so that it can be compared and merged."""
     accepted: dict[str, dict[str, Any]] = {}

@@ -113,9 +113,12 @@ class Finding:
     def says(self) -> str:
         """In words, such as "37 of 37 acknowledged records were lost"."""
         what = {"loss": "lost", "duplicate": "written twice", "reorder": "reordered"}[self.effect]
-        were = "was" if self.run.acknowledged == 1 else "were"
-        records = "record" if self.run.acknowledged == 1 else "records"
-        return f"{self.count} of {self.run.acknowledged} acknowledged {records} {were} {what}"
+        one = self.run.acknowledged == 1
+        records = "record" if one else "records"
+        # With acks=0 a client reports success when it has handed a record over: nobody acknowledges anything.
+        asked = self.covering.cell.key.acks != "0"
+        of = f"acknowledged {records}" if asked else f"{records} sent with acks=0"
+        return f"{self.count} of {self.run.acknowledged} {of} {'was' if one else 'were'} {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +145,12 @@ class Change:
 
     @property
     def says(self) -> str:
-        """For people: "acks=all (app.properties:3)"."""
+        """For people: "acks=all"; `origin` is told beside it."""
         if self.key == VERSION:
             return f"brokers of {self.value}"
         if self.key == PROTOCOL:
             return "finish the upgrade: an inter.broker.protocol.version of the brokers' own release"
-        told = f"{self.written}={self.value}" + ("" if self.where == "producer" else " for the topic")
-        return f"{told} ({self.origin})" if self.origin else told
+        return f"{self.written}={self.value}" + ("" if self.where == "producer" else " for the topic")
 
 
 VERSION: Final = "version"
@@ -167,6 +169,8 @@ class Fix:
     """Harm of a kind that there was none of before."""
     grade: str
     """The grade with the change."""
+    at_best: bool = False
+    """Whether a fault that could make it worse is not measured with the change."""
     refuses: tuple[str, ...] = ()
     """Faults in which, with the change and not without, sends are refused."""
     before: Cost | None = None
@@ -453,6 +457,7 @@ class Grader:
             removes=tuple(removed),
             leaves=tuple(left),
             grade=made.grade,
+            at_best=made.at_best,
             refuses=tuple(fault for fault in FAULTS if fault in refusing(made) - refusing(case)),
             before=cost(case.covered),
             after=cost(made.covered),

@@ -23,7 +23,6 @@ import logging
 import queue
 import threading
 import time
-from argparse import ArgumentParser
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -71,27 +70,6 @@ REQUESTS: Final[Mapping[int, str]] = {
     DESCRIBE_TOPIC_PARTITIONS: "DescribeTopicPartitions",
 }
 """Every request that a cluster may get from here. None of them changes anything."""
-
-
-def add_options(parser: ArgumentParser) -> None:
-    """The options that name a live cluster."""
-    group = parser.add_argument_group("a live cluster, read-only")
-    group.add_argument(
-        "--bootstrap",
-        metavar="HOST:PORT",
-        help="brokers of a cluster to read topics and brokers from, separated by commas; nothing is written to it",
-    )
-    group.add_argument(
-        "--command-config",
-        metavar="FILE",
-        type=Path,
-        help="how to connect: SASL and TLS settings of a Java client or of librdkafka, as properties",
-    )
-    group.add_argument(
-        "--zookeeper",
-        metavar="HOST:PORT",
-        help="its ZooKeeper, for the settings of topics on brokers before 0.11, which do not tell them",
-    )
 
 
 def read_cluster(

@@ -1,9 +1,9 @@
 """The topic and broker side of an audit: what is in force for each topic that a producer writes to, and why.
 
 A topic's own setting counts, then the brokers', then Kafka's default of that release. What nobody tells is assumed, and
-every assumption is said: three replicas, and the newest brokers that were measured with this client. Topics for which
-all of this is the same are answered once. Where several brokers' configurations might be meant and disagree, the weaker
-value counts.
+every assumption is said: three replicas, and brokers that were measured with this client, as old as it is. Topics for
+which all of this is the same are answered once. Where several brokers' configurations might be meant and disagree, the
+weaker value counts.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ UNCLEAN_OFF_SINCE: Final = (0, 11)
 KRAFT_SINCE: Final = (3, 3)
 """KRaft may be used in production from 3.3 on (KIP-833), and 4.0 has nothing else."""
 KRAFT_ONLY: Final = (4,)
-WITHOUT_OLD_REQUESTS: Final = (4,)
-"""Brokers from 4.0 on do not understand clients before 0.11 (KIP-896)."""
 NEWEST: Final = "4.3.1"
-NEWEST_FOR_OLD_CLIENTS: Final = "3.9.2-zk"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,24 +187,30 @@ def _version(
         where = oldest.release_from or f"told by {oldest.name}"
         kraft = _runs_kraft(release, brokers, assumed)
         return Value(release, where, oldest.origin), line_of(release, kraft=kraft, protocol=protocol)
-    version = _newest_measured(resolved, cells)
+    version, which = _measured(resolved, cells)
     release, _, how = version.partition("-")
-    assumed.append(f"brokers of {version}, the newest that were measured with this client: --brokers-version tells")
+    assumed.append(f"brokers of {version}, {which} (--brokers-version tells)")
     kraft = how == "kraft" or (not how and numbers(release) >= KRAFT_ONLY)
-    return Value(release, "assumed"), line_of(release, kraft=kraft, protocol="0.10.2" if how == "pinned" else protocol)
+    return Value(release, "assumed"), line_of(release, kraft=kraft, protocol=protocol)
 
 
-def _newest_measured(resolved: Resolved, cells: Iterable[Cell]) -> str:
-    """The newest version that was measured with this client and understands its release."""
-    old = resolved.client == "scala" or (resolved.client == "java" and numbers(resolved.release) < (0, 11))
-    versions = {cell.key.version for cell in cells if cell.runs and cell.key.client == resolved.client}
-    fit = [
-        version
-        for version in versions
-        if not version.endswith("-pinned") and not (old and numbers(version) >= WITHOUT_OLD_REQUESTS)
-    ]
-    fallback = NEWEST_FOR_OLD_CLIENTS if old else NEWEST
-    return max(fit, key=lambda version: (numbers(version), version.endswith("-kraft")), default=fallback)
+def _measured(resolved: Resolved, cells: Iterable[Cell]) -> tuple[str, str]:
+    """The version to assume, of those that were measured with this client, and why: for Kafka's own clients the nearest
+    to the client's release, for librdkafka the newest.
+    """
+    own = resolved.client != "librdkafka"
+    found = {cell.key.version for cell in cells if cell.runs and cell.key.client == resolved.client}
+    versions = [version for version in found if not version.endswith("-pinned")]
+    if not versions:
+        return (resolved.release if own else NEWEST), "as new as the client" if own else "the newest"
+    if not own:
+        return max(versions, key=_order), "the newest that are measured"
+    older = [each for each in versions if numbers(each)[:2] <= numbers(resolved.release)[:2]]
+    return max(older, key=_order) if older else min(versions, key=_order), "the measured ones nearest to the client's"
+
+
+def _order(version: str) -> tuple[tuple[int, ...], bool]:
+    return numbers(version), version.endswith("-kraft")
 
 
 def _runs_kraft(release: str, brokers: Sequence[BrokerConfig], assumed: list[str]) -> bool:
@@ -216,7 +219,7 @@ def _runs_kraft(release: str, brokers: Sequence[BrokerConfig], assumed: list[str
         return at >= KRAFT_ONLY or any(one.mode == "kraft" for one in brokers)
     modes = {one.mode for one in brokers if one.mode}
     if not modes:
-        assumed.append(f"KRaft: {release} may also run with ZooKeeper, which --brokers-version {release}-zk says")
+        assumed.append(f"KRaft, though {release} may also run with ZooKeeper (--brokers-version {release}-zk tells)")
     return "zookeeper" not in modes
 
 
@@ -228,7 +231,7 @@ def _factor(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], assumed:
         least = min(told, key=lambda one: int(one.value))
         assumed.append(f"{least.value} replicas, the brokers' default ({least.origin}): the topic's own are not told")
         return Value(int(least.value), "default.replication.factor", least.origin)
-    assumed.append(f"{ASSUMED_REPLICAS} replicas: --topic NAME:replication.factor=N tells")
+    assumed.append(f"{ASSUMED_REPLICAS} replicas (--topic NAME:replication.factor=N tells)")
     return Value(ASSUMED_REPLICAS, "assumed")
 
 

@@ -1,5 +1,5 @@
-"""The command line: `kafka-chaos run | matrix | suite | check | report | guide | explain | replicas | list | setup |
-doctor | clean`.
+"""The command line: `kafka-chaos run | matrix | suite | check | audit | report | guide | explain | replicas | list |
+setup | doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -345,6 +345,12 @@ def _explain(options: argparse.Namespace) -> int:
     return 0
 
 
+def _audit(options: argparse.Namespace) -> int:
+    from harness import audit
+
+    return audit.run(options)
+
+
 def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
     """The catalogue of anomalies, or of claims."""
     entries = [one.as_json() for one in catalogue.EVERY]
@@ -465,6 +471,7 @@ COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
     "doctor": _doctor,
     "clean": _clean,
     "guide": _guide,
+    "audit": _audit,
 }
 
 

@@ -10,10 +10,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, NoReturn
 
+from audit import options as options_of_audit
 from evidence.errors import EXIT_USAGE
-from kafkafiles import side_by_side
+from kafkafiles import options as options_of_replicas
 
 RUNS: Final = Path("runs")
+AUDIT: Final = "what producers' settings risk, with the measured run that shows it"
 DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
 
 
@@ -147,6 +149,9 @@ def parser() -> argparse.ArgumentParser:
         "--docs", type=_directory, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)"
     )
 
+    audit = commands.add_parser("audit", help=AUDIT, description=options_of_audit.DESCRIPTION)
+    options_of_audit.add_options(audit)
+
     explain = command("explain", "the life of a record, as every witness tells it, in the order of time")
     explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     which = explain.add_mutually_exclusive_group()
@@ -160,7 +165,7 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("--json", action="store_true", help="all stories, as JSON")
 
     replicas = command("replicas", "compare replicas' data directories, copied from any cluster")
-    side_by_side.add_arguments(replicas)
+    options_of_replicas.add_arguments(replicas)
 
     listing = command("list", "scenarios, versions, and what is documented for each")
     listing.add_argument("--json", action="store_true")

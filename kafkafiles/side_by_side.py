@@ -24,9 +24,9 @@ from kafkafiles import codecs
 from kafkafiles.batches import Record
 from kafkafiles.crc import crc32c
 from kafkafiles.errors import FilesError, ParseError, RequestError
+from kafkafiles.options import DEFAULT_LIMIT, add_arguments
 from kafkafiles.replica import Difference, Replica, examine, topic_partition_of
 
-DEFAULT_LIMIT: Final = 10
 ALIKE: Final = 0
 DIFFERENT: Final = 1
 UNREADABLE: Final = 254
@@ -217,16 +217,6 @@ def _json(record: Record | None) -> dict[str, Any] | None:
         "value": None if record.value is None else record.value.hex(),
         "headers": [[key.hex(), None if value is None else value.hex()] for key, value in record.headers],
     }
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments, for `kafka-chaos replicas` as for this module."""
-    parser.add_argument(
-        "directories", nargs="+", type=Path, metavar="DIRECTORY", help="a partition's or a log directory"
-    )
-    parser.add_argument("--compacted", action="store_true", help="records that one replica lacks are no difference")
-    parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="differences shown of each partition")
-    parser.add_argument("--json", action="store_true", help="as JSON; keys and values in hexadecimal")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Collection, Iterator
 
 from audit import baseline
-from audit.grade import EFFECTS, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Row
+from audit.grade import EFFECTS, ORDER, REFUSED, Answer, Case, Row
 from audit.report import words
 from evidence.text import visible
 
@@ -33,8 +33,8 @@ def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterato
     """What is said of one producer and topic, in lines."""
     told = words.alternatives(row)
     condition, worst = told[0]
-    yield f"{row.grade}    {row.name}   {row.producer.origin}"
-    yield from _wrapped(words.grade(worst).capitalize() + ": " + worst.reason + ".", width)
+    yield f"{words.grade(worst):4} {row.name}   {row.producer.origin}"
+    yield from _wrapped(worst.reason[0].upper() + worst.reason[1:] + ".", width)
     if condition and len(told) > 1:
         yield from _labelled("that is if", condition, width)
     yield from _case(row, worst, accepted, width)
@@ -53,9 +53,9 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
             yield from _labelled(label, text, width)
             label = ""
     if case.harmless:
-        yield from _labelled("no harm", ", ".join(case.harmless), width)
-    if case.not_measured and case.grade not in (REFUSED, NOT_MEASURED):
-        yield from _labelled("not measured", ", ".join(case.not_measured), width)
+        yield from _labelled("no harm", words.harmless(case), width)
+    if case.not_measured and case.grade != REFUSED:
+        yield from _labelled("not measured", f"{words.not_measured(case)}: {words.command(row)}", width)
     label = "change"
     for fix in case.fixes:
         costs = words.costs(fix)
@@ -66,10 +66,8 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
         yield from _labelled("change", "no measured change of one or two settings removes any of it", width)
     for text in (*case.resolved.remarks, *case.topic.remarks):
         yield from _labelled("note", text, width)
-    for text in case.topic.assumed:
-        yield from _labelled("assumed", text, width)
-    if case.not_measured and case.grade != REFUSED:
-        yield from _labelled("to measure", words.command(row), width)
+    if case.topic.assumed:
+        yield from _labelled("assumed", "; ".join(case.topic.assumed), width)
 
 
 def _problems(answer: Answer, width: int) -> Iterator[str]:

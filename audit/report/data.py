@@ -119,6 +119,7 @@ def _fix(one: Fix) -> dict[str, Any]:
     return {
         "changes": [_change(each) for each in one.changes],
         "grade": one.grade,
+        "at_best": one.at_best,
         "removes": _named(one.removes),
         "leaves": _named(one.leaves),
         "brings": _named(one.brings),

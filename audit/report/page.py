@@ -47,6 +47,7 @@ def render(answer: Answer, *, style: str, accepted: Collection[str] = ()) -> str
         verb=words.VERB,
         fault=words.fault,
         where=words.where,
+        harmless=words.harmless,
         fix_text=words.fix,
         costs=words.costs,
         cost_runs=words.cost_runs,

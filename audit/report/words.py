@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from audit.cells import FAULTS
 from audit.defaults import FOREVER, product
-from audit.grade import GRADES, NOT_MEASURED, REFUSED, Answer, Case, Cost, Finding, Fix, Row
+from audit.grade import GRADES, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost, Finding, Fix, Row
+from audit.model import Origin
 from audit.resolve import Value
 
 VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
@@ -18,7 +20,7 @@ NOUN = {"loss": "losses", "duplicate": "duplicates", "reorder": "reordering"}
 RUN = {"pinned": " (an upgrade never finished)", "kraft": " (KRaft)", "zk3": " (ZooKeeper)"}
 
 
-def grade(case: Case) -> str:
+def grade(case: Case | Fix) -> str:
     """The grade, with "at best" where a fault that could make it worse is not measured."""
     return f"{case.grade} at best" if case.at_best else case.grade
 
@@ -40,8 +42,10 @@ def producer(case: Case) -> list[tuple[str, str]]:
         (f"retries {retries}", one.retries),
     ]
     if one.delivery_timeout_ms.value is not None:
-        pairs.append((f"delivery time-out {one.delivery_timeout_ms.value} ms", one.delivery_timeout_ms))
-    return [(what, _why(value)) for what, value in pairs]
+        limit = one.delivery_timeout_ms.value
+        told = "without end" if limit == FOREVER else f"{limit} ms"
+        pairs.append((f"delivery time-out {told}", one.delivery_timeout_ms))
+    return [(what, _why(value, one.producer.origin)) for what, value in pairs]
 
 
 def topic(case: Case) -> list[tuple[str, str]]:
@@ -56,15 +60,22 @@ def topic(case: Case) -> list[tuple[str, str]]:
             one.version,
         ),
     ]
-    return [(what, _why(value)) for what, value in pairs]
+    return [(what, _why(value, case.resolved.producer.origin)) for what, value in pairs]
 
 
-def _why(value: Value[Any]) -> str:
-    """Where a value is written, or why it is so if it is written nowhere."""
+def _why(value: Value[Any], home: Origin) -> str:
+    """Where a value is written, or why it is so if it is written nowhere. `home` is the producer's place: its own file
+    is not named again.
+    """
     if value.origin is None:
         return value.why
     note = value.why.partition(", ")[2]
-    return f"{value.origin}" + (f", {note}" if note else "")
+    return near(value.origin, home) + (f", {note}" if note else "")
+
+
+def near(origin: Origin, home: Origin) -> str:
+    """A place as it is told beside another one: "line 3" in the same file."""
+    return f"line {origin.line}" if origin.path == home.path and origin.line is not None else str(origin)
 
 
 def flat(pairs: Iterable[tuple[str, str]]) -> str:
@@ -88,10 +99,9 @@ def _and(words: Sequence[str]) -> str:
 
 
 def evidence(finding: Finding) -> str:
-    """The measured cell behind a finding: "2 of 2 runs, such as r1; measured on 2.2.2, asked for 2.4.1"."""
-    seen = f"{finding.times} of {finding.of} run{'' if finding.of == 1 else 's'}"
-    such = f", such as {finding.run.run}" if finding.of > 1 else f": {finding.run.run}"
-    return "; ".join([seen + such, *differs(finding)])
+    """The measured cell behind a finding: "run r1, 2 of 2 did; measured on 2.2.2, asked for 2.4.1"."""
+    seen = f"run {finding.run.run}" + (f"; so {finding.times} of {finding.of} runs" if finding.of > 1 else "")
+    return "; ".join([seen, *differs(finding)])
 
 
 def differs(finding: Finding) -> tuple[str, ...]:
@@ -107,7 +117,7 @@ def where(finding: Finding) -> str:
 
 def fix(case: Case, one: Fix) -> str:
     """What to change, what it removes and what it leaves or brings, in a line."""
-    changes = " and ".join(change.says for change in one.changes)
+    changes = " and ".join(_change(change, case.resolved.producer.origin) for change in one.changes)
     removed = one.effects
     if one.leaves:
         left = sorted({finding.fault for finding in one.leaves})
@@ -115,13 +125,31 @@ def fix(case: Case, one: Fix) -> str:
         says = f"{changes}: removes {len(one.removes)} of {total} findings, leaves {', '.join(left)}"
     else:
         says = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
-    says += f" (then {one.grade})"
+    says += f" (then {grade(one)})"
     if one.brings:
         brought = sorted({f"{NOUN[finding.effect]} by {finding.fault}" for finding in one.brings})
         says += f"; brings {', '.join(brought)}"
     if one.refuses:
         says += f"; records are refused in {', '.join(one.refuses)}"
     return says
+
+
+def _change(change: Change, home: Origin) -> str:
+    return f"{change.says} ({near(change.origin, home)})" if change.origin else change.says
+
+
+def harmless(case: Case) -> str:
+    """The faults that were measured and did no harm, with what is not as it was asked for."""
+    differs = dict.fromkeys(text for name in case.harmless for text in case.covered[name].differs)
+    return ", ".join(case.harmless) + (f" ({'; '.join(differs)})" if differs else "")
+
+
+def not_measured(case: Case, most: int = 6) -> str:
+    """The faults without a cell: by name if they are few, else how many of how many."""
+    names = case.not_measured
+    if len(names) == len(case.applies):
+        return "every fault"
+    return ", ".join(names) if len(names) <= most else f"{len(names)} of {len(case.applies)} faults"
 
 
 def costs(one: Fix) -> str:
@@ -160,7 +188,8 @@ def number(value: float) -> str:
 def summary(answer: Answer) -> str:
     """How many have which grade, in a sentence."""
     count = len(answer.rows)
-    graded = ", ".join(f"{number} × {letter}" for letter, number in answer.grades.items())
+    ordered = sorted(answer.rows, key=lambda row: -ORDER.index(row.grade))
+    graded = ", ".join(f"{number} × {letter}" for letter, number in Counter(grade(r.worst) for r in ordered).items())
     pairs = "producer and topic" if count == 1 else "pairs of producer and topic"
     return f"{count} {pairs}: {graded}"
 

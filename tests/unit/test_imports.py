@@ -22,7 +22,7 @@ MAY = {
     "kafkafiles": set(),
     "audit": {"evidence"},
 }
-SEE_ALL = {"harness.audit", "harness.audit_matrix", "harness.cli", "harness.matrix"}
+SEE_ALL = {"harness.audit", "harness.audit_matrix", "harness.cli", "harness.matrix", "harness.options"}
 HEAVY = ("confluent_kafka", "docker", "jpype", "numba", "numpy", "pandas", "pyarrow", "pyspark")
 
 

@@ -118,10 +118,11 @@ def test_one_change_that_removes_everything_is_all_that_is_offered_with_its_cost
 
 def test_a_written_setting_is_changed_where_it_stands_and_two_are_changed_if_one_does_not_do() -> None:
     loss, all_of_it = case(matrix(), acks="1").fixes
-    assert [each.says for each in loss.changes] == ["acks=all (app.properties:2)"]
+    assert [each.says for each in loss.changes] == ["acks=all"]
+    assert [str(each.origin) for each in loss.changes] == ["app.properties:2"]
     assert (loss.effects, loss.grade, loss.leaves) == (("loss",), "B", ())
     assert [(one.effect, one.fault) for one in loss.brings] == [("reorder", "lost-acknowledgement")]
-    assert [each.says for each in all_of_it.changes] == ["acks=all (app.properties:2)", "enable.idempotence=true"]
+    assert [each.says for each in all_of_it.changes] == ["acks=all", "enable.idempotence=true"]
     assert (all_of_it.effects, all_of_it.grade) == (("loss", "duplicate"), "A")
 
 
@@ -173,8 +174,8 @@ def test_what_nobody_tells_is_assumed_and_said() -> None:
     topic = row.cases[0].topic
     assert (topic.replication_factor.value, topic.version.value) == (3, "2.8.2")
     assert topic.assumed == (
-        "brokers of 2.8.2, the newest that were measured with this client: --brokers-version tells",
-        "3 replicas: --topic NAME:replication.factor=N tells",
+        "brokers of 2.8.2, the measured ones nearest to the client's (--brokers-version tells)",
+        "3 replicas (--topic NAME:replication.factor=N tells)",
     )
 
 

@@ -17,8 +17,9 @@ from confluent_kafka.admin import ConfigSource  # type: ignore[attr-defined]
 from audit import live, wire
 from audit.access import Access
 from audit.cluster import Entry, Refusal
-from audit.live import add_options, parse_addresses, read_cluster, znode_settings
+from audit.live import parse_addresses, read_cluster, znode_settings
 from audit.model import Inputs, Partition
+from audit.options import add_cluster_options
 from audit.wire import Eligible, EndedError, Offer, WireError
 from evidence.errors import UsageError
 from tests.unit.audit.test_releases import OFFERED
@@ -319,6 +320,6 @@ def test_a_zookeeper_that_is_not_there_is_a_problem(read: Reader) -> None:
 
 def test_the_options() -> None:
     parser = argparse.ArgumentParser()
-    add_options(parser)
+    add_cluster_options(parser)
     options = parser.parse_args(["--bootstrap", "k:1", "--command-config", "f", "--zookeeper", "z:1"])
     assert (options.bootstrap, options.command_config, options.zookeeper) == ("k:1", Path("f"), "z:1")

@@ -1,0 +1,99 @@
+"""The options of `kafka-chaos audit`. Light: every start of the program builds them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from pathlib import Path
+from typing import Final
+
+FORMATS: Final = ("console", "html", "json", "sarif", "junit")
+EFFECTS: Final = ("loss", "duplicate", "reorder")
+DESCRIPTION: Final = (
+    "What can happen to acknowledged records of these producers, each statement with the measured run that shows it. "
+    "Reads .properties files, Spring's and Quarkus' application files, Kafka Connect, librdkafka, Spark, Flink, "
+    "docker-compose, Kubernetes and Strimzi; files or directories. Needs neither Docker nor Java nor a network."
+)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """All options of the command."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or directories of them; - is standard input")
+    _given(parser)
+    add_cluster_options(parser)
+    _answer(parser)
+
+
+def _given(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("what the configuration does not say")
+    group.add_argument(
+        "--client",
+        metavar="CLIENT",
+        help="whose producers these are: java-2.8.2, librdkafka-2.3.0, scala-0.8.2.2, or java for any release; without "
+        "a PATH, audits what such a client does with nothing configured",
+    )
+    group.add_argument(
+        "--brokers-version", metavar="V", help="release of the brokers; 3.9.2-zk, -kraft or -pinned says how it is run"
+    )
+    group.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="T",
+        help="NAME, or NAME:replication.factor=3,min.insync.replicas=2,unclean.leader.election.enable=false (again for "
+        "more); producers that name no topic write to these",
+    )
+    group.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="P",
+        help="active profile of Spring or Quarkus; again for more",
+    )
+    group.add_argument(
+        "--env", action="append", default=[], metavar="K=V", help="what a placeholder ${K} stands for; again for more"
+    )
+
+
+def add_cluster_options(parser: ArgumentParser) -> None:
+    """The options that name a live cluster."""
+    group = parser.add_argument_group("a live cluster, read-only")
+    group.add_argument(
+        "--bootstrap",
+        metavar="HOST:PORT",
+        help="brokers of a cluster to read topics and brokers from, separated by commas; nothing is written to it",
+    )
+    group.add_argument(
+        "--command-config",
+        metavar="FILE",
+        type=Path,
+        help="how to connect: SASL and TLS settings of a Java client or of librdkafka, as properties",
+    )
+    group.add_argument(
+        "--zookeeper",
+        metavar="HOST:PORT",
+        help="its ZooKeeper, for the settings of topics on brokers before 0.11, which do not tell them",
+    )
+
+
+def _answer(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("the answer")
+    group.add_argument("--format", choices=FORMATS, default="console", help="default: console")
+    group.add_argument("--output", type=Path, metavar="FILE", help="write it there, not to standard output")
+    group.add_argument("--quiet", action="store_true", help="a line for each producer and topic")
+    group.add_argument(
+        "--fail-on",
+        type=_effects,
+        default=(),
+        metavar="E",
+        help=f"{', '.join(EFFECTS)}, separated by commas: end with 1 if a measured fault does that",
+    )
+    group.add_argument("--baseline", type=Path, metavar="FILE", help="findings that are accepted, and fail nothing")
+    group.add_argument("--write-baseline", type=Path, metavar="FILE", help="accept all that is found now")
+
+
+def _effects(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names or ("",):
+        if name not in EFFECTS:
+            raise ArgumentTypeError(f"{name!r} is none of {', '.join(EFFECTS)}")
+    return names
