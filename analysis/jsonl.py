@@ -54,13 +54,15 @@ from analysis.view import (
     pack,
     settled_steps,
 )
+from evidence.anomalies import UNSEEN, WRITE_CYCLE, permitted
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError
 from evidence.history import schema
 from evidence.text import forgiving_output, visible
 
 PRODUCER: Final = 1
 """All values of a key are this producer's."""
-UNSEEN: Final = "unseen"
+PERMITTED: Final = frozenset({WRITE_CYCLE})
+"""Anomalies that Kafka permits whatever a history's clients were set to, of which it says nothing."""
 NO_ACKS: Final = -2
 LINES: Final = ("invoked_ns", "completed_ns", "in_log_ns", "polled_ns")
 """Times in evidence, which are lines to the checks."""
@@ -374,7 +376,8 @@ def _count(key: Key, result: Result) -> None:
 def summary(findings: Mapping[str, Any]) -> Iterator[str]:
     """The findings for people: a line for each finding and each problem."""
     for finding in findings["findings"]:
-        yield finding["summary"]
+        told = permitted({}, finding) if finding["anomaly"] in PERMITTED else None
+        yield finding["summary"] + (f" (no contradiction: {told})" if told else "")
         yield f"    {json.dumps(finding['evidence'][0])}"
     for problem in findings["problems"]:
         yield f"{problem['what']}: {problem['detail']}"
@@ -383,8 +386,10 @@ def summary(findings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def exit_status(findings: Mapping[str, Any]) -> int:
-    """1 for any anomaly, 2 if there is none but something is in doubt (what is only unseen is), else 0."""
-    names = {finding["anomaly"] for finding in findings["findings"]}
+    """1 for any anomaly that Kafka does not permit, 2 if there is none but something is in doubt (what is only unseen
+    is), else 0.
+    """
+    names = {finding["anomaly"] for finding in findings["findings"]} - PERMITTED
     if names - {UNSEEN}:
         return EXIT_CONTRADICTED
     crashed = any(check["status"] == "crashed" for check in findings["checks"])

@@ -40,6 +40,7 @@ GUARANTEES: Final = "Kafka documentation, Design: replication"
 
 LOST_WRITE: Final = "lost-write"
 UNSEEN: Final = "unseen"
+WRITE_CYCLE: Final = "G0"
 TRUNCATED: Final = "log-truncated-below-high-watermark"
 NEVER_NS: Final = 2**63 - 1
 UNLIMITED: Final = 2**31 - 1
@@ -325,7 +326,7 @@ EVERY: Final[tuple[Anomaly, ...]] = (
         permits=_processed_again,
     ),
     Anomaly(
-        name="G0",
+        name=WRITE_CYCLE,
         seen_in=HISTORIES,
         definition="A cycle of transactions, each of which wrote to a partition after the one before it.",
         source=ADYA,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.anomalies.cycles import _components, dependencies, dependency_cycles
-from analysis.jsonl import check_history
+from analysis.jsonl import check_history, exit_status, summary
 from analysis.view import Evidence
 from tests.unit.analysis.histories import Row, polled, sent, view
 
@@ -110,7 +110,25 @@ def test_cycles_run_through_all_keys_of_a_history(tmp_path: Path, order: tuple[i
     lines.append({"process": 9, "type": "ok", "f": "poll", "value": [["poll", polls]]})
     path = tmp_path / "history.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
-    found = check_history(path)["findings"]
+    findings = check_history(path)
+    found = findings["findings"]
     assert [finding["anomaly"] for finding in found] == names
+    assert exit_status(findings) == 0
+    assert next(iter(summary(findings))) == (
+        "G0: 1 (no contradiction: Kafka's transactions allow cycles of writes)"
+        if names
+        else "no anomaly and nothing in doubt"
+    )
     if found:
         assert found[0]["evidence"][0]["cycle"][0]["value"] in ("a", "d")
+
+
+def test_a_read_in_a_cycle_is_a_contradiction(tmp_path: Path) -> None:
+    lines = [
+        {"process": 0, "type": "ok", "f": "txn", "value": [["send", "x", [0, "a"]], ["poll", {"y": [[0, "b"]]}]]},
+        {"process": 1, "type": "ok", "f": "txn", "value": [["send", "y", [0, "b"]], ["poll", {"x": [[0, "a"]]}]]},
+    ]
+    path = tmp_path / "history.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    findings = check_history(path)
+    assert ([finding["anomaly"] for finding in findings["findings"]], exit_status(findings)) == (["G1c"], 1)
