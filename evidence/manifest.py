@@ -80,6 +80,8 @@ def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | N
     name = run_dir.manifest.name
     try:
         manifest = read_json(run_dir.manifest)
+        if manifest["schema"] is True or manifest["schema"] != SCHEMA:
+            raise ValueError(f"schema {manifest['schema']!r}, not {SCHEMA}")
         listed = {str(path): (int(one["bytes"]), str(one["sha256"])) for path, one in manifest["files"].items()}
         of_run, lines = str(manifest["run"]), int(manifest["timeline_lines"])
     except FileNotFoundError:

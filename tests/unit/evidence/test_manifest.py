@@ -49,6 +49,10 @@ def test_what_is_judged_and_shown_is_no_part_of_it(run_dir: RunDir) -> None:
     assert complaints(run_dir) == []
 
 
+def rewritten(old: str, new: str) -> Callable[[RunDir], object]:
+    return lambda run: run.manifest.write_text(run.manifest.read_text().replace(old, new))
+
+
 @pytest.mark.parametrize(
     ("damage", "word"),
     [
@@ -60,6 +64,9 @@ def test_what_is_judged_and_shown_is_no_part_of_it(run_dir: RunDir) -> None:
         (lambda run: run.manifest.unlink(), "manifest.json: missing"),
         (lambda run: run.manifest.write_text("{"), "manifest.json: not readable"),
         (lambda run: run.manifest.write_text("[]"), "manifest.json: not readable"),
+        (rewritten('"schema": 1', '"schema": 2'), "manifest.json: not readable"),
+        (rewritten('"schema": 1', '"schema": true'), "manifest.json: not readable"),
+        (rewritten('"schema"', '"schemas"'), "manifest.json: not readable"),
         (lambda run: manifest.write(run, "r2"), "manifest.json: it is of the run r2"),
     ],
 )
