@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from analysis.check import check_run
+from evidence.events import Configuration
 from evidence.history import schema
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
-from evidence.timeline import Timeline
+from evidence.timeline import Timeline, read
 from harness.workloads.handles.client import BackgroundConsumer, FinalReader
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer
 from tests.integration.test_recording import LIMIT_S, PARTITIONS, Broker, client, one_broker
@@ -101,6 +102,8 @@ def test_transactions_and_a_pipeline_that_processes_exactly_once(broker: Broker,
             reader.wait_read(12, timeout_s=LIMIT_S)
         producer.close()
     assert final.read().complete
+    (told,) = read(run_dir.timeline).of(Configuration)
+    assert told.settings.items() >= {"transactional.id": "p", "request.required.acks": "-1"}.items()
 
     table = pa.concat_tables([*open_run(run_dir).tables.values(), open_run(run_dir).operations])
     rows = table.to_pylist()
