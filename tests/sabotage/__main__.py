@@ -15,8 +15,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,8 @@ FRESH: Final = (
     ("high-watermark-steps", "2.8.2"),
 )
 AS_DOCUMENTED: Final = "as-documented"
+ATTEMPTS: Final = 2
+"""At doing something to a run while it goes on."""
 
 
 @dataclass(slots=True)
@@ -93,37 +96,39 @@ def forge(run_dir: RunDir) -> None:
     manifest.write(run_dir, run)
 
 
-def of_files(runs: Mapping[str, RunDir], scratch: Path) -> list[Row]:
-    rows = []
-    for case in files.CASES:
-        row = Row(case.name, case.before)
-        for name, run in runs.items():
-            for forged in (False, True):
-                copy = RunDir(scratch / "copy")
-                shutil.rmtree(copy.path, ignore_errors=True)
-                shutil.copytree(run.path, copy.path)
-                if not case.damage(copy, runs):
-                    continue
-                if forged:
-                    forge(copy)
-                verdict, reason = verdict_of(copy)
-                (row.forged if forged else row.now)[verdict] += 1
-                if verdict not in (case.forged if forged else case.allowed):
-                    row.wrong.append(f"{name}{' (manifest made anew)' if forged else ''}: {verdict}: {reason}")
-                if reason and (not row.reason or (forged and not case.bound_only)):
-                    row.reason = reason
-        say(f"{case.name}: {told(row.now)} | {told(row.forged)}" + "".join(f"\n    !! {line}" for line in row.wrong))
-        rows.append(row)
-    return rows
+def of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
+    """The case on files of this number, on every run."""
+    case = files.CASES[number]
+    row = Row(case.name, case.before)
+    for name, run in runs.items():
+        for forged in (False, True):
+            copy = RunDir(scratch / f"copy-{number}")
+            shutil.rmtree(copy.path, ignore_errors=True)
+            shutil.copytree(run.path, copy.path)
+            if not case.damage(copy, runs):
+                continue
+            if forged:
+                forge(copy)
+            verdict, reason = verdict_of(copy)
+            (row.forged if forged else row.now)[verdict] += 1
+            if verdict not in (case.forged if forged else case.allowed):
+                row.wrong.append(f"{name}{' (manifest made anew)' if forged else ''}: {verdict}: {reason}")
+            if reason and (not row.reason or (forged and not case.bound_only)):
+                row.reason = reason
+    shutil.rmtree(scratch / f"copy-{number}", ignore_errors=True)
+    say(f"{case.name}: {told(row.now)} | {told(row.forged)}" + "".join(f"\n    !! {line}" for line in row.wrong))
+    return row
 
 
 def of_runs(root: Path, jobs: int) -> list[Row]:
     def one(case: live.Live) -> Row:
         row = Row(case.name, case.before)
-        try:
-            verdict, row.reason = verdict_of(live.run(case, root, say))
-        except HarnessError as error:
-            verdict, row.reason = "not carried out", str(error)
+        for _ in range(ATTEMPTS):
+            try:
+                verdict, row.reason = verdict_of(live.run(case, root, say))
+                break
+            except HarnessError as error:
+                verdict, row.reason = "not carried out", str(error)
         row.now[verdict] += 1
         if verdict in (AS_DOCUMENTED, "not carried out"):
             row.wrong.append(f"{verdict}: {row.reason}")
@@ -221,10 +226,11 @@ def main() -> int:
     control = {name: verdict_of(run)[0] for name, run in runs.items()}
     say(f"nothing done: {control}")
     shutil.rmtree(root / "live", ignore_errors=True)
-    of_run = [] if options.no_live else of_runs(root / "live", options.jobs)
-    of_itself = [] if options.no_live else of_harness(root / "interrupted")
-    of_file = of_files(runs, root)
-    shutil.rmtree(root / "copy", ignore_errors=True)
+    with ProcessPoolExecutor(options.jobs) as pool:  # beside the runs, which wait for their clusters
+        judged = pool.map(partial(of_files, runs, root), range(len(files.CASES)))
+        of_run = [] if options.no_live else of_runs(root / "live", options.jobs)
+        of_itself = [] if options.no_live else of_harness(root / "interrupted")
+        of_file = list(judged)
     write_atomically(options.out, page(control, of_file, of_run, of_itself))
     wrong = [f"{row.name}: {line}" for row in (*of_run, *of_itself, *of_file) for line in row.wrong]
     wrong += [f"nothing done to {name}: {verdict}" for name, verdict in control.items() if verdict != AS_DOCUMENTED]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +22,8 @@ from evidence.rundir import RunDir
 
 LIMIT_S: Final = 900.0
 POLL_S: Final = 0.1
+TRIES: Final = 3
+"""Of a command of docker's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +85,11 @@ CASES: Final = (
 
 
 def run(case: Live, root: Path, told: Callable[[str], None]) -> RunDir:
-    """Carry one case out; the run directory, not judged yet. HarnessError if the run leaves none."""
+    """Carry one case out; the run directory, not judged yet. HarnessError if the run leaves none, or nothing was done
+    to it.
+    """
     own = root / "".join(c if c.isalnum() else "-" for c in case.name)
+    shutil.rmtree(own, ignore_errors=True)
     program = ["tests.sabotage.patched", case.bug] if case.bug else ["harness"]
     command = [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version]
     command += ["--runs-dir", str(own), "--no-check", "--json"]
@@ -123,9 +129,13 @@ def _interfere(case: Live, run_dir: RunDir, told: Callable[[str], None]) -> None
         if number and case.pause_s:
             time.sleep(case.pause_s)
         command = ["docker", *(names.get(argument, argument) for argument in arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
-        if done.returncode:
+        for _ in range(TRIES):  # on a busy machine runc may not be able to freeze a container
+            done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+            if done.returncode == 0:
+                break
             told(f"{case.name}: {' '.join(command)}: {done.stderr.strip()}")
+        else:
+            raise HarnessError(f"{' '.join(command)}: {done.stderr.strip()}")
 
 
 def facts_of(run_dir: RunDir) -> str:
