@@ -22,6 +22,8 @@ TESTS ?=
 COVERAGE ?=
 # Run directories, or folders of them, that `make docs` counts.
 RUNS ?=
+# What `make audit-matrix` is narrowed to: faults of docs/audit-matrix.md.
+FAULT ?=
 # Which machines `make test-bare` makes: releases of Debian.
 DEBIAN ?= 12 13
 # What `make bench-analysis` measures, in millions of records.
@@ -52,6 +54,13 @@ nightly: engine venv ## Every scenario on every version, in runs/nightly; starte
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
 	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
+	$(BIN)/python -m harness.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS)
+
+.PHONY: audit-matrix
+audit-matrix: engine venv ## The audit's matrix measured anew, in runs/audit-matrix; started again, it goes on (FAULT= VERSION= REPEAT= JOBS=)
+	$(CHAOS) setup --versions $(or $(VERSION),0.10.2.2 2.8.2 3.9.2-zk 3.9.2-pinned 4.3.1)
+	$(BIN)/python -m harness.audit_matrix measure --jobs $(JOBS) $(if $(FAULT),--faults $(FAULT)) \
+	  $(if $(VERSION),--versions $(VERSION)) $(if $(REPEAT),--repeat $(REPEAT))
 
 .PHONY: bench-recorder
 bench-recorder: setup ## What recording costs, beside clients that do not record and Kafka's own

@@ -2,7 +2,8 @@
 
     python -m harness.audit_matrix measure    run what is missing (resumable), then gather
     python -m harness.audit_matrix gather     make audit/matrix.json and its pages of judged run directories
-    python -m harness.audit_matrix nightly    measure a part of it once; ends with 1 if a cell is not what it was
+    python -m harness.audit_matrix nightly    measure a part of it once; ends with 1 if a cell is not what it was,
+                                              with 2 if a run measured nothing
 
 A cell comes of a run directory alone: its subjects, as run.json lists them, and what the analysis counted and found of
 each. A run that proves less than it shows (its verdict is in doubt) measures nothing, and is told with its reason. One
@@ -26,7 +27,7 @@ from typing import Any, Final
 from audit import cells as matrix
 from audit import matrix_page
 from audit.cells import Cell, Key, RunCounts, Stated
-from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, KafkaChaosError, UsageError
+from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
 from evidence.events import Configuration, of
 from evidence.rundir import RunDir, find_runs
 from evidence.subjects import counted, subjects_of
@@ -233,7 +234,9 @@ def _run(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
         lines = matrix.changed(before, now.cells)
         for line in lines:
             echo(f"changed: {line}")
-        return EXIT_CONTRADICTED if lines else EXIT_AS_DOCUMENTED
+        if lines:
+            return EXIT_CONTRADICTED
+        return EXIT_UNKNOWN if now.left_out or not now.cells else EXIT_AS_DOCUMENTED
     gathered = (
         measure(arguments, arguments.faults, echo) if arguments.command == "measure" else gather(arguments.runs_dir)
     )

@@ -5,9 +5,9 @@ may be: an outcome that is not stated is a contradiction although Kafka may perm
 that is the very thing that is stated. A loss counts as stated only for the records that the sequence dooms.
 
 What is counted must be of the subject and of nobody else: the settings that it is counted under are those that its
-process was given and those that its records were sent with, its counts are there once, and a finding that does not list
-every row may hide another's. Else it is a doubt, and the run proves nothing. What befell the records of another process
-in its partition is stated nowhere, and a contradiction.
+process was given, that its client goes by, and that its records were sent with; its counts are there once; and a
+finding that does not list every row may hide another's. Else it is a doubt, and the run proves nothing. What befell the
+records of another process in its partition is stated nowhere, and a contradiction.
 """
 
 from __future__ import annotations
@@ -34,6 +34,13 @@ Facts = Mapping[str, Any]
 
 ACKS: Final[Mapping[str, int]] = {"0": 0, "1": 1, "all": -1}
 ACKS_SETTINGS: Final = ("acks", "request.required.acks")
+GOES_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "acks": ACKS_SETTINGS,
+    "idempotence": ("enable.idempotence",),
+    "in_flight": ("max.in.flight.requests.per.connection", "max.in.flight"),
+    "retries": ("retries", "message.send.max.retries"),
+}
+"""By what the clients name each of a subject's settings."""
 SHOWN: Final = 3
 
 
@@ -57,8 +64,13 @@ class Judged:
         return finding.get("anomaly") in SHOWN_BY and place_of(finding) in self.places
 
 
-def judge(run: Facts, findings: Facts, found: Sequence[Facts]) -> Judged:
-    """Hold the subjects of a run against the findings that count (`found`); pure. Nothing comes of none."""
+def judge(
+    run: Facts, findings: Facts, found: Sequence[Facts], configurations: Mapping[str, Mapping[str, str]]
+) -> Judged:
+    """Hold the subjects of a run against the findings that count (`found`); pure. Nothing comes of none.
+
+    `configurations` has what each process said that its client goes by.
+    """
     told = subjects_of(run)
     stated = {outcome for one in told for outcome in (*_stated(one)[0], *_stated(one)[1])}
     judged = Judged(
@@ -72,6 +84,7 @@ def judge(run: Facts, findings: Facts, found: Sequence[Facts]) -> Judged:
     processes = {str(one.get("name")): one for one in run.get("processes") or ()}
     for one in told:
         judged.doubts.extend(_doubts(one, processes.get(str(one.get("process"))), findings, found))
+        judged.doubts.extend(_goes_by_others(one, configurations.get(str(one.get("process")))))
         _judge(one, findings, found, judged)
     return judged
 
@@ -141,6 +154,27 @@ def _doubts(subject: Facts, process: Facts | None, findings: Facts, found: Seque
         if not whole(finding):
             listed = len(finding.get("evidence") or ())
             yield f"{name}: {finding.get('anomaly')} lists {listed} of {finding.get('count')} rows"
+
+
+def _goes_by_others(subject: Facts, configuration: Mapping[str, str] | None) -> Iterator[str]:
+    """What its client goes by and is not what it is counted under."""
+    name = name_of(subject)
+    if configuration is None:
+        yield f"{name}: nothing says what its producer goes by"
+        return
+    for setting, names in GOES_BY.items():
+        given = next((configuration[one] for one in names if one in configuration), None)
+        if given is not None and _meaning(setting, given) != str(subject.get(setting)).lower():
+            yield f"{name}: its producer goes by {setting} {given}"
+
+
+def _meaning(setting: str, value: str) -> str:
+    """A client's value in the words of subjects."""
+    if setting == "acks":
+        return "all" if value == "-1" else value
+    if setting == "retries":
+        return "0" if value == "0" else "many"
+    return value.lower()
 
 
 def _stated(subject: Facts) -> tuple[set[str], set[str]]:

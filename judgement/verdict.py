@@ -41,7 +41,7 @@ from evidence import claims, errors, manifest
 from evidence.anomalies import LOST_WRITE, METADATA, consequence, permitted
 from evidence.availability import summary
 from evidence.course import Course
-from evidence.events import Precondition, of
+from evidence.events import Configuration, Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, read_json
 from judgement import losses, soundness, subjects
 from judgement.outcome import Outcome, of_findings
@@ -323,7 +323,8 @@ def judge(
     found = [finding for finding in everything if not any(finding is one for one, _ in hollow)]
     anything = observed and expected is None
     named = seen if anything else (*required, *allowed)
-    of_subjects = subjects.judge({} if observed else run, findings or {}, found)
+    configurations = {event.process: event.settings for event in of(course.events, Configuration)}
+    of_subjects = subjects.judge({} if observed else run, findings or {}, found, configurations)
     open_questions = [f for f in found if f.get("anomaly") not in named and not of_subjects.answers_for(f)]
     known = (*named, *of_subjects.named)
     excuses = [(f, permitted(run, f) or consequence(f, everything, known)) for f in open_questions]

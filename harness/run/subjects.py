@@ -265,6 +265,13 @@ class Subjects:
         one.chorus.wait(told, f"{one.subject} answered", WAIT_LIMIT_S)
 
     def begin(self, accepted: Which = every) -> None:
-        """The first records of each, which must be acknowledged if they are `accepted` at all."""
+        """The first records of each, which must be acknowledged, and written, if they are `accepted` at all.
+
+        A leader that has not heard yet that it is one refuses records, of which acks=0 is told nothing: so its logs
+        must be there first.
+        """
+        leader = self._run.leader_of(self._run.partition())
+        self.wait_log_end(0, leader)
         self.send(FIRST)
         self.wait_acknowledged(FIRST, accepted, limit_s=FIRST_LIMIT_S)
+        self.wait_log_end(FIRST, leader, lambda one: one.producer.acks == "0")

@@ -91,9 +91,12 @@ def _stuck(producer: Producer, topic: Topic) -> frozenset[str]:
 
 def _too_few(producer: Producer) -> Outcome:
     if not retries(producer):
+        told = producer.client != "scala"
         return Outcome(
-            must=frozenset({"refuses"}),
-            why="acks=all is refused when fewer replicas are in sync than min.insync.replicas.",
+            must=frozenset({"refuses"} if told else {}),
+            why="acks=all is refused when fewer replicas are in sync than min.insync.replicas."
+            if told
+            else "acks=all is refused; the Scala producer does not say why it failed, so its user knows nothing.",
             source=MIN_ISR_DOC,
         )
     may = {"refuses"}

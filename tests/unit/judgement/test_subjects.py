@@ -53,12 +53,16 @@ def run_of(*subjects: Facts, settings: Facts | None = None) -> dict[str, Any]:
     }
 
 
+GOES_BY = {"acks": "1", "enable.idempotence": "false", "max.in.flight": "5", "retries": "2147483647"}
+CONFIGURATIONS = {f"producer-{number}": GOES_BY for number in range(2)}
+
+
 def judged(one: Facts, *found: Facts, of: Facts | None = None, settings: Facts | None = None) -> Judged:
-    return judge(run_of(one, settings=settings), {"subjects": [of or counts()]}, list(found))
+    return judge(run_of(one, settings=settings), {"subjects": [of or counts()]}, list(found), CONFIGURATIONS)
 
 
 def test_a_run_without_subjects_has_nothing() -> None:
-    assert judge({}, {}, [finding()]) == Judged()
+    assert judge({}, {}, [finding()], {}) == Judged()
 
 
 def test_what_is_stated_and_seen_is_neither_a_contradiction_nor_missing() -> None:
@@ -91,7 +95,7 @@ def test_what_is_stated_and_not_seen_is_missing() -> None:
 
 def test_a_loss_of_another_subject_is_not_its_own() -> None:
     one, other = subject(must=("loses",)), subject(1)
-    seen = judge(run_of(one, other), {"subjects": [counts(), counts(1)]}, [finding(number=1)])
+    seen = judge(run_of(one, other), {"subjects": [counts(), counts(1)]}, [finding(number=1)], CONFIGURATIONS)
     assert len(seen.missing) == 1
     assert seen.contradictions[0].startswith("java acks=1, in flight 5, retries many, to rf3-min1-1")
 
@@ -122,7 +126,7 @@ def test_the_place_of_a_lost_record_says_nothing_of_the_order() -> None:
 
 def test_counts_that_are_missing_or_there_twice_are_a_doubt() -> None:
     for told in ([], [counts(), counts()]):
-        (doubt,) = judge(run_of(subject()), {"subjects": told}, []).doubts
+        (doubt,) = judge(run_of(subject()), {"subjects": told}, [], CONFIGURATIONS).doubts
         assert doubt.endswith(f"the analysis counted its records {len(told)} times")
 
 
@@ -134,15 +138,17 @@ def test_records_and_settings_of_another_subject_are_a_doubt() -> None:
     assert judged(subject(), of=counts(acks=[-1])).doubts[0].endswith("its records were sent with acks [-1]")
     assert judged(subject(), settings={"acks": "all"}).doubts[0].endswith("its producer was given acks=all")
     scala = subject(acks="all", client="scala")
-    assert judged(scala, of=counts(acks=[-1]), settings={"request.required.acks": "-1"}).doubts == []
-    nobody = judge({"subjects": [subject()], "processes": []}, {"subjects": [counts()]}, [])
+    given = {"request.required.acks": "-1"}
+    told = {"subjects": [counts(acks=[-1])]}
+    assert judge(run_of(scala, settings=given), told, [], {"producer-0": given}).doubts == []
+    nobody = judge({"subjects": [subject()], "processes": []}, {"subjects": [counts()]}, [], CONFIGURATIONS)
     assert nobody.doubts[0].endswith("there is no process producer-0")
 
 
 def test_two_subjects_in_one_partition_are_a_doubt() -> None:
     both = [subject(), subject(process="producer-1")]
     told = [counts(), counts(process="producer-1")]
-    assert judge(run_of(*both), {"subjects": told}, []).doubts == [
+    assert judge(run_of(*both), {"subjects": told}, [], CONFIGURATIONS).doubts == [
         "rf3-min1-0 is said to be the partition of several subjects"
     ]
 
@@ -150,3 +156,23 @@ def test_two_subjects_in_one_partition_are_a_doubt() -> None:
 def test_rows_that_are_not_listed_are_a_doubt() -> None:
     seen = judged(subject(must=("loses",)), finding(count=2000))
     assert seen.doubts[0].endswith("lost-write lists 1 of 2000 rows")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("acks", "-1", "acks -1"),
+        ("enable.idempotence", "true", "idempotence true"),
+        ("max.in.flight", "1", "in_flight 1"),
+        ("retries", "0", "retries 0"),
+    ],
+)
+def test_a_client_that_goes_by_other_settings_is_a_doubt(name: str, value: str, says: str) -> None:
+    told = {"subjects": [counts()]}
+    (doubt,) = judge(run_of(subject()), told, [], {"producer-0": GOES_BY | {name: value}}).doubts
+    assert doubt.endswith(f"its producer goes by {says}")
+
+
+def test_a_client_that_did_not_say_what_it_goes_by_is_a_doubt() -> None:
+    (doubt,) = judge(run_of(subject()), {"subjects": [counts()]}, [], {}).doubts
+    assert doubt.endswith("nothing says what its producer goes by")

@@ -1,0 +1,169 @@
+"""The audit's matrix gathered from run directories, and the scenarios that measure it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit import cells
+from audit.cells import FAULTS, LINES, Key, load, pruned
+from evidence.rundir import RunDir, write_json
+from evidence.timeline import Timeline
+from harness import audit_matrix
+from harness.audit_matrix import VERSIONS, gather, line_of, main, measured_by, scenarios, tonight
+from harness.cluster import versions
+from harness.subjects import Outcome
+from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
+from scenarios.audit import MEASURED, plan, shrunk_isr_crash
+
+SUBJECT = {
+    "client": "librdkafka", "acks": "1", "idempotence": False, "in_flight": 5, "retries": "many",
+    "replication_factor": 3, "min_insync_replicas": 1, "unclean": False,
+    "topic": "rf3-min1", "partition": 0, "process": "producer-1", "client_release": "",
+    "overrides": {"request.timeout.ms": "12000"},
+    "stated": {"must": ["loses"], "may": [], "why": "w", "source": "s"}, "doomed": None,
+}  # fmt: skip
+LOST = {
+    "anomaly": "lost-write", "topic": "rf3-min1", "partition": 0, "count": 1,
+    "evidence": [{"process": "producer-1", "sequence": 4}],
+}  # fmt: skip
+COUNTS = {
+    "topic": "rf3-min1", "partition": 0, "process": "producer-1", "acks": [1],
+    "acknowledged": 12, "refused": 0, "unknown_present": 1, "unknown_absent": 2,
+}  # fmt: skip
+
+
+def a_run(root: Path, name: str = "r1", *, sound: bool = True, verdict: str = AS_DOCUMENTED, **facts: Any) -> RunDir:
+    run_dir = RunDir(root / name)
+    run_dir.path.mkdir(parents=True)
+    known = {"run": name, "scenario": "audit-leader-crash-behind", "version": "2.8.2", "commit": "abc"}
+    run_dir.write_run(
+        known | {"subjects": [SUBJECT], "started_wall_ns": 1795319363816285330, "state": "complete"} | facts
+    )
+    write_json(run_dir.findings, {"findings": [LOST], "subjects": [COUNTS], "checks": [], "problems": []})
+    write_json(run_dir.verdict, Verdict(verdict=verdict, sound=sound, run=name).as_json())
+    Timeline(run_dir.timeline).close()
+    return run_dir
+
+
+def test_a_sound_run_measures_a_cell_for_each_of_its_subjects(tmp_path: Path) -> None:
+    (cell,) = measured_by(a_run(tmp_path))
+    assert (cell.key.line, cell.key.version, cell.key.fault) == ("epoch", "2.8.2", "leader-crash-behind")
+    assert cell.stated.must == {"loses"}
+    (run,) = cell.runs
+    assert (run.run, run.date, run.commit, run.broker_version) == ("r1", "2026-11-22", "abc", "2.8.2")
+    assert (run.acknowledged, run.lost, run.unknown_present, run.unknown_absent) == (12, 1, 1, 2)
+    assert cell.as_stated
+
+
+def test_a_run_in_doubt_measures_nothing_and_is_told(tmp_path: Path) -> None:
+    a_run(tmp_path, "r1")
+    a_run(tmp_path, "r2", sound=False)
+    a_run(tmp_path, "r3", observed=True)
+    gathered = gather(tmp_path)
+    assert [len(cell.runs) for cell in gathered.cells] == [1]
+    assert [line.split()[0] for line in gathered.left_out] == ["r2", "r3"]
+
+
+def test_a_run_that_contradicts_what_is_stated_is_measured(tmp_path: Path) -> None:
+    stated = {"must": [], "may": [], "why": "", "source": ""}
+    (cell,) = measured_by(a_run(tmp_path, verdict=UNEXPECTED, subjects=[SUBJECT | {"stated": stated}]))
+    assert not cell.as_stated
+
+
+def test_a_run_without_subjects_is_passed_over(tmp_path: Path) -> None:
+    assert measured_by(a_run(tmp_path, subjects=[])) == []
+    assert measured_by(a_run(tmp_path, "r2", scenario="baseline")) == []
+
+
+def test_runs_of_one_cell_are_put_together_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_run(tmp_path / "runs", "r1")
+    a_run(tmp_path / "runs", "r2")
+    matrix, docs = tmp_path / "matrix.json", tmp_path / "docs"
+    docs.mkdir()
+    monkeypatch.setattr(load, "__defaults__", (matrix,))
+    monkeypatch.setattr(audit_matrix.write, "__defaults__", (docs, matrix))
+    assert main(["gather", "--runs-dir", str(tmp_path / "runs"), "--docs", str(docs)]) == 0
+    (cell,) = load(matrix)
+    assert [run.run for run in cell.runs] == ["r1", "r2"]
+    assert "**1 cells**" in (docs / "audit-matrix.md").read_text()
+    assert (docs / "audit-matrix-epoch.svg").read_text().startswith("<svg")
+
+
+def test_a_folder_without_runs_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gather", "--runs-dir", str(tmp_path / "none")]) == 254
+    assert "no run directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("lost", "status"), [(True, 0), (False, 1)])
+def test_a_night_fails_on_a_cell_that_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lost: bool, status: int
+) -> None:
+    before = gather(a_run(tmp_path / "before").path.parent)
+    now = a_run(tmp_path / "now", "r2")
+    if not lost:
+        write_json(now.findings, {"findings": [], "subjects": [COUNTS], "checks": [], "problems": []})
+    monkeypatch.setattr(cells, "load", lambda: before.cells)
+    monkeypatch.setattr(audit_matrix, "measure", lambda *_: gather(tmp_path / "now"))
+    assert main(["nightly"]) == status
+    assert ("loses in 1 of 1 runs before, in 0 of 1 now" in capsys.readouterr().err) == (status == 1)
+
+
+def test_a_night_without_a_measurement_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_run(tmp_path, sound=False)
+    monkeypatch.setattr(audit_matrix, "measure", lambda *_: gather(tmp_path))
+    assert main(["nightly"]) == 2
+
+
+def test_every_fault_has_its_night() -> None:
+    faults = list(scenarios())
+    assert {tonight(faults, day) for day in range(100, 100 + len(faults))} == set(faults)
+
+
+def test_every_scenario_measures_a_fault_of_the_matrix() -> None:
+    assert set(scenarios()) <= set(FAULTS)
+
+
+def test_every_line_is_measured_by_one_version() -> None:
+    assert [line_of(versions.get(name)) for name in VERSIONS] == list(LINES)
+    assert all(MEASURED.holds(versions.get(name)) for name in VERSIONS)
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
+    """Each cell of a plan stands for itself: no argument leads to another one, but for clients that are synchronous."""
+    version = versions.get(name)
+    subjects = plan(version, lambda *_: Outcome(), unclean=(False, True))
+    keys = [
+        Key(**one.key, line=line_of(version), version=name, fault="shrunk-isr-crash")
+        for one in subjects
+        if one.producer.client != "scala"
+    ]
+    assert len(set(keys)) == len(keys)
+    assert [str(key) for key in keys if pruned(key)[0] != key] == []
+
+
+def test_eligible_replicas_lose_what_acks_1_was_told_with_unclean_elections_off() -> None:
+    kraft, old = versions.get("4.3.1"), versions.get("3.9.2-zk")
+
+    def losing(version: versions.Version) -> set[tuple[str, int, bool]]:
+        subjects = plan(version, lambda p, t: shrunk_isr_crash.stated(p, t, version), unclean=(False, True))
+        return {
+            (one.producer.acks, one.topic.min_insync_replicas, one.topic.unclean)
+            for one in subjects
+            if "loses" in one.stated.must
+        }
+
+    assert losing(old) == {("0", 1, True), ("1", 1, True), ("all", 1, True)}
+    assert losing(kraft) - losing(old) == {("0", 2, True), ("1", 2, True), ("0", 2, False), ("1", 2, False)}
+
+
+def test_the_committed_matrix_names_known_lines_and_faults() -> None:
+    for cell in load():
+        assert cell.key.fault in FAULTS
+        assert cell.key.line in LINES
+        assert cell.runs
+        assert asdict(cell.key)["client"] in ("librdkafka", "java", "scala")
