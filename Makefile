@@ -70,6 +70,10 @@ bench-recorder: setup ## What recording costs, beside clients that do not record
 bench-replicas: venv ## How fast replicas are compared, beside reading and checksumming the same files
 	$(BIN)/python -m benchmarks.replicas
 
+.PHONY: bench-audit
+bench-audit: venv ## What reading configuration costs, start-up included, beside parsing the same files
+	$(BIN)/python -m benchmarks.audit
+
 .PHONY: bench-analysis
 bench-analysis: venv ## What the check of a history costs as it grows, beside one anti-join in DuckDB (SIZES= narrows it)
 	$(BIN)/python -m benchmarks.analysis --plot docs/analysis-growth.svg $(if $(SIZES),--sizes $(SIZES)) $(if $(SMALL),--small $(SMALL))

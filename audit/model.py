@@ -88,6 +88,8 @@ class Setting:
             object.__setattr__(self, "value", HIDDEN)
 
 
+LONGEST: Final = 400
+"""Characters of the longest sentence of a `Problem`: a key may be as long as its file."""
 NOTHING: Final[Mapping[str, Setting]] = MappingProxyType({})
 
 
@@ -208,6 +210,10 @@ class Problem:
     do: str = ""
     """What to do about it."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "says", " ".join(self.says.split())[:LONGEST])
+        object.__setattr__(self, "do", " ".join(self.do.split())[:LONGEST])
+
     def __str__(self) -> str:
         return f"{self.origin}: {self.says}" + (f": {self.do}" if self.do else "")
 
@@ -245,7 +251,7 @@ SECRET_KEY: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 SECRET_VALUE: Final = re.compile(
-    r"""-----BEGIN | LoginModule\b | \b[\w-]*(password|passwd|pwd|secret|token)\s*[=:] | ://[^/\s@]+@ | \bbearer\s+\S
+    r"""-----BEGIN | LoginModule\b | (password|passwd|pwd|secret|token)["']?\s*[=:] | ://[^/\s@]+@ | \bbearer\s+\S
       | \bAKIA[0-9A-Z]{12}""",
     re.IGNORECASE | re.VERBOSE,
 )

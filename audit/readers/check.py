@@ -23,6 +23,9 @@ OF: Final[Mapping[Client, str]] = {
 }
 NEAR: Final = 0.84
 """How alike a key must be to be a slip (difflib's ratio): "ack" and "acks" are 0.86."""
+MOST: Final = 50
+"""For how many unknown keys of one configuration near ones are looked for."""
+LONGEST: Final = 80
 COMMON: Final = words(
     """schema.registry.url auto.register.schemas use.latest.version specific.avro.reader value.subject.name.strategy
     key.subject.name.strategy json.fail.invalid.schema basic.auth.credentials.source interceptor.classes topic topics
@@ -60,11 +63,13 @@ def check_producer(producer: ProducerConfig) -> Iterator[Problem]:
 
 def _unknown_client(producer: ProducerConfig) -> Iterator[Problem]:
     """Of a producer whose client is not told only what is nobody's key."""
+    names = {name for kind in KIND.values() for name in known(kind).history}
+    looked_up = 0
     for setting in producer.settings.values():
         yield from _placeholder(setting)
-        if not any(setting.key in known(kind).history for kind in KIND.values()) and setting.key not in COMMON:
-            names = {name for kind in KIND.values() for name in known(kind).history}
-            if near := _near(setting.key, names):
+        if setting.key not in names and setting.key not in COMMON:
+            looked_up += 1
+            if looked_up <= MOST and len(setting.key) <= LONGEST and (near := _near(setting.key, names)):
                 says = f"no producer has a key {setting.key!r}"
                 yield Problem(setting.origin, "unknown-key", says, f"did you mean {near}?")
 
@@ -84,6 +89,7 @@ def check_topic(topic: TopicConfig) -> Iterator[Problem]:
 
 def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, what: str) -> Iterator[Problem]:
     here, ever = known(kind).at(release), known(kind).history
+    names, looked_up = set(here), 0
     for setting in settings.values():
         yield from _placeholder(setting)
         key = setting.key
@@ -95,7 +101,8 @@ def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, 
             others = [
                 OF[client] for client, each in KIND.items() if kind in KIND.values() and key in known(each).history
             ]
-            near = _near(key, set(here))
+            looked_up += not others
+            near = "" if others or looked_up > MOST or len(key) > LONGEST else _near(key, names)
             if others:
                 says = f"{what} ignores {key!r}, a key of {others[0]}"
                 yield Problem(setting.origin, "unknown-key", says, _instead(key, here) or "take it out")

@@ -14,15 +14,15 @@ from audit.model import Setting
 from audit.readers.collect import Reading, preset
 from audit.readers.names import PRODUCERS, latest, under
 from audit.readers.text import Text
-from audit.readers.tree import Listing, Node, Table, flatten
+from audit.readers.tree import MOST, Listing, Node, Table, flatten
 
 TABLE: Final = re.compile(
-    r"CREATE\s+(?:TEMPORARY\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([`\w.\"]+)(?:'(?:[^']|'')*+'|[^';])*?"
+    r"CREATE\s+(?:TEMPORARY\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([`\w.\"]+)(?:'(?:[^']|'')*+'|(?!\bCREATE\s)[^';])*?"
     r"\bWITH\s*\((?P<options>(?:'(?:[^']|'')*+'|[^')])*+)\)",
     re.IGNORECASE | re.DOTALL,
 )
 OPTION: Final = re.compile(r"'((?:[^']|'')++)'\s*=\s*'((?:[^']|'')*+)'")
-COMMENT: Final = re.compile(r"('(?:[^']|'')*+')|--[^\n]*|/\*.*?\*/", re.DOTALL)
+COMMENT: Final = re.compile(r"('(?:[^']|'')*+')|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 """Or a text, in which nothing is a comment."""
 EXACTLY_ONCE: Final = "sink.delivery-guarantee = exactly-once of Flink's Kafka sink"
 
@@ -56,7 +56,9 @@ def _bare(name: str) -> str:
 def sinks(node: Node, source: Text) -> Iterator[tuple[str, list[Setting]]]:
     """The mappings of a tree that are options of a Kafka table, each by the name that is next to it."""
     todo: list[tuple[str, Node]] = [("", node)]
-    while todo:
+    steps = 0
+    while todo and steps < MOST:
+        steps += 1
         name, each = todo.pop()
         if isinstance(each, Table):
             settings = (

@@ -53,7 +53,8 @@ def read_resource(source: Text, document: Table, reading: Reading, nested: Neste
     kind, api = document.text("kind"), document.text("apiVersion")
     if kind == "List":
         for each in document.tables("items"):
-            read_resource(source, each, reading, nested)
+            if each.text("kind") != "List":
+                read_resource(source, each, reading, nested)
     elif api.startswith(STRIMZI):
         _strimzi(source, document, reading)
     elif kind == "ConfigMap":

@@ -23,11 +23,15 @@ Style = Literal["spring", "shell", "any", "none"]
 Lookup = Callable[[str], str | None]
 
 DEEPEST: Final = 8
+MOST: Final = 100
+"""How many placeholders are replaced in one value: those of those multiply."""
+LONGEST: Final = 10_000
+"""Characters of the longest value in which placeholders are looked for."""
 OTHERS: Final = re.compile(
-    r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>|\$\(\w+\)|#\{.*?\}|^@[\w.-]+@$|\$\[\[.*?\]\]|^!\w+ |__[A-Z_]+__", re.DOTALL
+    r"\{\{[^{}]*\}\}|\{%[^%]*%\}|<%[^%]*%>|\$\(\w+\)|#\{[^{}]*\}|^@[\w.-]+@$|\$\[\[[^][]*\]\]|__[A-Z]+(_[A-Z]+)*__"
 )
 """Helm and Jinja, ERB, Kubernetes' $(NAME), Spring's #{…}, Maven's @…@: they depend on what is not here."""
-TEMPLATE: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>", re.DOTALL)
+TEMPLATE: Final = re.compile(r"\{\{[^{}]*\}\}|\{%[^%]*%\}|<%[^%]*%>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ def resolve(text: str, style: Style, look_up: Lookup) -> Value:
     """
     if "$" not in text and not OTHERS.search(text):
         return Value(text)
+    if len(text) > LONGEST:
+        return Value(text, known=False)
     notes: list[str] = []
     known = _Known()
     result = _resolve(text, style, look_up, notes, known, 0)
@@ -72,6 +78,7 @@ def resolve(text: str, style: Style, look_up: Lookup) -> Value:
 @dataclass(slots=True)
 class _Known:
     all: bool = True
+    replaced: int = 0
 
 
 def _resolve(text: str, style: Style, look_up: Lookup, notes: list[str], known: _Known, depth: int) -> str:
@@ -112,6 +119,10 @@ def _closing(text: str, at: int) -> int | None:
 def _one(inside: str, style: Style, look_up: Lookup, notes: list[str], known: _Known, depth: int) -> str:
     """What a placeholder stands for; `inside` is what its braces hold."""
     name, default = inside, None
+    known.replaced += 1
+    if known.replaced > MOST:
+        known.all = False
+        return ""
     if style == "spring":
         name, colon, rest = inside.partition(":")
         default = rest if colon else None

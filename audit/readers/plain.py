@@ -19,6 +19,7 @@ from audit.readers.placeholders import Style
 from audit.readers.text import Text
 
 TOPICS: Final = ("topic", "topics", "kafka.topic", "topic.name", "output.topic", "default.topic")
+LONGEST: Final = 300
 STREAMS: Final = "Kafka Streams, org.apache.kafka.streams.StreamsConfig"
 GUARANTEES: Final = frozenset({"exactly_once", "exactly_once_beta", "exactly_once_v2"})
 SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includeheaders", "format"})
@@ -122,7 +123,7 @@ def _prefix(key: str) -> str | None:
     >>> _prefix("app.kafka.producer.linger.ms"), _prefix("kafka.acks"), _prefix("db.retries"), _prefix("acks")
     ('app.kafka.producer', 'kafka', None, None)
     """
-    parts = key.split(".")
+    parts = key.split(".") if len(key) < LONGEST else []
     for start in range(1, len(parts)):
         rest = ".".join(parts[start:])
         if rest in PRODUCERS or relaxed(rest) in PRODUCERS:

@@ -19,6 +19,8 @@ from audit.readers.names import latest
 ON_PROFILE: Final = ("spring.config.activate.on-profile", "spring.config.activate.onProfile")
 OLD: Final = "spring.profiles"
 ACTIVE: Final = ("spring.profiles.active", "spring.profiles.include", "quarkus.profile")
+LONGEST: Final = 200
+"""Words of the longest expression that is read."""
 WORD: Final = re.compile(r"\s*([!&|(),]|[^\s!&|(),]+)")
 
 
@@ -29,6 +31,8 @@ def holds(expression: str, active: Collection[str]) -> bool:
     (True, False, True, True)
     """
     words = WORD.findall(expression)
+    if len(words) > LONGEST:
+        return False
     present = set(active) or {"default"}
     at = 0
 
@@ -99,14 +103,16 @@ def with_groups(active: Sequence[str], pages: Sequence[Page]) -> list[str]:
     base = latest(setting for page in pages for setting in page.settings)
     found: dict[str, None] = {}
 
-    def add(name: str, above: tuple[str, ...]) -> None:
+    def add(name: str) -> None:
+        if name in found:
+            return
         found[name] = None
         group = base.get(f"spring.profiles.group.{name}")
-        for member in group.value.split(",") if group is not None and name not in above else ():
-            add(member.strip(), (*above, name))
+        for member in group.value.split(",") if group is not None and len(found) < LONGEST else ():
+            add(member.strip())
 
     for name in active:
-        add(name, ())
+        add(name)
     return list(found)
 
 

@@ -17,6 +17,8 @@ from audit.model import Problem, Setting
 from audit.readers.text import Text
 
 DIVIDER: Final = re.compile(r"[#!]---\s*")
+MOST_BROKEN: Final = 20
+"""After so many lines that cannot be read the rest is left out."""
 MARK: Final = "\ufeff"
 
 
@@ -41,7 +43,8 @@ def read_properties(source: Text, *, paged: bool = False) -> Pages:
         says = "begins with a byte order mark, which Java takes for the first character of the first key"
         found.problems.append(source.problem("unreadable", 1, says, "save the file without it"))
     seen: dict[str, int] = {}
-    while content:
+    broken = 0
+    while content and broken < MOST_BROKEN:
         offset = 0
         try:
             for element in javaproperties.parse(content):
@@ -61,8 +64,9 @@ def read_properties(source: Text, *, paged: bool = False) -> Pages:
             says = "a \\u that is not followed by four hexadecimal digits: Java refuses the whole file"
             found.problems.append(source.problem("unreadable", line, says, "write \\\\u for a backslash and a u"))
             # Go on behind the logical line that could not be read.
-            broken = re.compile(r"(?:[^\\\r\n]|\\(?:\r\n|[\s\S]))*(?:\r\n|\r|\n|\Z)").match(content, offset)
-            end = broken.end() if broken and broken.end() > offset else len(content)
+            broken += 1
+            rest = re.compile(r"(?:[^\\\r\n]|\\(?:\r\n|[\s\S]))*(?:\r\n|\r|\n|\Z)").match(content, offset)
+            end = rest.end() if rest and rest.end() > offset else len(content)
             line += _lines(content[offset:end])
             content = content[end:]
     return found

@@ -153,13 +153,13 @@ def _blanked(pattern: str, text: str) -> str:
 
 def read_pom(source: Text) -> Iterator[Told]:
     """Maven: dependencies, managed ones and the parent, with the properties of the same file."""
-    text = _blanked(r"(?s)<!--.*?-->", source.content)
+    text = _blanked(r"(?s)<!--.*?(?:-->|\Z)", source.content)
     properties = {name: value.strip() for name, value in re.findall(r"<([\w.-]+)>([^<>]*)</\1>", text)}
 
     def filled(version: str) -> str:
         return re.sub(r"\$\{([\w.-]+)\}", lambda found: properties.get(found[1], ""), version)
 
-    for block in re.finditer(r"<(parent|dependency)>(.*?)</\1>", text, re.DOTALL):
+    for block in re.finditer(r"<(parent|dependency)>((?:(?!<(?:parent|dependency)>).)*?)</\1>", text, re.DOTALL):
         artifact = re.search(r"<artifactId>\s*([\w.-]+)\s*</artifactId>", block[2])
         version = re.search(r"<version>\s*([^<\s]+)\s*</version>", block[2])
         if artifact and version:
@@ -170,8 +170,8 @@ def read_pom(source: Text) -> Iterator[Told]:
 
 def read_gradle(source: Text) -> Iterator[Told]:
     """Gradle and sbt: coordinates, plugins, and variables that are set in the same file."""
-    text = _blanked(r"(?m)^[ \t]*//.*$|/\*(?s:.*?)\*/", source.content)
-    names = dict(re.findall(r"""([A-Za-z_][\w.]*)["'\]]*\s*=\s*["']?(\d[\w.+-]*)["']?""", text))
+    text = _blanked(r"(?m)^[ \t]*//.*$|/\*(?s:.*?)(?:\*/|\Z)", source.content)
+    names = dict(re.findall(r"""(?<![\w.])([A-Za-z_][\w.]*+)["'\]]*+\s*+=\s*+["']?(\d[\w.+-]*)["']?""", text))
 
     def filled(version: str) -> str:
         return re.sub(r"\$\{?([A-Za-z_][\w.]*)\}?", lambda found: names.get(found[1], ""), version)
@@ -232,7 +232,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "poetry.lock": LOCK,
     "uv.lock": LOCK,
     "pdm.lock": LOCK,
-    "Pipfile.lock": _librdkafka(rf'"confluent-kafka":\s*\{{[^}}]*?"version":\s*"=={NUMBER}"', "confluent-kafka"),
+    "Pipfile.lock": _librdkafka(rf'"confluent-kafka":\s*\{{[^{{}}]*?"version":\s*"=={NUMBER}"', "confluent-kafka"),
     "go.mod": _librdkafka(rf"confluentinc/confluent-kafka-go(?:/v\d+)?\s+v{NUMBER}", "confluent-kafka-go"),
     "Cargo.lock": _librdkafka(rf'name = "rdkafka-sys"\s+version = "[\d.]+\+{NUMBER}"', "rdkafka-sys with librdkafka"),
     "package-lock.json": _librdkafka(rf'"librdkafka":\s*"{NUMBER}"', "node-rdkafka with librdkafka"),

@@ -23,7 +23,7 @@ from audit.readers.text import Text, Unreadable
 
 LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEPEST: Final = 60
-MOST: Final = 20_000
+MOST: Final = 50_000
 """How many settings one text may have: aliases of aliases multiply (the "billion laughs")."""
 TRUE: Final = frozenset({"yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
 FALSE: Final = frozenset({"no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
@@ -94,6 +94,8 @@ class Documents:
     nodes: list[Node] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     error: Unreadable | None = None
+    items: int = 0
+    """How many keys and values were put into mappings: merging multiplies them."""
 
 
 @dataclass(slots=True)
@@ -207,6 +209,9 @@ def _table(done: _Open, source: Text, found: Documents) -> Table:
             )
             del own[name]
         own[name] = (name, key.line, value)
+    found.items += len(own) + len(merged)
+    if found.items > 4 * MOST:
+        raise Unreadable("merge keys make it too large", done.line)
     return Table((*(item for name, item in merged.items() if name not in own), *own.values()), done.line)
 
 

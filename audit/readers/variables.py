@@ -30,6 +30,7 @@ BROKER_IMAGE: Final = re.compile(
     r"(?:^|/)(cp-kafka|cp-server|confluent-local|cp-enterprise-kafka|kafka|kafka-native|kafka-server)(?::|@|$)"
 )
 CONFLUENT: Final = re.compile(r"(?:^|/)(?:cp-[\w-]+|confluent-local)(?::|$)")
+LONGEST: Final = 300
 NOT_BROKERS: Final = frozenset({"kafka.heap.opts", "kafka.opts", "kafka.jmx.opts", "kafka.log4j.opts"})
 
 
@@ -66,7 +67,7 @@ def read_variables(
     source: Text, name: str, image: str, variables: Sequence[Setting], reading: Reading, style: Style
 ) -> None:
     """Add what a container's environment configures; `variables` have their names as keys."""
-    variables = list(latest(variables).values())
+    variables = [each for each in latest(variables).values() if len(each.key) < LONGEST]
     _spring(source, name, variables, reading)
     connect = [
         _as(each, dotted(each.key.removeprefix("CONNECT_"))) for each in variables if each.key.startswith("CONNECT_")
