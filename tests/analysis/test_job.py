@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from analysis.check import check_run
-from analysis.job import answer_for, check_all, check_runs, main
+from analysis.job import FROZEN_FROM, answer_for, check_all, check_runs, main, warm_up
 from analysis.spark import archive_path, open_context
 from evidence.errors import EXIT_USAGE, UsageError
 from evidence.history.seal import seal_run
@@ -51,6 +52,12 @@ def test_spark_finds_what_one_process_finds(spark: Any, tmp_path: Path) -> None:
         assert here["statistics"] == there["statistics"]
         assert here["checks"] == there["checks"]
     assert [finding["anomaly"] for finding in found[str(runs[0].path)]["findings"]] == ["lost-write"]
+
+
+def test_the_collector_of_a_worker_is_spared_what_tasks_leave_behind(spark: Any) -> None:
+    warm_up(spark)
+    seen = spark.parallelize(range(8), 8).map(lambda _: (gc.get_freeze_count(), len(gc.get_objects()))).collect()
+    assert all(frozen > FROZEN_FROM and left < 2 * FROZEN_FROM for frozen, left in seen)
 
 
 def test_what_a_read_proves_reaches_the_tasks_of_other_partitions(spark: Any, tmp_path: Path) -> None:
