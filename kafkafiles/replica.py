@@ -37,10 +37,8 @@ from kafkafiles import checkpoints
 from kafkafiles.batches import Corrupt, Record
 from kafkafiles.columns import SCHEMA, read_arrow_batches
 from kafkafiles.errors import ParseError
-from kafkafiles.walk import ANY_OFFSET, ByteArray, EpochRun, Walker, check_ahead
+from kafkafiles.walk import ANY_OFFSET, Alike, ByteArray, EpochRun, Walker, check_ahead, compiled
 
-_GLANCE_BYTES: Final = 64
-"""Entries that differ mostly do so in their headers: their checksums differ."""
 _PARTITION: Final = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,10})(?:\.[0-9a-f]{32}-(?:delete|future|stray))?")
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
 
@@ -262,6 +260,7 @@ class _Comparison(Generic[Broker]):
     def __init__(self, walkers: Mapping[Broker, Walker], compacted: bool, passed: Passed[Broker] | None) -> None:
         self._walkers: Mapping[Broker, Walker] = walkers
         self._passed: Passed[Broker] | None = passed
+        self._alike = Alike() if compiled(list(walkers.values())) else None
         self._compacted = compacted
         self._held: dict[Broker, dict[int, Record]] = {broker: {} for broker in walkers}
         self._compared = -1  # every difference up to this offset has been given
@@ -291,14 +290,11 @@ class _Comparison(Generic[Broker]):
 
     def _pass_over_equal(self, front: list[Walker], border: int) -> bool:
         """Pass over sound entries below `border` that all walkers at the front have in common; False if none."""
-        blocks = [walker.ahead() for walker in front]
-        size = min(len(block) for block in blocks)
-        if len(front) > 1:
-            size = _equal_bytes([block[:size] for block in blocks], front[0].compiled)
+        data = self._alike.ahead(front) if self._alike else _equal_bytes([walker.ahead() for walker in front])
         told = None
         if self._passed is not None:
             told = partial(self._passed, [broker for broker, walker in self._walkers.items() if walker in front])
-        return check_ahead(front, blocks[0][:size], border, told)
+        return check_ahead(front, data, border, told)
 
     def _take_one_each(self, border: int) -> None:
         """Pass over one entry of each replica that is behind, and hold its records if they are to be compared."""
@@ -340,20 +336,13 @@ def _all_equal(pieces: Sequence[ByteArray]) -> bool:
     return all(np.array_equal(piece, pieces[0]) for piece in pieces[1:])
 
 
-def _equal_bytes(blocks: Sequence[ByteArray], compiled: bool) -> int:
-    """How many bytes at the beginning are the same in all blocks, which have one length."""
-    glances = [block[:_GLANCE_BYTES].tobytes() for block in blocks]
-    if any(glance != glances[0] for glance in glances[1:]):
-        return 0
-    equal = len(blocks[0])
+def _equal_bytes(blocks: Sequence[ByteArray]) -> ByteArray:
+    """The bytes at the beginning that are the same in all blocks."""
+    equal = blocks[0][: min(len(block) for block in blocks)]
     for block in blocks[1:]:
-        one, other = blocks[0][:equal], block[:equal]
-        if compiled:
-            from kafkafiles import kernels
-
-            equal = kernels.equal_bytes(one, other)
-        elif not np.array_equal(one, other):
-            equal = int(np.argmax(one != other))
+        unlike = equal != block[: len(equal)]
+        if unlike.any():
+            equal = equal[: np.argmax(unlike)]
     return equal
 
 

@@ -6,8 +6,8 @@ wrong checksum, offsets that go back, a new leader epoch, the end of the block),
 that one. So time grows with bytes, not with entries, and memory is one block, or the largest entry, whatever the size
 of the log.
 
-Several walkers may stand at bytes that are equal; then one of them is checked and all are moved, each with its own
-account of what was seen where (`kafkafiles.replica` does that).
+Several walkers may stand at bytes that are equal (`Alike` reads them); then one of them is checked and all are moved,
+each with its own account of what was seen where (`kafkafiles.replica` does that).
 
 Files are read, not mapped: a broker that truncates a mapped file would kill the reader. Logs below
 `COMPILED_FROM_BYTES` are walked by plain Python, since loading the compiled loops takes longer.
@@ -16,7 +16,7 @@ Files are read, not mapped: a broker that truncates a mapped file would kill the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -31,7 +31,10 @@ from kafkafiles.errors import ParseError
 ByteArray: TypeAlias = npt.NDArray[np.uint8]
 
 BLOCK_BYTES: Final = 384 * 1024
-"""Bytes read of each replica at a time: few enough to be compared and checked in the processor's cache."""
+"""Bytes read of a replica at a time: few enough to be checked in the processor's cache."""
+_ALIKE_BYTES: Final = 768 * 1024
+_COMPARED_BYTES: Final = 128 * 1024
+"""What several replicas have in common is read in larger pieces, and compared in smaller ones."""
 _LEAST_BYTES: Final = 64 * 1024
 """With fewer bytes in the buffer more are read, so that an entry cut by a block's end is a small part of it."""
 ANY_OFFSET: Final = 0x7FFFFFFFFFFFFFFF
@@ -123,6 +126,15 @@ class Walker:
         """
         return self._have(_LEAST_BYTES)
 
+    @property
+    def left(self) -> int:
+        """Bytes of the segment from here on."""
+        return self.segments[self._number].size - self._position
+
+    def place(self) -> tuple[int, int]:
+        """The open file, and the position in it. Raises ParseError if it cannot be opened."""
+        return self._open(), self._position
+
     def pass_over(self, size: int, last_offset: int, count: int) -> None:
         """Move over `size` bytes of unremarkable entries."""
         segment = self.segments[self._number]
@@ -167,7 +179,7 @@ class Walker:
     def _move(self, size: int, last_offset: int, count: int) -> None:
         segment = self.segments[self._number]
         self._position += size
-        self._from += size
+        self._from = min(self._from + size, self._upto)
         segment.end = self._position
         segment.records += count
         self.last_offset = last_offset
@@ -235,6 +247,37 @@ class Walker:
         return self._descriptor
 
 
+def compiled(walkers: Sequence[Walker]) -> bool:
+    """Whether compiled loops are worth loading."""
+    return any(walker.compiled for walker in walkers)
+
+
+class Alike:
+    """Reads what large logs have in common, into memory of its own."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(_ALIKE_BYTES, np.uint8)
+        self._compared = np.empty(_COMPARED_BYTES, np.uint8)
+
+    def ahead(self, walkers: Sequence[Walker]) -> ByteArray:
+        """The next bytes, as far as they are the same for all walkers; the next call overwrites them. None also where
+        a file is cut, or cannot be read: a walker by itself tells.
+
+        Raises ParseError if a file cannot be opened.
+        """
+        from kafkafiles import kernels
+
+        descriptors, positions = zip(*(walker.place() for walker in walkers), strict=True)
+        size = kernels.read_alike(
+            np.array(descriptors, np.int32),
+            np.array(positions, np.int64),
+            min(_ALIKE_BYTES, *(walker.left for walker in walkers)),
+            self._bytes,
+            self._compared,
+        )
+        return self._bytes[:size]
+
+
 def check_ahead(
     walkers: list[Walker], data: ByteArray, until: int, told: Callable[[ByteArray], None] | None = None
 ) -> bool:
@@ -244,7 +287,7 @@ def check_ahead(
     floor = max(walker.last_offset for walker in walkers)
     epochs = {walker.epoch for walker in walkers}
     epoch = epochs.pop() if len(epochs) == 1 else _NO_EPOCH
-    if any(walker.compiled for walker in walkers):
+    if compiled(walkers):
         from kafkafiles import kernels
 
         size, last, count = kernels.checked(data, until, floor, epoch)
