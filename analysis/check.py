@@ -129,6 +129,10 @@ class Piece:
     settled: Settled = NOTHING_SETTLED
     """What other pieces say of operations of unknown outcome (analysis.unknown)."""
 
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        # Tasks are given a hundred thousand of them: as dataclasses do it by themselves it takes four times as long.
+        return type(self), (self.run_dir, self.topic, self.partition, self.settled)
+
 
 @dataclass(slots=True)
 class Result:
@@ -240,7 +244,9 @@ def check_pieces(work: Sequence[Piece]) -> list[Result]:
 
 
 def _check_together(work: Sequence[tuple[int, Piece]]) -> dict[int, Result]:
-    """The results of those pieces that are orderly, and can be told to be so without reading each by itself."""
+    """The results of those pieces whose rows can be read together: what is orderly is told at a glance, of the others
+    each is checked.
+    """
     run_dir = RunDir(Path(work[0][1].run_dir))
     facts = _facts(run_dir)
     counted = {place_of(one) for one in subjects_of(facts)}
@@ -289,6 +295,11 @@ def _check_together(work: Sequence[tuple[int, Piece]]) -> dict[int, Result]:
     longest = orderly.longest_lag(seen, plain, lag_of)
     if longest is not None:
         results[place_of[keys[longest[0]]]].lags.append(longest[1])
+    piece_at = dict(work)
+    for one in sorted(set(range(len(keys))) - set(plain)):
+        rows, place = rows_of(one), place_of[keys[one]]
+        if len(rows) < LARGE_ROWS:
+            results[place] = check_piece(piece_at[place], replace(history, tables={keys[one]: rows}))
     return results
 
 
@@ -315,14 +326,16 @@ def _copied(run_dir: RunDir) -> set[str]:
     return {path.name for moment in run_dir.moments() for path in run_dir.moment(moment).glob("*/*")}
 
 
-def check_piece(piece: Piece) -> Result:
-    """Run every check of one piece. Never raises: what goes wrong is a problem in the result."""
+def check_piece(piece: Piece, history: History | None = None) -> Result:
+    """Run every check of one piece; its `history`, if it is read already, has all rows of it. Never raises: what goes
+    wrong is a problem in the result.
+    """
     result = Result()
     run_dir = RunDir(Path(piece.run_dir))
     try:
         facts = _facts(run_dir)
         if piece.topic:
-            _check_partition(run_dir, facts, piece, result)
+            _check_partition(run_dir, facts, piece, history, result)
         else:
             _check_run(run_dir, facts, result)
     except UsageError as error:
@@ -335,10 +348,12 @@ def check_piece(piece: Piece) -> Result:
     return result
 
 
-def _check_partition(run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, result: Result) -> None:
+def _check_partition(
+    run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, history: History | None, result: Result
+) -> None:
     where = (piece.topic, piece.partition)
     course = _course_of(run_dir, where)
-    seen, copies = _see(run_dir, facts, piece, course, result)
+    seen, copies = _see(run_dir, facts, piece, course, history, result)
     view = seen.view
     result.problems += [problem.as_json() for problem in seen.history.problems]
     for name, check in PARTITION_CHECKS.items():
@@ -449,9 +464,16 @@ def _found_in_part(name: str, view: PartitionView) -> bool:
 
 
 def _see(
-    run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, course: Course, result: Result
+    run_dir: RunDir,
+    facts: Mapping[str, Any],
+    piece: Piece,
+    course: Course,
+    read: History | None,
+    result: Result,
 ) -> tuple[_Seen, Copies]:
-    """The view and the copies of one topic-partition; problems with the copies go to the result."""
+    """The view and the copies of one topic-partition, whose history may be `read`; problems with the copies go to the
+    result.
+    """
     where = (piece.topic, piece.partition)
 
     def view(history: History) -> PartitionView:
@@ -462,7 +484,7 @@ def _see(
     # Files of other partitions are counted once for the run, by the piece of its metadata.
     @cache
     def whole() -> PartitionView:
-        return view(open_run(run_dir, facts, only=where, counted=False))
+        return view(read or open_run(run_dir, facts, only=where, counted=False))
 
     def copies(witnesses: Callable[[str], Witnesses] | None = None) -> Copies:
         try:
@@ -475,9 +497,9 @@ def _see(
         result.problems += problems
         return found
 
-    screening = _screening(run_dir, facts, where, course)
+    screening = None if read else _screening(run_dir, facts, where, course)
     if screening is None:
-        history = open_run(run_dir, facts, only=where, counted=False)
+        history = read or open_run(run_dir, facts, only=where, counted=False)
         return _Seen(history, view(history), None, whole), copies()
     history = open_run(run_dir, facts, only=NO_PARTITION, counted=False)
     kept, loaded = _kept(screening, where, copies)

@@ -55,6 +55,7 @@ TASKS_A_CORE = 16
 """Tasks for each core at most. With more pieces a task takes several: starting one takes 7 ms of processor time."""
 FROZEN_FROM: Final = 20_000
 """So many objects that a task leaves behind are taken from the garbage collector's sight."""
+NOTHING = "{}"
 WARM_UP = Piece("", "", -1)
 """A piece of no run. A task that checks it loads every module that checking needs."""
 
@@ -107,7 +108,12 @@ def _in_turn(context: SparkContext, found: Mapping[str, Sequence[StoredPiece]]) 
     work = [one for of_place in found.values() for one in of_place]
     tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
     answers = iter(context.parallelize(work, tasks).mapPartitions(check_pieces).collect())
-    return {place: [Result.from_json(json.loads(next(answers))) for _ in tasks] for place, tasks in found.items()}
+    return {place: [_result(next(answers)) for _ in tasks] for place, tasks in found.items()}
+
+
+def _result(answer: str) -> Result:
+    """The result in an answer of `check_pieces`; most of those of small pieces are empty."""
+    return Result() if answer == NOTHING else Result.from_json(json.loads(answer))
 
 
 def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, dict[str, Any]]:

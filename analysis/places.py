@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
 
 from analysis.check import Piece, pieces
@@ -48,6 +48,9 @@ class StoredPiece:
     """Copied whole; paths below the run directory."""
     streams: tuple[str, ...] = ()
     """Streams of sealed processes: copied only if a sealed file turns out to be damaged."""
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), (self.piece, self.files, self.streams)
 
 
 def local(place: str) -> Path | None:
@@ -141,7 +144,7 @@ def stored_pieces(place: str) -> list[StoredPiece]:
     """The pieces of a run, each with the files it needs. Raises UsageError if it is no run directory."""
     path = local(place)
     if path is not None:
-        return [StoredPiece(replace(piece, run_dir=str(path))) for piece in pieces(RunDir(path))]
+        return [StoredPiece(piece) for piece in pieces(RunDir(path))]
     names = listing(place)
     if "run.json" not in names:
         raise UsageError(f"{place}: not a run directory, it has no run.json")

@@ -12,15 +12,15 @@ batch: what it holds in memory is what it asked for.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, repeat
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -195,15 +195,69 @@ def split(table: pa.Table) -> tuple[dict[Key, pa.Table], pa.Table]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Stretches:
+    """Where the rows of topic-partitions are in a shared file. There may be millions of stretches, so they are columns:
+    those of one topic-partition together, and of these each in the file's order.
+    """
+
+    places: Mapping[Key, int]
+    """Which of the topic-partitions it is, for each that is in the file."""
+    bounds: Ints
+    """The first stretch of each, with the number of stretches last."""
+    first: Ints
+    """The first row of each stretch."""
+    rows: Ints
+
+    @classmethod
+    def of(cls, metadata: Mapping[bytes, bytes]) -> _Stretches:
+        """As the metadata of an operations file say. Raises what is UNREADABLE if they do not say it properly."""
+        topics: dict[str, int] = {}
+        codes, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for topic, partitions, each in _decoded(metadata.get(SHARED, b"[]")):
+            codes.append(np.array(partitions, np.int64).reshape(-1) - LEAST_PARTITION)
+            codes[-1] += topics.setdefault(str(topic), len(topics)) << 32
+            rows.append(np.array(each, np.int64).reshape(len(codes[-1])))
+        code, row = np.concatenate(codes), np.concatenate(rows)
+        order = np.argsort(code, kind="stable")
+        distinct, begins = np.unique(code[order], return_index=True)
+        name = list(topics)
+        keys = [(name[one >> 32], (one & 0xFFFFFFFF) + LEAST_PARTITION) for one in distinct.tolist()]
+        places = {key: place for place, key in enumerate(keys)}
+        return cls(places, np.append(begins, len(code)), (np.cumsum(row) - row)[order], row[order])
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self.places
+
+    def of_keys(self, keys: Sequence[Key]) -> tuple[Ints, Ints, Ints]:
+        """First row and number of rows of each stretch of these, in the file's order, and the index of whose it is."""
+        known = [(at, self.places[key]) for at, key in enumerate(keys) if key in self.places]
+        at, place = np.array(known, np.int64).reshape(-1, 2).T
+        count = self.bounds[place + 1] - self.bounds[place]
+        which = np.arange(count.sum()) + np.repeat(self.bounds[place] - (np.cumsum(count) - count), count)
+        order = np.argsort(self.first[which], kind="stable")
+        return self.first[which][order], self.rows[which][order], np.repeat(at, count)[order]
+
+
+@dataclass(frozen=True, slots=True)
 class _Sealed:
     """What the operations file of a sealed process says."""
 
     operations: pa.Table
     """The rows of no partition."""
     rows_of: Mapping[Key, int]
-    stretches: Mapping[Key, Sequence[tuple[int, int]]]
-    """First row and number of rows of each stretch of the shared file, for topic-partitions that are in it."""
+    stretches: _Stretches
     run: str
+
+
+def _decoded(told: bytes) -> Any:
+    """JSON. Raises ValueError if it is none."""
+    try:
+        return msgspec.json.decode(told)
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from None
 
 
 @lru_cache(maxsize=256)
@@ -211,19 +265,8 @@ def _operations(path: str, changed_ns: int, size: int) -> _Sealed:
     """Read once by who reads many partitions of a run."""
     operations = _table(Path(path))
     metadata = operations.schema.metadata or {}
-    rows_of = {(str(topic), int(partition)): rows for topic, partition, rows in json.loads(metadata[MANIFEST])}
-    stretches: dict[Key, list[tuple[int, int]]] = {}
-    first = 0
-    for topic, partition, rows in _stretches(metadata):
-        stretches.setdefault((topic, partition), []).append((first, rows))
-        first += rows
-    return _Sealed(plain(operations), rows_of, stretches, _run(metadata))
-
-
-def _stretches(metadata: Mapping[bytes, bytes]) -> Iterator[tuple[str, int, int]]:
-    """Topic, partition and rows of each stretch of a shared file, in order."""
-    for topic, partitions, rows in json.loads(metadata.get(SHARED, b"[]")):
-        yield from zip(repeat(str(topic)), partitions, rows, strict=False)
+    rows_of = {(str(topic), int(partition)): rows for topic, partition, rows in _decoded(metadata[MANIFEST])}
+    return _Sealed(plain(operations), rows_of, _Stretches.of(metadata), _run(metadata))
 
 
 def _sealed_of(run_dir: RunDir, process: str) -> _Sealed:
@@ -330,9 +373,9 @@ def _shared_of(run_dir: RunDir, process: str, sealed: _Sealed, keys: Sequence[Ke
     """The rows of topic-partitions in a process's shared file, in the order of these; the index of each row's; the run
     that the file names. ValueError, or IndexError, if it has other rows than it should have.
     """
-    found = sorted((first, rows, at) for at, key in enumerate(keys) for first, rows in sealed.stretches.get(key, ()))
-    table, run = _shared(run_dir.sealed_shared(process), [one[:2] for one in found])
-    index = np.repeat([one[2] for one in found], [one[1] for one in found]).astype(np.int64)
+    first, count, at = sealed.stretches.of_keys(keys)
+    table, run = _shared(run_dir.sealed_shared(process), zip(first.tolist(), count.tolist(), strict=True))
+    index = np.repeat(at, count)
     topics = pc.dictionary_encode(table["topic"].combine_chunks())
     code = {topic: number for number, topic in enumerate(topics.dictionary.to_pylist())}
     stated = np.array([(code.get(topic, -1), partition) for topic, partition in keys], np.int64)[index]
@@ -352,7 +395,7 @@ def _counted(run_dir: RunDir, process: str, sealed: _Sealed, only: Key | None) -
         run_dir.sealed_partition(*key, process): rows for key, rows in wanted.items() if key not in sealed.stretches
     }
     if sealed.stretches:
-        footers[run_dir.sealed_shared(process)] = sum(rows for own in sealed.stretches.values() for _, rows in own)
+        footers[run_dir.sealed_shared(process)] = int(sealed.stretches.rows.sum())
     runs = set()
     for path, rows in footers.items():
         footer = pq.read_metadata(path)
@@ -368,7 +411,11 @@ def shares(run_dir: RunDir, facts: Mapping[str, Any], keys: Sequence[Key]) -> li
         sealed = [_sealed_of(run_dir, name) for name in processes_of(run_dir, facts)]
     except (*UNREADABLE, pa.ArrowException):
         return []
-    own = [one.rows_of.keys() - one.stretches.keys() if len(one.stretches) < len(one.rows_of) else () for one in sealed]
+    in_file = [one.stretches.places for one in sealed]
+    own = [
+        one.rows_of.keys() - there.keys() if len(there) < len(one.rows_of) else ()
+        for one, there in zip(sealed, in_file, strict=True)
+    ]
     shared = [one for one in sealed if one.stretches]
     return [
         key for key in keys if any(key in one.stretches for one in shared) and not any(key in files for files in own)
@@ -550,7 +597,7 @@ def sealed_partitions(run_dir: RunDir, facts: Mapping[str, Any]) -> set[Key]:
     }
     for name in processes_of(run_dir, facts) if (run_dir.sealed / "shared").is_dir() else ():
         try:
-            found |= _sealed_of(run_dir, name).stretches.keys()
+            found |= _sealed_of(run_dir, name).stretches.places.keys()
         except (*UNREADABLE, pa.ArrowException):
             continue  # reading it tells what is the matter
     return found

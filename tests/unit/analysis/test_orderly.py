@@ -15,7 +15,7 @@ from analysis import check
 from analysis.check import Result, check_piece, merge, pieces
 from evidence.events import Ends, Event, Log, Moment
 from evidence.history import schema, seal
-from evidence.history.read import sealed_files
+from evidence.history.read import History, sealed_files
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from tests.unit.analysis.histories import Row, asked_end, final_read, polled, sent
@@ -138,9 +138,9 @@ def _by_itself(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     real = check_piece
 
-    def counted(piece: check.Piece) -> Result:
+    def counted(piece: check.Piece, *read: History) -> Result:
         found.append(piece.partition)
-        return real(piece)
+        return real(piece, *read)
 
     with monkeypatch.context() as patch:
         patch.setattr(check, "check_piece", counted)
