@@ -26,6 +26,8 @@ SESSION_BOUND: Final = (
 
 ELECTION_MS: Final = 3000
 """For a controller that may have to read the cluster's state first, on a busy machine: nothing is documented."""
+ADDRESS: Final = 10
+"""The last octet of broker 1's address is one more, and so on."""
 CLIENT_MS: Final = 4000
 """For a client that has to learn of the new leader."""
 CLIENT_BOUND: Final = (
@@ -139,6 +141,22 @@ def session_ms(run: Mapping[str, Any], node: str) -> int | None:
 def session_bound_ms(limit_ms: int) -> float:
     """By when a session of so many milliseconds has ended for those who watch."""
     return limit_ms * (1 + TICK_SHARE) + SESSION_TOLERANCE_MS
+
+
+def known_alone(run: Mapping[str, Any]) -> dict[str, str]:
+    """The broker's node that a client knows alone, by the client's name. A run says it (`only`), or at least with
+    which addresses each was started.
+    """
+    alone = {}
+    for process in run.get("processes") or ():
+        servers = str((process.get("settings") or {}).get("bootstrap.servers", ""))
+        host, _, port = servers.partition(":")
+        last = host.rpartition(".")[2]
+        if process.get("only"):
+            alone[str(process.get("name"))] = str(process["only"])
+        elif port.isdigit() and last.isdigit():
+            alone[str(process.get("name"))] = broker(int(last) - ADDRESS)
+    return alone
 
 
 def broker(number: int) -> str:

@@ -1,7 +1,4 @@
-"""Claims about a leader that has lost those who decide, ZooKeeper or KRaft's controllers, and nobody else.
-
-Which client speaks to the old leader alone is known by what it was started with: its bootstrap.servers name one broker.
-"""
+"""Claims about a leader that has lost those who decide, ZooKeeper or KRaft's controllers, and nobody else."""
 
 from __future__ import annotations
 
@@ -17,18 +14,15 @@ from evidence.claims.basis import (
     broker,
     count,
     judged,
+    known_alone,
     session_bound_ms,
     session_ms,
     timed,
 )
 from evidence.course import FaultFact, Sent
 
-PORT: Final = 9092
-ADDRESS: Final = 10
-"""The last octet of broker 1's address is one more, and so on."""
 
-
-def _isolated(witness: Witness) -> Iterator[tuple[FaultFact, str, str, int, int, int | None]]:
+def _isolated(witness: Witness) -> Iterator[tuple[FaultFact, str, str, int, int | None]]:
     """Each cut of a broker from those who decide alone: the fault, the broker's node, each partition that it led then,
     and when another led that (None: nobody did).
     """
@@ -42,13 +36,13 @@ def _isolated(witness: Witness) -> Iterator[tuple[FaultFact, str, str, int, int,
             led = course.state_at(topic, partition, fault.inject_ns)
             if led is not None and broker(led.leader) == brokers[0]:
                 others = (s.at_ns for s in states if s.at_ns > fault.inject_ns and s.leader not in (-1, led.leader))
-                yield fault, brokers[0], topic, partition, led.leader, next(others, None)
+                yield fault, brokers[0], topic, partition, next(others, None)
 
 
 def isolated_leader_replaced_in_time(witness: Witness) -> Judged:
     """A leader that is cut from those who decide has a successor when its session has ended."""
     rows = []
-    for fault, node, topic, partition, _, replaced_ns in _isolated(witness):
+    for fault, node, topic, partition, replaced_ns in _isolated(witness):
         limit_ms = session_ms(witness.run, node)
         if replaced_ns is None or limit_ms is None:
             continue
@@ -67,17 +61,16 @@ def isolated_leader_replaced_in_time(witness: Witness) -> Judged:
 
 def _sent_to_the_old_leader(witness: Witness, acks: str) -> Iterator[tuple[Sent, str]]:
     """What clients that know an isolated leader alone sent to it while another led, and that leader."""
-    alone = {
-        str(process["name"]): str((process.get("settings") or {}).get("bootstrap.servers", ""))
-        for process in witness.run.get("processes") or ()
-    }
-    for fault, node, topic, partition, number, replaced_ns in _isolated(witness):
+    alone = known_alone(witness.run)
+    for fault, node, topic, partition, replaced_ns in _isolated(witness):
         until_ns = fault.heal_ns or witness.course.end_ns
         for sent in witness.course.sends if replaced_ns is not None else ():
-            servers = alone.get(sent.process, "")
-            to_it = "," not in servers and servers.endswith(f".{ADDRESS + number}:{PORT}")
             meanwhile = (replaced_ns or 0) < sent.sent_ns < until_ns
-            if to_it and meanwhile and (sent.topic, sent.partition, sent.acks) == (topic, partition, acks):
+            if (
+                alone.get(sent.process) == node
+                and meanwhile
+                and (sent.topic, sent.partition, sent.acks) == (topic, partition, acks)
+            ):
                 yield sent, node
 
 

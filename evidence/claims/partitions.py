@@ -18,6 +18,7 @@ from evidence.claims.basis import (
     broker,
     count,
     judged,
+    known_alone,
     session_ms,
     setting_ms,
     timed,
@@ -148,7 +149,7 @@ def _assigned(run: Mapping[str, Any], topic: str, number: int) -> set[int]:
 def isolated_leader_acknowledges_no_acks_all(witness: Witness) -> Judged:
     """What a client that knows only the isolated leader sends it with acks=all is not acknowledged before the heal."""
     course = witness.course
-    only = {process.get("name"): process.get("only") for process in witness.run.get("processes") or ()}
+    only = known_alone(witness.run)
     rows, wrong = [], []
     for cut, (topic, number), held, _ in _led(witness):
         leader, begin_ns, end_ns = broker(held.leader), cut.proved_ns or 0, course.healing_of(cut)
