@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evidence import manifest
 from evidence.rundir import RunDir
 from harness import matrix
 from harness.matrix import Cell, Matrix, RunLost, finished_cells, from_another_cell
@@ -107,3 +108,11 @@ def test_a_run_that_was_cut_short_is_not_finished(tmp_path: Path) -> None:
     finished(tmp_path / "unjudged", TWO).verdict.unlink()
     finished(tmp_path / "failed", TWO, "error")
     assert finished_cells(tmp_path, {}) == {}
+
+
+def test_a_cell_whose_files_are_not_those_that_were_judged_is_run_again(tmp_path: Path) -> None:
+    run_dir = finished(tmp_path / "here", ONE)
+    manifest.write(run_dir, "r1")
+    assert finished_cells(tmp_path, {}) == {}
+    run_dir.manifest.unlink()
+    assert list(finished_cells(tmp_path, {})) == [ONE]
