@@ -6,12 +6,12 @@ from collections.abc import Collection
 from xml.etree import ElementTree as ET
 
 from audit import baseline
-from audit.grade import NOT_MEASURED, REFUSED, Answer, Effect, Finding, Row
+from audit.grade import NOT_MEASURED, REFUSED, Answer, Finding, Row
 from audit.report import console, words
 from evidence.text import visible
 
 
-def render(answer: Answer, *, fail_on: Collection[Effect] = (), accepted: Collection[str] = ()) -> str:
+def render(answer: Answer, *, fail_on: Collection[str] = (), accepted: Collection[str] = ()) -> str:
     """The answer as XML. What is not measured, or refused by its client, is skipped, and so never shown as passed."""
     failing: dict[int, list[Finding]] = {}
     for row, finding in baseline.new(answer, fail_on, accepted):

@@ -1,0 +1,235 @@
+"""The reports: valid, whole, and safe to show."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from audit import baseline
+from audit.grade import Answer, Grader
+from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
+from audit.report import console, data, junit, page, sarif
+from audit.topics import Stated
+from tests.unit.audit.cells import matrix
+
+IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
+ROOT = Path(__file__).parents[3]
+NASTY = "evil\x1b[2J<script>alert(1)</script>\u202e]]>"
+
+
+def producer(name: str = "app", path: str = "conf/app.properties", line: int = 1, **settings: Any) -> ProducerConfig:
+    return ProducerConfig(
+        name=name,
+        client="java",
+        release="2.8.2",
+        settings={
+            key: Setting(key, value, Origin(path, line + at)) for at, (key, value) in enumerate(settings.items(), 1)
+        },
+        topics=("orders",),
+        origin=Origin(path, line),
+    )
+
+
+def answer(*producers: ProducerConfig, **more: Any) -> Answer:
+    return Grader(matrix()).answer(Inputs(producers=producers, **more), Stated(version="2.8.2"))
+
+
+def every() -> Answer:
+    """All kinds of rows and problems, with names that want to do harm."""
+    refused = producer("refused", acks="1", **IDEMPOTENT)
+    live = ProducerConfig(name="defaults", client="java", release="2.8.2", origin=Origin("--client java-2.8.2"))
+    unmeasured = ProducerConfig(
+        name="scala", client="scala", release="0.8.2.2", origin=Origin("old app/ä.properties", 3)
+    )
+    untold = ProducerConfig(name="untold", client="unknown", origin=Origin("x.yml", 1))
+    return answer(
+        producer(NASTY, f"conf/{NASTY}.properties", acks="1"),
+        producer(acks="all"),
+        refused,
+        live,
+        unmeasured,
+        untold,
+        problems=(Problem(Origin(f"{NASTY}.yml", 3), "unknown-key", f"no key {NASTY!r}", NASTY),),
+        read=("conf/app.properties",),
+        ignored={"binary": 2},
+    )
+
+
+def schema(path: str) -> Any:
+    return json.loads((ROOT / path).read_text())
+
+
+# JSON and SARIF
+
+
+@pytest.mark.parametrize("accept", [False, True])
+def test_json_is_as_its_documented_schema_says(accept: bool) -> None:
+    accepted = baseline.every(every()) if accept else frozenset()
+    told = json.loads(data.render(every(), accepted=accepted, failed={"loss"}))
+    jsonschema.Draft202012Validator(schema("docs/audit.schema.json")).validate(told)
+    findings = [one for row in told["producers"] for case in row["cases"] for one in case["findings"]]
+    assert findings
+    assert all(one["accepted"] is accept for one in findings)
+    assert told["summary"]["failed"] == ["loss"]
+
+
+@pytest.mark.parametrize("baselined", [False, True])
+def test_sarif_is_valid_against_the_official_schema(baselined: bool) -> None:
+    told = json.loads(sarif.render(every(), baselined=baselined))
+    jsonschema.Draft202012Validator(schema("tests/data/sarif/sarif-2.1.0.json")).validate(told)
+
+
+def test_the_schema_would_refuse_what_is_no_sarif() -> None:
+    told = json.loads(sarif.render(every()))
+    told["runs"][0]["results"][0]["level"] = "terrible"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema("tests/data/sarif/sarif-2.1.0.json")).validate(told)
+
+
+def results(found: Answer, **more: Any) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = json.loads(sarif.render(found, **more))["runs"][0]["results"]
+    return made
+
+
+def test_a_sarif_result_points_at_the_line_that_sets_it() -> None:
+    (loss, duplicate) = results(answer(producer(line=4, acks="1")))
+    place = loss["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "conf/app.properties"}, "region": {"startLine": 5}}
+    assert (loss["ruleId"], loss["level"]) == ("acknowledged-records-lost", "error")
+    assert (duplicate["ruleId"], duplicate["level"]) == ("acknowledged-records-duplicated", "warning")
+    assert "37 of 37 acknowledged records were lost by leader-crash-behind (run behind-1" in loss["message"]["text"]
+
+
+def test_a_default_has_no_line_so_the_producer_is_pointed_at() -> None:
+    place = results(answer(producer(line=4)))[0]["locations"][0]["physicalLocation"]
+    assert place["region"] == {"startLine": 4}
+
+
+def test_what_has_no_file_has_a_logical_location_alone() -> None:
+    live = ProducerConfig(name="defaults", client="java", release="2.8.2", origin=Origin("--client java-2.8.2"))
+    assert list(results(answer(live))[0]["locations"][0]) == ["logicalLocations"]
+
+
+def test_paths_become_uris() -> None:
+    uris = {
+        path: results(answer(producer(path=path)))[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for path in ("./a b/ä#.properties", "/etc/kafka/p.properties")
+    }
+    assert uris == {
+        "./a b/ä#.properties": "a%20b/%C3%A4%23.properties",
+        "/etc/kafka/p.properties": "file:///etc/kafka/p.properties",
+    }
+
+
+def test_with_a_baseline_a_sarif_result_says_whether_it_is_new() -> None:
+    found = answer(producer(acks="1"))
+    assert {one["baselineState"] for one in results(found, baselined=True)} == {"new"}
+    accepted = baseline.every(found)
+    assert {one["baselineState"] for one in results(found, accepted=accepted, baselined=True)} == {"unchanged"}
+    assert all("baselineState" not in one for one in results(found))
+
+
+# JUnit
+
+
+def test_junit_fails_what_fail_on_names_and_never_passes_what_is_not_measured() -> None:
+    found = every()
+    root = ET.fromstring(junit.render(found, fail_on=("loss",)).split("?>", 1)[1])
+    cases = {case.get("name", ""): case for case in root.iter("testcase")}
+    assert int(root.get("tests", "")) == len(cases) == len(found.rows)
+    assert next(case for name, case in cases.items() if name.startswith("evil")).find("failure") is not None
+    assert cases["app → orders"].find("failure") is None
+    for name in ("refused → orders", "scala → any topic"):
+        assert cases[name].find("skipped") is not None
+    assert root.get("failures") == str(len(list(root.iter("failure"))))
+
+
+def test_junit_fails_nothing_that_is_accepted() -> None:
+    found = answer(producer(acks="1"))
+    accepted = baseline.every(found)
+    assert "<failure" in junit.render(found, fail_on=("loss",))
+    assert "<failure" not in junit.render(found, fail_on=("loss",), accepted=accepted)
+    assert "<failure" not in junit.render(found, fail_on=("reorder",))
+
+
+# What people read
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+
+def test_the_page_is_self_contained_and_nothing_in_it_is_run() -> None:
+    made = page.render(every(), style="body{}")
+    tags = Tags()
+    tags.feed(made)
+    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in tags.seen}
+    hrefs = [value for _, attrs in tags.seen if (value := attrs.get("href")) is not None]
+    assert hrefs
+    assert all(href.startswith("#") for href in hrefs)
+    assert "&lt;script&gt;" in made
+
+
+@pytest.mark.parametrize("form", ["console", "page", "sarif", "junit", "brief"])
+def test_control_characters_are_shown_by_their_escape(form: str) -> None:
+    made = {
+        "console": lambda: console.render(every()),
+        "brief": lambda: console.render(every(), quiet=True),
+        "page": lambda: page.render(every(), style=""),
+        "sarif": lambda: "\n".join(re.findall(r'"text": .*', sarif.render(every()))),
+        "junit": lambda: junit.render(every()),
+    }[form]()
+    assert "\\x1b" in made
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", made)
+    assert "\\u001b" not in made
+
+
+def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
+    text = console.render(answer(producer(line=4, acks="1")), width=400)
+    for said in (
+        "D at best app → orders   conf/app.properties:4",
+        "37 of 37 acknowledged records were lost by leader-crash-behind: followers stand still",
+        "acks=1 (line 5)",
+        "loses         leader-crash-behind: 37 of 37 (run behind-1; so 2 of 2 runs)",
+        "duplicates    lost-acknowledgement: 3 of 20 (run ack-1)",
+        "change        acks=all (line 5): removes the losses (then B); brings reordering by lost-acknowledgement",
+        "99th percentile 2.1 → 3.4 ms, throughput 41 000 → 36 000 records/s",
+        "or            acks=all (line 5) and enable.idempotence=true: removes the losses and duplicates (then A)",
+        "not measured  8 of 14 faults: kafka-chaos audit conf/app.properties --prove",
+        "1 producer and topic: 1 × D at best",
+    ):
+        assert said in text, said
+
+
+def test_the_worst_stands_first_and_quiet_is_a_line_each() -> None:
+    found = answer(producer("good", **IDEMPOTENT), producer("bad", acks="1"))
+    lines = console.render(found, quiet=True).splitlines()
+    assert [line.split()[3 if "best" in line else 1] for line in lines[:2]] == ["bad", "good"]
+    assert len(lines) == 3
+
+
+def test_what_is_accepted_is_marked_in_text_and_page() -> None:
+    found = answer(producer(acks="1"))
+    accepted = baseline.every(found)
+    assert "[accepted]" in console.render(found, accepted=accepted)
+    assert "accepted</span>" in page.render(found, style="", accepted=accepted)
+    assert "[accepted]" not in console.render(found)
+
+
+def test_each_side_of_an_unknown_release_is_said() -> None:
+    untold = ProducerConfig(name="untold", client="java", origin=Origin("x.yml", 1), topics=("orders",))
+    text = console.render(answer(untold), width=200)
+    assert "that is if    the client is kafka-clients 2.1 to 2.8" in text
+    assert "but if        the client is kafka-clients 3.0.1 or later: A" in text
