@@ -27,6 +27,7 @@ from scenarios.audit import (
     ACKS_DOC,
     CLUSTER,
     ELR,
+    IDEMPOTENCE,
     MEASURED,
     MIN_ISR_DOC,
     OPERATOR,
@@ -68,11 +69,12 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
         clean = not topic.unclean
         return Outcome(
             must=frozenset({"loses"}),
-            may=_stuck(producer, topic),
+            may=_stuck(producer, topic) | frozenset({"refuses"} if producer.idempotence else {}),
             why="A replica that left an ISR too small for acks=all is eligible to lead, and has none of this."
             if clean
-            else "The leader is the whole ISR and acknowledges alone; the follower that is elected has none of it.",
-            source=ELR if clean else UNCLEAN_DOC,
+            else """The leader is the whole ISR and acknowledges alone; the follower that is elected has none of it. The
+                sequence numbers of an idempotent producer then have a gap, for which it may be refused.""",
+            source=ELR if clean else f"{UNCLEAN_DOC}; {IDEMPOTENCE}",
         )
     return Outcome(
         may=frozenset({"loses"} if producer.acks == "0" else {}) | _stuck(producer, topic),

@@ -35,6 +35,7 @@ FRESH: Final = (
     ("replica-divergence", "2.8.2-pinned"),
     ("follower-reboot", "0.10.2.2"),
     ("high-watermark-steps", "2.8.2"),
+    ("audit-leader-crash-behind", "4.3.1"),
 )
 AS_DOCUMENTED: Final = "as-documented"
 ATTEMPTS: Final = 2
@@ -101,7 +102,7 @@ def of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
     case = files.CASES[number]
     row = Row(case.name, case.before)
     for name, run in runs.items():
-        for forged in (False, True):
+        for forged in (False, True) if case.of_subjects == bool(run.read_run().get("subjects")) else ():
             copy = RunDir(scratch / f"copy-{number}")
             shutil.rmtree(copy.path, ignore_errors=True)
             shutil.copytree(run.path, copy.path)

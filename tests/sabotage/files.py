@@ -43,6 +43,8 @@ class Case:
     """Whether only the manifest can tell: the evidence says nothing else that the change contradicts."""
     forged: tuple[str, ...] = BAD
     """What it may come to with the manifest made anew."""
+    of_subjects: bool = False
+    """Whether it is about runs with subjects, and these alone; all others are about runs without."""
 
 
 def lines(run: RunDir) -> list[dict[str, Any]]:
@@ -308,6 +310,39 @@ def _allowed(run: RunDir, _runs: Runs) -> bool:
     return True
 
 
+def _subjects(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Damage:
+    """Other subjects in run.json. The first of what is changed was acknowledged by the leader alone, and lost."""
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        facts = run.read_run()
+        losing = [one for one in facts["subjects"] if one["stated"]["must"] == ["loses"]]
+        rest = [one for one in facts["subjects"] if one not in losing]
+        write_json(run.run_json, facts | {"subjects": change([*losing, *rest])})
+        return True
+
+    return damage
+
+
+def _first(**changes: Any) -> Damage:
+    return _subjects(lambda found: [found[0] | changes, *found[1:]])
+
+
+def _each_others_process(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    first, *between, last = found
+    return [first | {"process": last["process"]}, *between, last | {"process": first["process"]}]
+
+
+def _each_others_history(run: RunDir, _runs: Runs) -> bool:
+    """The streams of two subjects under each other's names, and nothing sealed."""
+    shutil.rmtree(run.sealed)
+    one, other = (run.stream(f"producer-{number}") for number in (2, 3))
+    beside = one.with_suffix(".tmp")
+    one.rename(beside)
+    other.rename(one)
+    beside.rename(other)
+    return True
+
+
 def _added(run: RunDir, _runs: Runs) -> bool:
     (run.history / "note.txt").write_text("x")
     return True
@@ -316,7 +351,28 @@ def _added(run: RunDir, _runs: Runs) -> bool:
 SOUND: Final = (*BAD, "as-documented")
 NO_ACCUSATION: Final = ("unknown", "error", "as-documented")
 
+SUBJECTS: Final = tuple(
+    Case(name=f"subjects: {name}", before="not tried", damage=damage, of_subjects=True, **more)
+    for name, damage, more in (
+        ("two have each other's process", _subjects(_each_others_process), {}),
+        ("two have each other's history, nothing sealed", _each_others_history, {"forged": ("unknown",)}),
+        ("one is said to have other acks", _first(acks="all"), {"forged": ("unknown",)}),
+        ("one is said to be idempotent", _first(idempotence=True), {"forged": ("unknown",)}),
+        ("one is said to have one request in flight", _first(in_flight=17), {"forged": ("unknown",)}),
+        ("one is said to be of another partition", _first(partition=0, topic="t"), {"forged": ("unknown",)}),
+        ("one is there twice", _subjects(lambda found: [found[0], *found]), {"forged": ("unknown",)}),
+        ("one is left out", _subjects(lambda found: found[1:]), {"forged": ("unexpected",)}),
+        ("all are left out", _subjects(lambda found: []), {"forged": ("unexpected",)}),
+        ("one must lose nothing", _first(stated={"must": [], "may": []}), {"forged": ("unexpected",)}),
+        ("one's losses are not doomed", _first(doomed=[]), {"forged": ("unexpected",)}),
+        ("one's losses are all doomed", _first(doomed=None), {"forged": SOUND, "bound_only": True}),
+        ("no client says what it goes by", _without("configuration"), {"forged": ("unknown",)}),
+    )
+)
+"""On what is said of subjects."""
+
 CASES: Final = (
+    *SUBJECTS,
     Case(name="every poll of the final reader dropped, counts adjusted", before="as-documented where a loss is",
          damage=_drop_rows(_no_polls, "final-read", ""), forged=("unknown",)),
     Case(name="acknowledgement of m0 dropped from the sealed file, counts adjusted", before="as-documented",

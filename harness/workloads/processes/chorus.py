@@ -34,7 +34,7 @@ from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.single import Sender
 
-POLL_S: Final = 0.002
+POLL_S: Final = 0.01
 REPORT_S: Final = 0.05
 RESERVED: Final = 500
 """Sequences of a steady stream that are reserved at once."""

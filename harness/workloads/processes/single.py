@@ -112,8 +112,16 @@ class Sender:
             child.say(id=command["id"], handed=True, topic=topic, partition=partition, sequence=sequence)
 
     def poll(self, timeout_s: float) -> None:
-        """Serve deliveries for a moment."""
-        self._client.poll(timeout_s)
+        """Serve deliveries for a moment.
+
+        An idempotent producer of librdkafka that cannot go on (its records are gone from the log, say) raises that
+        once, and each of its records fails with it.
+        """
+        try:
+            self._client.poll(timeout_s)
+        except KafkaException as error:
+            if not error.args[0].fatal():
+                raise
 
     def flush(self, limit_s: float) -> None:
         """Wait for what is in flight; what is not known by then is purged and recorded as unknown."""

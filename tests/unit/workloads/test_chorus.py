@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from evidence.errors import WaitTimeout
 from evidence.history import schema
@@ -180,3 +181,17 @@ def test_a_wait_ends_with_the_progress_that_satisfies_it(monkeypatch: pytest.Mon
         made.ready()
         made.wait(lambda tallies: tallies[0].info == 1, "known", 5.0)
         assert made.tallies[0].unanswered == 0
+
+
+@pytest.mark.parametrize("fatal", [True, False])
+def test_a_producer_that_cannot_go_on_fails_its_records_and_not_the_process(
+    singers: Any, monkeypatch: pytest.MonkeyPatch, fatal: bool
+) -> None:
+    error = KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "gone", fatal))
+
+    def cannot(_self: object, timeout_s: float) -> int:
+        raise error
+
+    monkeypatch.setattr(Answering, "poll", cannot)
+    with nullcontext() if fatal else pytest.raises(KafkaException):
+        singers[0].poll()
