@@ -3,7 +3,8 @@
 A producer sends to every partition, and a consumer reads them, all the while.
 
 Frozen: the controller stands still for longer than its session, and another takes over, in a higher epoch. It goes on
-and finds that it is a broker like the others.
+and finds that it is a broker like the others. Apart (KRaft): it is one of three controllers that are no brokers. The
+other two elect one of themselves while writes go on, and it follows that one when it goes on.
 
 Cut off, with ZooKeeper: the controller first loses one broker, X, and has something to tell it, for the leader of
 another partition dies: it goes on trying. Then it loses ZooKeeper, and X becomes controller. The old one still holds
@@ -14,9 +15,12 @@ from __future__ import annotations
 
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
-from harness.scenario import EVERY_VERSION, ZOOKEEPER, Case, Documented, scenario
+from harness.scenario import EVERY_VERSION, KRAFT, ZOOKEEPER, Case, Documented, scenario
 from scenarios.controller import BEFORE
 
+SETTINGS = {"replica.socket.timeout.ms": "3000"}
+APART_SESSION_MS = 9000
+"""KRaft's default: brokers look for the new controller for seconds, and it fences who has not found it by then."""
 NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
 
 
@@ -28,10 +32,15 @@ NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
     operator="""A controller that wakes up after a long pause does no harm by itself: brokers refuse what it asks for.
         Watch for long garbage collections and network trouble of the controller, because each of them costs an
         election.""",
-    cluster=ClusterPlan(controller=1, combined=True, settings={"replica.socket.timeout.ms": "3000"}),
+    cluster=ClusterPlan(controller=1, combined=True, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={
         "frozen": Case(documented=[Documented(on=EVERY_VERSION, claims=[*NO_HARM, "controller-replaced-in-time"])]),
+        "frozen-apart": Case(
+            cluster=ClusterPlan(controllers=3, session_timeout_ms=APART_SESSION_MS, settings=SETTINGS),
+            applies=KRAFT,
+            documented=[Documented(on=KRAFT, claims=[*NO_HARM, "controller-replaced-in-time"])],
+        ),
         "cut-off": Case(
             applies=ZOOKEEPER, documented=[Documented(on=ZOOKEEPER, claims=[*NO_HARM, "stale-controller-refused"])]
         ),
@@ -43,10 +52,7 @@ def zombie_controller(run: Run) -> None:
         load.wait_acked(BEFORE, timeout_s=30)
         for t in partitions:
             run.send(t, 2)
-        if run.case.name == "frozen":
-            frozen(run)
-        else:
-            cut_off(run)
+        {"frozen": frozen, "frozen-apart": frozen_apart, "cut-off": cut_off}[run.case.name](run)
         for t in partitions:
             run.wait_isr(t, run.replicas_of(t))
             run.send(t)
@@ -65,6 +71,20 @@ def frozen(run: Run) -> None:
     run.send(led, 2, only=others[0])
     run.thaw()
     run.wait_registered([zombie])
+
+
+def frozen_apart(run: Run) -> None:
+    """A controller that is no broker stands still, and goes on when another is in office."""
+    zombie, t = run.controller(), run.partition()
+    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
+    run.freeze(zombie)
+    run.wait_controller_other_than(zombie)
+    run.stop(follower)
+    run.wait_isr(t, [leader, other])
+    run.send(t, 2)
+    run.thaw()
+    run.start(follower)
+    run.require("the old controller is not the controller again", run.controller().id != zombie.id)
 
 
 def cut_off(run: Run) -> None:

@@ -3,7 +3,9 @@ Graceful shutdown; KIP-101).
 
 Each of three brokers leads a partition, and one of them is the controller (with KRaft that is apart). One after the
 other is stopped, cleanly or by kill -9, and started again; the next one's turn comes when all replicas are in sync.
-With acks=all and min.insync.replicas=2 writes go on with one broker down, and nothing acknowledged is lost.
+With acks=all and min.insync.replicas=2 writes go on with one broker down, and nothing acknowledged is lost. Combined
+nodes (KRaft) are the quorum of controllers too: two of three are always there, and elect another when it is the active
+one's turn.
 
 Before 0.11 a follower that starts truncates to its own high watermark and fetches the rest again, from a leader that
 may be the next to go. Waiting for all replicas to be in sync keeps that from losing anything, as far as was seen; it is
@@ -19,6 +21,7 @@ from harness.run import Run
 from harness.scenario import (
     EVERY_VERSION,
     HIGH_WATERMARK_TRUNCATION,
+    KRAFT,
     LEADER_EPOCHS,
     LOST,
     Case,
@@ -28,6 +31,8 @@ from harness.scenario import (
 )
 from scenarios.truncation.follower_reboot import DEAD_CONTROLLER_STAYS
 
+SETTINGS = {"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}
+COMBINED = ClusterPlan(combined=True, settings=SETTINGS)
 ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 TRUNCATES = "Followers that start truncate to their own high watermark: that nothing is lost by it is not documented."
 WAITS = """A controller that is killed stays in the ISR where it followed, and acks=all waits for it until its leaders
@@ -56,7 +61,7 @@ def documented(*claims: str, on: Line = EVERY_VERSION, says: str = "") -> list[D
     "KIP-101, KAFKA-3143",
     operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next: with
         replication factor 3 and min.insync.replicas=2 producers notice a fraction of a second per broker.""",
-    cluster=ClusterPlan(controller=1, settings={"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}),
+    cluster=ClusterPlan(controller=1, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={
         "clean": Case(
@@ -73,6 +78,16 @@ def documented(*claims: str, on: Line = EVERY_VERSION, says: str = "") -> list[D
                 *documented("leader-replaced-in-time", "writes-pause-for-the-session"),
             ]
         ),
+        "clean-combined": Case(
+            cluster=COMBINED,
+            applies=KRAFT,
+            documented=documented("leader-moved-before-shutdown", "one-controller-at-a-time"),
+        ),
+        "killed-combined": Case(
+            cluster=COMBINED,
+            applies=KRAFT,
+            documented=documented("leader-replaced-in-time", "one-controller-at-a-time"),
+        ),
     },
 )
 def rolling_restart(run: Run) -> None:
@@ -82,7 +97,7 @@ def rolling_restart(run: Run) -> None:
     with run.consume(t) as consumer, run.load(t, rate_per_s=100, doomed=may_be_lost) as load:
         load.wait_more(100, timeout_s=30)
         for restarted in run.replicas_of(t):
-            if run.case.name == "clean":
+            if "clean" in run.case.name:
                 run.stop(restarted)
             else:
                 run.kill(restarted)
