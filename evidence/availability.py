@@ -42,7 +42,7 @@ _NOTHING: Final = np.zeros(0, np.int64)
 NEVER: Final[Mapping[str, int]] = MappingProxyType({})
 FEWEST: Final = 50
 """With fewer acknowledged records nobody wrote through what happened: there is nothing to say."""
-NO_STRIKE: Final = ("start", "remove")
+NO_STRIKE: Final = ("start", "remove", "overwrite")
 """Faults that strike nobody who serves clients."""
 
 

@@ -102,6 +102,9 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
     elif fault.kind == "wipe":
         if not proof.get("files_before") or proof.get("files_after") != 0:
             return "its proof does not show a disk that had files and has none"
+    elif fault.kind == "overwrite":
+        if proof.get("offset") is None or proof.get("offset") == proof.get("offset_before"):
+            return "its proof does not show another offset"
     elif fault.kind == "freeze":
         if len(ticks := proof.get("cpu_ticks") or ()) < 2 or len(set(ticks)) > 1:
             return "its proof does not show a CPU clock that stands still"

@@ -193,10 +193,28 @@ def _detail(detail: Facts) -> str:
     return f" ({', '.join(f'{key}={value}' for key, value in detail.items())})" if detail else ""
 
 
+RETURN_NS: Final = 15_000_000_000
+"""For a ZooKeeper that is back to start, on a busy machine, and for the observer to find it."""
+LAST_WORD_NS: Final = 1_000_000_000
+"""A blind interval begins with the last sign of life, which may be older than the end of who gave it."""
+
+
+def _explained(course: Course, begin_ns: int, end_ns: int, why: str) -> bool:
+    """Whether an observer was blind because ZooKeeper itself was away. It wrote nothing then, and when it is back the
+    versions of znodes tell what came before the observer did.
+    """
+    away = [one for one in course.faults if one.node == "zookeeper" and one.kind in ("kill", "stop", "freeze")]
+    return why.startswith("zookeeper ") and any(
+        one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away
+    )
+
+
 def blind_during_faults(course: Course) -> list[str]:
-    """Observers that saw nothing while a fault lasted."""
+    """Observers that saw nothing while a fault lasted, unless the fault itself explains it."""
     reasons = []
     for begin_ns, end_ns, why in course.blind:
+        if _explained(course, begin_ns, end_ns, why):
+            continue
         over = [fault.description for fault in course.faults if fault.inject_ns < end_ns and begin_ns < fault.until_ns]
         if over:
             reasons.append(f"an observer was blind during {', '.join(dict.fromkeys(over))} ({why})")

@@ -107,6 +107,16 @@ def parse_offset_checkpoint(data: bytes, source: str = "offset checkpoint") -> O
     return OffsetCheckpoint(version=version, offsets=offsets)
 
 
+def encode_offset_checkpoint(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    r"""The file that has these offsets, as brokers write it.
+
+    >>> encode_offset_checkpoint({("t", 0): 3})
+    b'0\n1\nt 0 3\n'
+    """
+    rows = [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
+    return "\n".join(["0", str(len(rows)), *rows, ""]).encode()
+
+
 def parse_leader_epoch_checkpoint(data: bytes, source: str = LEADER_EPOCHS) -> LeaderEpochCheckpoint:
     """Lines `0`, `<count>`, then `<epoch> <start offset>` (KIP-101). The order is kept as it is: a
     regression is a finding.

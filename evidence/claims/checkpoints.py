@@ -119,6 +119,24 @@ def missing_high_watermark_truncates_all(witness: Witness) -> Judged:
     return judged(rows, wrong, seen, "no broker started without its file of high watermarks")
 
 
+def wrong_checkpoint_is_bounded(witness: Witness) -> Judged:
+    """An offset beyond the log's end in a file is not believed: what the broker writes later lies in its log."""
+    course, rows = witness.course, list[dict[str, Any]]()
+    for wrong in faults(course, "overwrite"):
+        replica, said = str(wrong.proof.get("replica")), int(wrong.proof.get("offset", 0))
+        started_ns = start_after(course, wrong.node, wrong.inject_ns)
+        ends = copied(course, wrong.node, started_ns, course.end_ns + 1)
+        for one in of(course.events, Checkpoint):
+            its = (one.node, one.file) == (wrong.node, wrong.proof.get("file"))
+            offset = (one.offsets or {}).get(replica)
+            if its and offset is not None and one.at_ns > started_ns and replica in ends:
+                row = {"node": one.node, "file": one.file, "replica": replica, "at_ns": one.at_ns, "said": said}
+                rows.append(row | {"offset": offset, "log_end": ends[replica].leo})
+    beyond = [row for row in rows if row["log_end"] is None or row["offset"] > row["log_end"]]
+    seen = count(len(rows), "checkpoint") + " within the log again"
+    return judged(rows, beyond, seen, "no broker with a wrong checkpoint was seen to write it again")
+
+
 CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         name="high-watermarks-checkpointed-in-time",
@@ -147,5 +165,11 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="A follower that starts without a checkpointed high watermark takes it for 0 and truncates its whole log.",
         source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (before 0.11); KIP-101",
         judge=missing_high_watermark_truncates_all,
+    ),
+    Claim(
+        name="wrong-checkpoint-is-bounded",
+        says="A checkpointed offset beyond the end of a log is not believed: the broker goes by the log's end.",
+        source="Partition.getOrCreateReplica (before 2.3), UnifiedLog.updateHighWatermark, LogLoader",
+        judge=wrong_checkpoint_is_bounded,
     ),
 )

@@ -1,17 +1,20 @@
-"""What a broker wrote is gone when it starts again: a file, or all of its disk, removed while the broker is down.
+"""What a broker wrote is gone or wrong when it starts again: a file, or all of its disk, removed while the broker is
+down, or an offset in a checkpoint that is another one.
 
-The proof: it was there and is not any more, and the broker's container was down before and after, so that nobody can
-have written it again.
+The proof: it was there and is not any more, or the file has the other offset and all else as before; and the broker's
+container was down before and after, so that nobody can have written it again.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evidence.errors import FaultUnproved
+from kafkafiles.checkpoints import encode_offset_checkpoint, read_offset_checkpoint
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
@@ -54,6 +57,50 @@ class Remove:
         if self.path.exists():
             raise FaultUnproved(f"{self.node.name}: {self.path.name} is still there")
         return {"file": self.path.name, "bytes": self._bytes, "there": False}
+
+    def heal(self) -> None:
+        """The broker writes the file again by itself."""
+
+
+@dataclass(slots=True)
+class Overwrite:
+    """A checkpoint of a node that is down gets another offset for one replica."""
+
+    node: Node
+    path: Path
+    topic: str
+    partition: int
+    offset: int
+    name: str = "overwrite"
+    _before: Mapping[tuple[str, int], int] = field(default_factory=dict, init=False)
+    _ran: bool = field(default=False, init=False)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"offset {self.offset} for {self.topic}-{self.partition} in {self.path.name} of {self.node.name}"
+
+    def inject(self) -> None:
+        self._ran = bool(self.node.state()["Running"])
+        self._before = read_offset_checkpoint(self.path).offsets if self.path.exists() else {}
+        wrong = dict(self._before) | {(self.topic, self.partition): self.offset}
+        self.path.write_bytes(encode_offset_checkpoint(wrong))
+
+    def verify(self) -> Proof:
+        key = (self.topic, self.partition)
+        before = self._before.get(key)
+        if before is None or before == self.offset:
+            raise FaultUnproved(f"{self.node.name}: {self.path.name} had offset {before}: nothing to be made wrong")
+        if self._ran or self.node.state()["Running"]:
+            raise FaultUnproved(f"{self.node.name}: its process runs, and may write {self.path.name} again")
+        now = read_offset_checkpoint(self.path).offsets
+        if now != dict(self._before) | {key: self.offset}:
+            raise FaultUnproved(f"{self.node.name}: {self.path.name} has {dict(now)}")
+        replica = f"{self.topic}-{self.partition}"
+        return {"file": self.path.name, "replica": replica, "offset_before": before, "offset": self.offset}
 
     def heal(self) -> None:
         """The broker writes the file again by itself."""

@@ -12,7 +12,7 @@ from harness.faults.answers import Hold, Reset, question
 from harness.faults.base import Faults, OfTheNetwork
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut, Host
-from harness.faults.files import Remove, Wipe
+from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
 from harness.observers.replicas import LOG_DIR
@@ -62,6 +62,13 @@ class Nemesis:
         """Remove the file of checkpointed high watermarks of a broker that is down."""
         path = self._cluster.data / target.node.name / LOG_DIR / HIGH_WATERMARKS
         self._faults.carry_out(Remove(target.node, path), role=target.role)
+
+    def overwrite_checkpoint(self, target: Target, file: str, t: Partition, offset: int) -> None:
+        """Put another offset into a checkpoint of a broker that is down: `replication-offset-checkpoint` (high
+        watermarks) or `recovery-point-offset-checkpoint`.
+        """
+        path = self._cluster.data / target.node.name / LOG_DIR / file
+        self._faults.carry_out(Overwrite(target.node, path, t.topic, t.number, offset), role=target.role)
 
     def wipe(self, target: Target) -> None:
         """Put a blank disk in the place of that of a broker that is down."""

@@ -5,6 +5,10 @@ recovery-point-offset-checkpoint every minute, and both when it stops cleanly: t
 kill -9 the high watermark is that of the last writing. A broker that finds no file takes every high watermark for 0; a
 follower that truncates to its high watermark then throws away its whole log and fetches it again, one with leader
 epochs asks its leader and keeps it (KIP-101).
+
+A file of another time, as from a backup, has a high watermark that is too low: the same, down to that offset. One that
+is beyond the end of the log is taken for the end. Nor does a recovery point beyond it harm a log that is whole: what
+lies below is not looked at again after a kill.
 """
 
 from __future__ import annotations
@@ -12,14 +16,24 @@ from __future__ import annotations
 from harness.plan import ClusterPlan
 from harness.run import Partition, Run
 from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Case, Documented, scenario
+from kafkafiles.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS
 
+BEYOND = 1000
+WRONG = {
+    "old-file": (HIGH_WATERMARKS, 1),
+    "high-watermark-beyond-log": (HIGH_WATERMARKS, BEYOND),
+    "recovery-point-beyond-log": (RECOVERY_POINTS, BEYOND),
+}
+"""By case: which file says which offset of a log that ends at 3."""
+KEPT = "restarted-replica-keeps-its-log"
+BOUNDED = "wrong-checkpoint-is-bounded"
 PERIODIC = "high-watermarks-checkpointed-in-time"
 
 
 @scenario(
     name="offset-checkpoints",
     claim="""A broker checkpoints its high watermarks every five seconds and when it stops cleanly; after kill -9 the
-        file is behind, and without it a high watermark is 0.""",
+        file is behind, and without it a high watermark is 0. What the file says is believed up to the log's end.""",
     source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
     operator="""Never delete replication-offset-checkpoint or recovery-point-offset-checkpoint by hand, least of all
         before 0.11, where a follower without the file fetches its whole log again. Stop brokers cleanly, so that
@@ -33,15 +47,25 @@ PERIODIC = "high-watermarks-checkpointed-in-time"
         "missing-file": Case(
             documented=[
                 Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
-                Documented(on=EVERY_VERSION, claims=["restarted-replica-keeps-its-log"]),
+                Documented(on=EVERY_VERSION, claims=[KEPT]),
             ]
         ),
+        "old-file": Case(
+            documented=[
+                Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]),
+                Documented(on=EVERY_VERSION, claims=[KEPT]),
+            ]
+        ),
+        "high-watermark-beyond-log": Case(documented=[Documented(on=EVERY_VERSION, claims=[KEPT, BOUNDED])]),
+        "recovery-point-beyond-log": Case(documented=[Documented(on=EVERY_VERSION, claims=[KEPT])]),
     },
 )
 def offset_checkpoints(run: Run) -> None:
     t = run.partition()
     run.send(t, 3)
-    if run.case.name == "missing-file":
+    if run.case.name in WRONG:
+        restart_with_wrong_file(run, t)
+    elif run.case.name == "missing-file":
         restart_without_file(run, t)
     else:
         end_between_two_writings(run, t)
@@ -70,3 +94,17 @@ def restart_without_file(run: Run, t: Partition) -> None:
     run.remove_checkpoint(follower)
     run.copy_replicas("without-the-file")
     run.start(follower)
+
+
+def restart_with_wrong_file(run: Run, t: Partition) -> None:
+    """A follower is killed and finds another offset in one of its files when it starts again."""
+    follower, _ = run.followers_of(t)
+    file, offset = WRONG[run.case.name]
+    run.wait_high_watermark(t, 3, [follower])
+    run.kill(follower)
+    run.overwrite_checkpoint(follower, file, t, offset)
+    run.copy_replicas("with-the-wrong-file")
+    run.start(follower)
+    run.wait_isr(t, run.replicas_of(t))
+    run.wait_checkpoint_written(follower)
+    run.read_checkpoints(follower)

@@ -19,6 +19,7 @@ from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 pytestmark = pytest.mark.docker
 
@@ -66,6 +67,7 @@ def steps(run: Run) -> None:
     run.expect_exit(run.start_double(), "already registered|unable to register")
     run.kill(two)
     run.wait_unregistered(two)
+    run.overwrite_checkpoint(two, HIGH_WATERMARKS, run.partition(), 1000)
     run.wipe(two)
     run.start(two)
     run.wait_isr(run.partition(), run.replicas_of(run.partition()))
@@ -97,7 +99,20 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     phases = [(event.fault, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
     network = ["cut", "cut", "slow", "slow", "loss", "cut", "cut", "cut", "cut", "cut", "cut", "cut"]
-    assert proved == [*network, "freeze", "kill", "start", "stop", "start", "double", "exit", "kill", "wipe", "start"]
+    assert proved == [
+        *network,
+        "freeze",
+        "kill",
+        "start",
+        "stop",
+        "start",
+        "double",
+        "exit",
+        "kill",
+        "overwrite",
+        "wipe",
+        "start",
+    ]
     assert [phase for _, phase in phases].count("healed") == len(network) + 1
 
 

@@ -33,6 +33,8 @@ class Live:
     name: str
     before: str
     scenario: str = "baseline"
+    case: str = ""
+    """Of the scenario, if it has several."""
     version: str = "4.3.1"
     bug: str = ""
     """Of the harness, by its name in `patched`."""
@@ -47,6 +49,7 @@ def docker(name: str, *commands: Sequence[str], **more: object) -> Live:
 
 
 AS_BEFORE: Final = "as-documented"
+NEW: Final = "not tried"
 NODE: Final = "NODE"
 CASES: Final = (
     docker("docker stop, and start", ("stop", NODE), ("start", NODE), before=AS_BEFORE),
@@ -73,6 +76,16 @@ CASES: Final = (
          before="error"),
     Live(name="cut does nothing", scenario="leader-isolated", bug="cut_does_nothing", before="unknown"),
     Live(name="cut does nothing and claims a proof", scenario="leader-isolated", bug="cut_is_claimed", before="error"),
+    Live(name="freeze of ZooKeeper does nothing", scenario="coordinator-outage", case="frozen", version="2.8.2",
+         bug="freeze_does_nothing", before=NEW),
+    Live(name="freeze of ZooKeeper does nothing and claims a proof", scenario="coordinator-outage", case="frozen",
+         version="2.8.2", bug="freeze_is_claimed", before=NEW),
+    Live(name="no packet goes through the slow link", scenario="isr-lag-max-messages", bug="slow_does_nothing",
+         before=NEW),
+    Live(name="a checkpoint stays as it was", scenario="offset-checkpoints", case="old-file", version="0.10.2.2",
+         bug="overwrite_does_nothing", before=NEW),
+    Live(name="a checkpoint stays as it was and a proof is claimed", scenario="offset-checkpoints", case="old-file",
+         version="0.10.2.2", bug="overwrite_is_claimed", before=NEW),
     Live(name="Docker's die events are not heard", scenario="double-failover", bug="deaths_are_not_heard",
          before="unknown"),
     Live(name="copies leave out .log files", scenario="double-failover", bug="copies_without_segments",
@@ -92,6 +105,7 @@ def run(case: Live, root: Path, told: Callable[[str], None]) -> RunDir:
     shutil.rmtree(own, ignore_errors=True)
     program = ["tests.sabotage.patched", case.bug] if case.bug else ["harness"]
     command = [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version]
+    command += ["--case", case.case] if case.case else []
     command += ["--runs-dir", str(own), "--no-check", "--json"]
     log = root / f"{own.name}.log"
     root.mkdir(parents=True, exist_ok=True)

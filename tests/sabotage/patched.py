@@ -14,9 +14,13 @@ from typing import Any
 from harness import cli, runner
 from harness.cluster import cluster
 from harness.faults.cut import Cut
-from harness.faults.process import Kill
+from harness.faults.files import Overwrite
+from harness.faults.network import DEVICE
+from harness.faults.process import Freeze, Kill
+from harness.faults.slow import Slow
 from harness.observers import docker_events, replicas
 from harness.run.account import Account
+from kafkafiles.checkpoints import read_offset_checkpoint
 
 
 def kill_does_nothing() -> None:
@@ -47,6 +51,41 @@ def cut_is_claimed() -> None:
     cut_does_nothing()
     Cut.verify = lambda self: {"packets_dropped": {f"{n.name} OUTPUT x": 7 for n in self.senders}}  # type: ignore[method-assign]
     Cut.heal = lambda self: None  # type: ignore[method-assign]
+
+
+def freeze_does_nothing() -> None:
+    Freeze.inject = lambda self: self._begin()  # type: ignore[method-assign]
+
+
+def freeze_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    freeze_does_nothing()
+    Freeze.verify = lambda self: {"status": "paused", "event": "pause", "cpu_ticks": [7, 7]}  # type: ignore[method-assign]
+    Freeze.heal = lambda self: None  # type: ignore[method-assign]
+
+
+def slow_does_nothing() -> None:
+    """The token buckets are there, and no packet goes through them."""
+    apply = Slow.apply
+
+    def without_filters(self: Slow, node: Any) -> None:
+        apply(self, node)
+        node.run_inside("sh", "-c", f"tc filter del dev {DEVICE} parent 1:")
+
+    Slow.apply = without_filters  # type: ignore[method-assign]
+
+
+def overwrite_does_nothing() -> None:
+    def inject(self: Overwrite) -> None:
+        self._before = read_offset_checkpoint(self.path).offsets
+
+    Overwrite.inject = inject  # type: ignore[method-assign]
+
+
+def overwrite_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    overwrite_does_nothing()
+    Overwrite.verify = lambda self: {"file": self.path.name, "offset_before": 3, "offset": self.offset}  # type: ignore[method-assign]
 
 
 def deaths_are_not_heard() -> None:
@@ -115,6 +154,11 @@ BUGS: dict[str, Callable[[], None]] = {
         kill_is_claimed,
         cut_does_nothing,
         cut_is_claimed,
+        freeze_does_nothing,
+        freeze_is_claimed,
+        slow_does_nothing,
+        overwrite_does_nothing,
+        overwrite_is_claimed,
         deaths_are_not_heard,
         copies_without_segments,
         copies_of_one_broker,

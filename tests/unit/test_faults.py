@@ -15,7 +15,7 @@ from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
 from harness.faults.cut import Cut, Host, Rule, parse_counters
-from harness.faults.files import Remove, Wipe
+from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.network import WHOLE, foreign_rules
 from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Bucket, Slow, parse_buckets
@@ -211,6 +211,47 @@ def test_a_sabotaged_removal_is_noticed(tmp_path: Path, monkeypatch: pytest.Monk
     fault = Remove(node, file)
     fault.inject()
     with pytest.raises(FaultUnproved, match="is still there"):
+        fault.verify()
+
+
+def checkpoint(tmp_path: Path, text: str = "0\n2\nt 0 3\nu 1 7\n") -> Path:
+    file = tmp_path / "replication-offset-checkpoint"
+    file.write_text(text)
+    return file
+
+
+def test_an_offset_that_is_overwritten_is_another_one(tmp_path: Path) -> None:
+    node, _ = made(FakeEngine(running=False))
+    file = checkpoint(tmp_path)
+    fault = Overwrite(node, file, "t", 0, 1003)
+    fault.inject()
+    assert fault.verify() == {"file": file.name, "replica": "t-0", "offset_before": 3, "offset": 1003}
+    assert file.read_text() == "0\n2\nt 0 1003\nu 1 7\n"
+    fault.heal()
+
+
+@pytest.mark.parametrize(
+    ("running", "text", "seen"),
+    [
+        (True, "0\n1\nt 0 3\n", "its process runs"),
+        (False, "0\n1\nt 0 1003\n", "had offset 1003"),
+        (False, "0\n1\nu 0 3\n", "had offset None"),
+    ],
+)
+def test_an_offset_that_was_not_made_wrong_is_noticed(tmp_path: Path, running: bool, text: str, seen: str) -> None:
+    node, _ = made(FakeEngine(running=running))
+    fault = Overwrite(node, checkpoint(tmp_path, text), "t", 0, 1003)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=seen):
+        fault.verify()
+
+
+def test_a_sabotaged_overwriting_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node, _ = made(FakeEngine(running=False))
+    fault = Overwrite(node, checkpoint(tmp_path), "t", 0, 1003)
+    monkeypatch.setattr(Path, "write_bytes", lambda *_: None)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=r"has \{"):
         fault.verify()
 
 

@@ -81,6 +81,8 @@ DOUBLE = [fault(10, "inject", "double", node="double"), docker(11, "start", "dou
 DOUBLED = fault(12, "verified", "double", node="double", time_nano=11, id=1)
 WIPED = fault(15, "verified", "wipe", "f4", files_before=9, files_after=0)
 
+OVERWRITTEN = fault(15, "verified", "overwrite", "f4", offset_before=3, offset=1003)
+
 PROVED: dict[str, list[Event]] = {
     "kill and start": [UP, *KILL, KILLED, *START, STARTED, docker(20, "connect")],
     "stop and start": [UP, *STOP, STOPPED, *START, STARTED],
@@ -107,6 +109,7 @@ PROVED: dict[str, list[Event]] = {
     ],
     "a second broker": [UP, *DOUBLE, DOUBLED],
     "a blank disk": [UP, *KILL, KILLED, fault(14, "inject", "wipe", "f4"), WIPED],
+    "a wrong checkpoint": [UP, *KILL, KILLED, fault(14, "inject", "overwrite", "f4"), OVERWRITTEN],
     "no fault": [UP],
 }
 
@@ -132,6 +135,10 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     "a disk that was not blank": (
         [fault(14, "inject", "wipe", "f4"), fault(15, "verified", "wipe", "f4", files_before=9, files_after=1)],
         "has none",
+    ),
+    "a checkpoint that stayed as it was": (
+        [fault(14, "inject", "overwrite", "f4"), fault(15, "verified", "overwrite", "f4", offset_before=3, offset=3)],
+        "another offset",
     ),
     "no exit code": ([*KILL, fault(13, "verified", "kill")], "exit code None"),
     "another exit code": ([*KILL, fault(13, "verified", "kill", exit_code=0, time_nano=12)], "exit code 0"),

@@ -244,6 +244,33 @@ def test_a_death_by_our_own_kill_is_no_doubt() -> None:
     assert judge(run(), [*PROVED, died], found("lost-write")).verdict == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("node", "kind", "begin_s", "end_s", "explained"),
+    [
+        ("zookeeper", "kill", 10, 24, True),
+        ("zookeeper", "freeze", 9, 24, True),
+        ("zookeeper", "freeze", 8, 24, False),
+        ("zookeeper", "kill", 10, 37, False),
+        ("zookeeper", "cut", 10, 24, False),
+        ("broker-1", "kill", 10, 24, False),
+    ],
+    ids=["away", "since its last word", "before that", "long after it was back", "cut off", "another node"],
+)
+def test_an_observer_is_blind_while_zookeeper_is_away(
+    node: str, kind: str, begin_s: int, end_s: int, explained: bool
+) -> None:
+    second = 1_000_000_000
+    struck = [fault(10 * second, "inject", kind=kind, node=node), fault(11 * second, "verified", kind=kind, node=node)]
+    back: list[Event] = [container(10 * second, node, "die", 137), container(20 * second, node, "start")]
+    back.append(fault(20 * second, "inject", id_="f2", kind="start", node=node))
+    back.append(fault(21 * second, "verified", id_="f2", kind="start", node=node))
+    healed = [fault(20 * second, phase, kind=kind, node=node) for phase in ("heal", "healed")]
+    seen = [blind(begin_s * second, "begin"), blind(end_s * second, "end")]
+    events = sorted([*struck, *(back if kind == "kill" else healed), *seen], key=lambda event: event.monotonic_ns)
+    reasons = verdict.blind_during_faults(Course(tuple(events)))
+    assert (reasons == []) == explained
+
+
 def test_blindness_counts_only_while_a_fault_lasts() -> None:
     up, again = container(1, "broker-1", "start"), container(21, "broker-1", "start")
     restarted = [

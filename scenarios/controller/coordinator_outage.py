@@ -1,0 +1,98 @@
+"""Whoever keeps the cluster's state is away: ZooKeeper, or KRaft's only controller (Kafka documentation, Design:
+replication; KIP-497, KIP-500).
+
+It is killed, or stands still, for several sessions. Leaders lead, followers fetch, and records are acknowledged as
+before: nobody is asked as long as nothing changes. Then a follower dies. Nobody can take it out of the ISR, and no
+session ends, so acks=all waits, however long replica.lag.time.max.ms is over. Before leaders asked the controller for
+their ISRs (KIP-497, protocol 2.7) they wrote them to ZooKeeper themselves, and held the partition's lock meanwhile:
+there acks=1 waits too. When it is back the ISR shrinks and what waited goes on.
+
+ZooKeeper gives every session its whole time again when it starts after a kill, and brokers find it in time. One that
+stood still for longer than the sessions ends them all as soon as it goes on. Whoever registers first becomes
+controller, finds hardly anybody registered, and elects from those: a leader that is well loses its partition, and what
+it goes on acknowledging with acks=1 until it hears of that is lost. KRaft's controller fences brokers that have not
+found it again within a session, with the same consequence. Consumers read nothing beyond the dead follower meanwhile.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, KRAFT, LOST, ZOOKEEPER, Case, Documented, Line, scenario
+from scenarios.partition import RATE_PER_S, SETTINGS, clients
+
+SESSIONS = 2
+WAIT_S = 90.0
+CLAIMS = [
+    "writes-go-on-without-coordinator",
+    "nothing-changes-without-coordinator",
+    "acks-all-waits-for-coordinator",
+    "one-controller-at-a-time",
+]
+LEADERS_MAY_MOVE = LOST | {"inconsistent-offsets", "duplicate"}
+"""A leader that is replaced although it is well has acknowledged what nobody else has, and leaves a producer's request
+without an answer, which is sent again."""
+BLOCKED = Line(
+    "leaders write ISRs to ZooKeeper themselves (to protocol 2.6)",
+    lambda version: ZOOKEEPER.holds(version) and not version.uses_alter_partition,
+)
+BLOCKS = [*CLAIMS, "writes-stop-while-isr-cannot-shrink"]
+GOES_ON = [*CLAIMS, "writes-go-on-while-isr-cannot-shrink"]
+KEEPS = "sessions-outlast-coordinator"
+STOPS = """Nothing changes while ZooKeeper is away. As soon as a follower has to leave the ISR its leader takes no
+    records at all, not even with acks=1, until ZooKeeper is back."""
+MOVE = "When the coordinator is back leaders may move, and what was acknowledged with acks=1 alone may be lost."
+
+
+@scenario(
+    name="coordinator-outage",
+    claim="""While ZooKeeper or the controllers are away leaders, ISRs and registrations stay as they are, and writes go
+        on as long as every member of the ISR is there; with acks=all they wait for one that is not until the
+        coordinator is back. Nothing acknowledged with acks=all is lost.""",
+    source="Kafka documentation, Design: replication; KIP-497, KIP-500",
+    operator="""An outage of ZooKeeper or of the controllers is no outage of reads and writes, but nothing that fails
+        meanwhile is made good: do not restart brokers before it is over. A ZooKeeper that stalls for longer than the
+        sessions does more harm than one that crashes: all brokers lose their registration at once, and with acks=1
+        records.""",
+    cluster=ClusterPlan(settings=SETTINGS),
+    cases={
+        "killed": Case(
+            acks="1",
+            documented=[
+                Documented(on=BLOCKED, claims=[*BLOCKS, KEEPS], says=STOPS),
+                Documented(on=ZOOKEEPER, claims=[*GOES_ON, KEEPS]),
+                Documented(on=KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
+            ],
+        ),
+        "frozen": Case(
+            acks="1",
+            documented=[
+                Documented(on=BLOCKED, claims=BLOCKS, allowed=LEADERS_MAY_MOVE, says=f"{STOPS} {MOVE}"),
+                Documented(on=EVERY_VERSION, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
+            ],
+        ),
+    },
+)
+def coordinator_outage(run: Run) -> None:
+    t, coordinator = run.partition(), run.coordinator()
+    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
+    with clients(run, t, doomed=True) as load:
+        (run.kill if run.case.name == "killed" else run.freeze)(coordinator)
+        load.wait_more(int(RATE_PER_S * SESSIONS * run.cluster.plan.session_timeout_ms / 1000), timeout_s=60)
+        run.send(t, 3)
+
+        run.kill(follower)
+        waiting = run.send_async(t)
+        run.wait_share_of_session(follower, SESSIONS)
+        run.require("acks=all waits for the dead follower", not waiting.done)
+
+        if run.case.name == "killed":
+            run.start(coordinator)
+        else:
+            run.thaw()
+        run.wait_isr(t, [leader, other])
+        waiting.wait(WAIT_S)
+        run.start(follower)
+        run.wait_isr(t, run.replicas_of(t))
+        load.wait_more(40, timeout_s=60)
+    run.send(t)
