@@ -277,8 +277,10 @@ def duplicate_takes_directories(witness: Witness) -> Judged:
 
 
 def one_incarnation_at_a_time(witness: Witness) -> Judged:
-    """Each registration of a broker has another incarnation id and a higher broker epoch (the offset of its record),
-    and comes when the one before is fenced. A record that repeats the incarnation and the epoch is no other one.
+    """Each registration of a broker has another incarnation id and a higher broker epoch (the offset of its record, or
+    of the first one that is written with it: changes of partitions, if the old self ended uncleanly). It comes when the
+    one before is fenced, or when its session is over and the controller has not come to fencing it yet. A record that
+    repeats the incarnation and the epoch is no other one.
     """
     rows: list[dict[str, Any]] = []
     wrong: list[dict[str, Any]] = []
@@ -294,8 +296,9 @@ def one_incarnation_at_a_time(witness: Witness) -> Judged:
             if not before or (incarnation, epoch) == (before, epoch_before):
                 continue
             row = {"node": broker(number), "at_ns": event.at_ns, "offset": event.offset, "incarnation": incarnation}
+            over = number not in alive or _session_may_be_over(witness, broker(number), event.at_ns)
             rows.append(row | {"broker_epoch": epoch, "epoch_before": epoch_before, "old_fenced": number not in alive})
-            if number in alive or incarnation == before or not epoch_before < epoch == event.offset:
+            if not over or incarnation == before or not epoch_before < epoch <= event.offset:
                 wrong.append(rows[-1])
             alive.discard(number)
         elif event.type == "UNFENCE_BROKER_RECORD" or fields.get("fenced") == -1:
@@ -305,6 +308,18 @@ def one_incarnation_at_a_time(witness: Witness) -> Judged:
     if of(witness.course.events, Missed):
         return Judged(outcome="not-observed", says="not all of the metadata log was read")
     return judged(rows, wrong, count(len(rows), "broker") + " registered again", "no broker registered again")
+
+
+def _session_may_be_over(witness: Witness, node: str, at_ns: int) -> bool:
+    """Whether a broker died so long before that its session has ended, if its last sign of life was a heartbeat's
+    interval older.
+    """
+    died = [one.begin_ns for one in witness.course.processes.get(node, ()) if one.value in (DYING, DOWN)]
+    limit_ms = session_ms(witness.run, node)
+    last_ns = max((begin_ns for begin_ns in died if begin_ns < at_ns), default=None)
+    if last_ns is None or limit_ms is None:
+        return False
+    return (at_ns - last_ns) / 1e6 >= limit_ms - _silence_ms(witness, limit_ms)
 
 
 CLAIMS: Final[tuple[Claim, ...]] = (
@@ -383,7 +398,7 @@ CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         name="one-incarnation-at-a-time",
         says="With KRaft each registration of a broker has a new incarnation id and a higher broker epoch, and comes "
-        "when the one before is fenced.",
+        "when the one before is fenced or its session is over.",
         source="KIP-631: BrokerRegistration; Kafka sources, ClusterControlManager: registerBroker",
         judge=one_incarnation_at_a_time,
     ),

@@ -52,7 +52,8 @@ def zombie_controller(run: Run) -> None:
         load.wait_acked(BEFORE, timeout_s=30)
         for t in partitions:
             run.send(t, 2)
-        {"frozen": frozen, "frozen-apart": frozen_apart, "cut-off": cut_off}[run.case.name](run)
+        sequence = {"frozen": frozen, "frozen-apart": frozen_apart, "cut-off": cut_off}[run.case.name]
+        sequence(run)
         for t in partitions:
             run.wait_isr(t, run.replicas_of(t))
             run.send(t)

@@ -206,12 +206,29 @@ FIRST: list[Timed] = [(1, registered(5, "a")), (2, change(6, -1))]
     [
         ([*FIRST, (8, change(7, 1)), (9, registered(8, "b"))], HELD),
         ([*FIRST, (9, registered(8, "b"))], CONTRADICTED),
+        ([*FIRST, *EARLY, (14, registered(8, "b"))], CONTRADICTED),
+        ([*FIRST, *EARLY, (15.5, registered(8, "b"))], HELD),
+        ([*FIRST, *EARLY, (15.5, registered(8, "a"))], CONTRADICTED),
         ([*FIRST, (8, change(7, 1)), (9, registered(8, "a"))], CONTRADICTED),
         ([*FIRST, (8, change(7, 1)), (9, registered(8, "b", epoch=5))], CONTRADICTED),
+        ([*FIRST, (8, change(7, 1)), (9, registered(9, "b", epoch=8))], HELD),
+        ([*FIRST, (8, change(7, 1)), (9, registered(8, "b", epoch=9))], CONTRADICTED),
         (FIRST, NOT_OBSERVED),
         ([*FIRST, (9, registered(8, "a", epoch=5))], NOT_OBSERVED),
     ],
-    ids=["fenced first", "while the old one lives", "the same incarnation", "the same epoch", "once", "said again"],
+    ids=[
+        "fenced first",
+        "while the old one lives",
+        "while its session lasts",
+        "when its session is over",
+        "the same when its session is over",
+        "the same incarnation",
+        "the same epoch",
+        "written with others",
+        "a later epoch",
+        "once",
+        "said again",
+    ],
 )
 def test_each_registration_is_an_incarnation_of_its_own(events: list[Timed], outcome: str) -> None:
     assert judged("one-incarnation-at-a-time", *events, run=KRAFT)["outcome"] == outcome
