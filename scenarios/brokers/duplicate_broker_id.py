@@ -11,7 +11,7 @@ any other broker, takes the partitions of its id for its own, and tells the cont
 directory (KIP-858), before it is registered. The controller takes that for the first one's word: the directory is none
 that the first has registered, so it elects another leader and drops the broker from the ISR. The first one corrects the
 assignment, the second one changes it again, and the ISR flaps until the second one has given up. No acknowledged record
-was lost by it in these runs.
+was lost by it in these runs; `duplicate-id-counts-as-replica` is about how some can be.
 """
 
 from __future__ import annotations

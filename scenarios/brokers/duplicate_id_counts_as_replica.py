@@ -1,0 +1,75 @@
+"""A second broker with a follower's id fetches in its name, and a leader counts it as that follower (KIP-903, KIP-858).
+
+Nothing documents this. With KRaft a broker reads the metadata log and begins to fetch before it is registered, and its
+fetches carry the epoch -1 then, which leaders do not hold against the registered one: -1 is for brokers that do not
+know of epochs (Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible). So a second broker with the id of
+a live one, which the controller refuses to register, is taken for it by leaders.
+
+The partition has two replicas, A leads and B follows, with min.insync.replicas=2. B loses A, and nobody else, and
+leaves the ISR; acks=all is refused, as it should be. Then a second broker with B's id and an empty disk is started. It
+copies A's log, A takes "B" back into the ISR, and acknowledges records with acks=all that B does not have. A dies, B is
+elected, cleanly, from those who must have everything (eligible leader replicas, KIP-966), and the records are gone.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import LAST_KNOWN_LEADER, LOST, Documented, scenario
+from scenarios.brokers.duplicate_broker_id import ENDS
+
+ANSWER_LIMIT_S = 10.0
+JOIN_LIMIT_S = 30.0
+"""For a second broker to start, and to copy some records."""
+
+
+@scenario(
+    name="duplicate-id-counts-as-replica",
+    claim="""A second broker with a follower's id, which is refused as a duplicate, is counted as that follower by
+        leaders: a record that the leader and the wrong broker have is acknowledged with acks=all and
+        min.insync.replicas=2, and lost when the leader dies.""",
+    source="Kafka sources, Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible, AssignmentsManager; "
+    "KIP-903, KIP-858; found here, nothing documents it",
+    operator="""Two machines with one node.id are a danger to acknowledged records with KRaft, whatever
+        min.insync.replicas says, even if the second never registers. Give no machine an id that was in use before the
+        old one is known to be off, and let no supervisor restart a broker that was refused.""",
+    cluster=ClusterPlan(
+        double_of=1,
+        settings={"min.insync.replicas": "2", "replica.lag.time.max.ms": "3000", "replica.socket.timeout.ms": "3000"},
+    ),
+    topic=TopicPlan(replicas=((2, 1),)),
+    applies=LAST_KNOWN_LEADER,
+    documented=[
+        # It takes the follower's directories, too, as in duplicate-broker-id: leaders come and go until it gives up.
+        Documented(
+            on=LAST_KNOWN_LEADER,
+            required=LOST,
+            allowed=frozenset({"leader-outside-isr"}),
+            claims=["duplicate-id-refused"],
+        )
+    ],
+)
+def duplicate_id_counts_as_replica(run: Run) -> None:
+    t = run.partition()
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.send(t, 3)
+
+    run.cut([follower], [leader])
+    run.send(t, acks="1", doomed=True)  # a follower that lacks nothing stays in sync, however long it is silent
+    run.wait_isr(t, [leader])
+    refused = run.send_async(t).wait(ANSWER_LIMIT_S)
+    run.require("acks=all is refused without the follower", refused.outcome != "ok", got=refused.error_name)
+
+    double = run.start_double()
+    run.wait_isr(t, [leader, follower], JOIN_LIMIT_S)
+    run.send(t, 3, doomed=True)
+    log_end = run.copy_replicas("armed")[follower.node.name][str(t)].leo
+    run.require("the follower has nothing of what was acknowledged", log_end == 3, log_end=log_end)
+    run.kill(leader)
+    run.heal_network()
+    run.wait_leader(t, follower)
+
+    run.expect_exit(double, ENDS)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, 2)
