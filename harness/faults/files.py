@@ -94,8 +94,7 @@ class Overwrite:
         before = self._before.get(key)
         if before is None or before == self.offset:
             raise FaultUnproved(f"{self.node.name}: {self.path.name} had offset {before}: nothing to be made wrong")
-        if self._ran or self.node.state()["Running"]:
-            raise FaultUnproved(f"{self.node.name}: its process runs, and may write {self.path.name} again")
+        _refuse_running(self.node, self._ran, self.path.name)
         now = read_offset_checkpoint(self.path).offsets
         if now != dict(self._before) | {key: self.offset}:
             raise FaultUnproved(f"{self.node.name}: {self.path.name} has {dict(now)}")

@@ -102,7 +102,9 @@ class Run:
             nemesis.slow,
             nemesis.heal_network,
         )
-        self.remove_checkpoint, self.overwrite_checkpoint = nemesis.remove_checkpoint, nemesis.overwrite_checkpoint
+        self.remove_checkpoint = nemesis.remove_checkpoint
+        self.overwrite_high_watermark = nemesis.overwrite_high_watermark
+        self.overwrite_recovery_point = nemesis.overwrite_recovery_point
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.start_early, self.start_double = nemesis.start_early, nemesis.start_double
         self.expect_exit, self.wipe = nemesis.expect_exit, nemesis.wipe

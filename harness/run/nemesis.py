@@ -17,7 +17,7 @@ from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
 from harness.observers.replicas import LOG_DIR
 from harness.run.who import Target
-from kafkafiles.checkpoints import HIGH_WATERMARKS
+from kafkafiles.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS
 
 if TYPE_CHECKING:
     from harness.faults.base import Fault
@@ -63,10 +63,15 @@ class Nemesis:
         path = self._cluster.data / target.node.name / LOG_DIR / HIGH_WATERMARKS
         self._faults.carry_out(Remove(target.node, path), role=target.role)
 
-    def overwrite_checkpoint(self, target: Target, file: str, t: Partition, offset: int) -> None:
-        """Put another offset into a checkpoint of a broker that is down: `replication-offset-checkpoint` (high
-        watermarks) or `recovery-point-offset-checkpoint`.
-        """
+    def overwrite_high_watermark(self, target: Target, t: Partition, offset: int) -> None:
+        """Put another high watermark into the checkpoint of a broker that is down."""
+        self._overwrite(target, HIGH_WATERMARKS, t, offset)
+
+    def overwrite_recovery_point(self, target: Target, t: Partition, offset: int) -> None:
+        """Put another recovery point into the checkpoint of a broker that is down."""
+        self._overwrite(target, RECOVERY_POINTS, t, offset)
+
+    def _overwrite(self, target: Target, file: str, t: Partition, offset: int) -> None:
         path = self._cluster.data / target.node.name / LOG_DIR / file
         self._faults.carry_out(Overwrite(target.node, path, t.topic, t.number, offset), role=target.role)
 

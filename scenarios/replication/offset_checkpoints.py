@@ -16,15 +16,10 @@ from __future__ import annotations
 from harness.plan import ClusterPlan
 from harness.run import Partition, Run
 from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Case, Documented, scenario
-from kafkafiles.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS
 
 BEYOND = 1000
-WRONG = {
-    "old-file": (HIGH_WATERMARKS, 1),
-    "high-watermark-beyond-log": (HIGH_WATERMARKS, BEYOND),
-    "recovery-point-beyond-log": (RECOVERY_POINTS, BEYOND),
-}
-"""By case: which file says which offset of a log that ends at 3."""
+WRONG = {"old-file": 1, "high-watermark-beyond-log": BEYOND, "recovery-point-beyond-log": BEYOND}
+"""What the file says of a log that ends at 3, by case."""
 KEPT = "restarted-replica-keeps-its-log"
 BOUNDED = "wrong-checkpoint-is-bounded"
 PERIODIC = "high-watermarks-checkpointed-in-time"
@@ -99,11 +94,15 @@ def restart_without_file(run: Run, t: Partition) -> None:
 def restart_with_wrong_file(run: Run, t: Partition) -> None:
     """A follower is killed and finds another offset in one of its files when it starts again."""
     follower, _ = run.followers_of(t)
-    file, offset = WRONG[run.case.name]
+    offset = WRONG[run.case.name]
+    overwrite = run.overwrite_recovery_point if "recovery" in run.case.name else run.overwrite_high_watermark
     run.wait_high_watermark(t, 3, [follower])
     run.kill(follower)
-    run.overwrite_checkpoint(follower, file, t, offset)
-    run.copy_replicas("with-the-wrong-file")
+    if offset == BEYOND:  # copied before: a high watermark beyond its log would look like a log that was cut
+        run.copy_replicas("ended")
+    overwrite(follower, t, offset)
+    if offset != BEYOND:
+        run.copy_replicas("with-the-wrong-file")
     run.start(follower)
     run.wait_isr(t, run.replicas_of(t))
     run.wait_checkpoint_written(follower)

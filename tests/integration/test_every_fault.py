@@ -19,7 +19,6 @@ from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
-from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 pytestmark = pytest.mark.docker
 
@@ -67,7 +66,7 @@ def steps(run: Run) -> None:
     run.expect_exit(run.start_double(), "already registered|unable to register")
     run.kill(two)
     run.wait_unregistered(two)
-    run.overwrite_checkpoint(two, HIGH_WATERMARKS, run.partition(), 1000)
+    run.overwrite_high_watermark(two, run.partition(), 1000)
     run.wipe(two)
     run.start(two)
     run.wait_isr(run.partition(), run.replicas_of(run.partition()))
