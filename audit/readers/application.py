@@ -64,7 +64,10 @@ BINDER: Final = "spring.cloud.stream.kafka.binder."
 SIZES: Final = {"b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3}
 REQUIRED_ACKS: Final = "Spring Cloud Stream, binder.requiredAcks"
 SMALLRYE: Final = "SmallRye Reactive Messaging, attribute acks of smallrye-kafka"
+BRACKETS: Final = re.compile(r"\.?\[([^][]*[A-Za-z][^][]*)\]")
+"""A key of a map that stands as it is: properties[max.block.ms]."""
 CHANNEL: Final = re.compile(r'mp\.messaging\.outgoing\.("[^"]+"|[^.]+)\.(.+)')
+OTHER_BROKERS: Final = ("pulsar.", "amqp", "rabbitmq", "mqtt")
 NOT_THE_CLIENTS: Final = frozenset(
     {"connector", "topic", "enabled", "merge", "key", "partition", "kafka-configuration"}
 )
@@ -109,6 +112,7 @@ def _rank(page: Page) -> tuple[bool, int]:
 
 
 def _read(folder: str, settings: Sequence[Setting], reading: Reading) -> None:
+    settings = [_as(each, BRACKETS.sub(r".\1", each.key)) for each in settings]
     by_key = latest(settings)
     outside = reading.look_up()
 
@@ -163,7 +167,8 @@ def boot(settings: Iterable[Setting], problems: list[Problem] | None = None) -> 
 def read_boot(name: str, settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:
     """Add Spring Boot's producer, if there is one: something of a producer, or of Kafka but of no consumer."""
     parts = {setting.key.split(".")[2] for setting in settings if setting.key.startswith("spring.kafka.")}
-    if not parts & {"producer", "template"} and (not parts or parts & {"consumer", "listener", "streams"}):
+    general = {squeezed(part) for part in parts} & {"bootstrapservers", "properties"}
+    if not parts & {"producer", "template"} and (not general or parts & {"consumer", "listener", "streams"}):
         return
     own = boot(settings, reading.problems)
     of_producers = [setting for setting in own if ".producer." in setting.written]
@@ -246,7 +251,9 @@ def read_smallrye(settings: Sequence[Setting], reading: Reading, look_up: Lookup
     for channel, own in channels.items():
         by_key = latest(own)
         connector = by_key["connector"].value if "connector" in by_key else "smallrye-kafka"
-        if "kafka" not in connector:
+        elsewhere = any(each.key.startswith(OTHER_BROKERS) for each in settings) and not everyones
+        elsewhere = elsewhere or ("topic" in by_key and by_key["topic"].value.startswith("persistent://"))
+        if "kafka" not in connector or (elsewhere and "connector" not in by_key):
             continue
         shared = under(settings, f"mp.messaging.connector.{connector}.")
         given = [each for each in [*everyones, *shared, *own] if _attribute(each.key)]
