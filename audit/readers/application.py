@@ -24,7 +24,7 @@ from typing import Final
 
 from audit.model import Origin, Problem, Setting
 from audit.readers.collect import Page, Reading, preset
-from audit.readers.names import latest, producer_keys, relaxed, squeezed, under
+from audit.readers.names import dotted, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Lookup
 from audit.readers.plain import read_prefixed
 from audit.readers.profiles import in_force, mentioned, set_active, with_groups
@@ -67,6 +67,7 @@ SMALLRYE: Final = "SmallRye Reactive Messaging, attribute acks of smallrye-kafka
 BRACKETS: Final = re.compile(r"\.?\[([^][]*[A-Za-z][^][]*)\]")
 """A key of a map that stands as it is: properties[max.block.ms]."""
 CHANNEL: Final = re.compile(r'mp\.messaging\.outgoing\.("[^"]+"|[^.]+)\.(.+)')
+TOLD_BY: Final = ("SPRING_PROFILES_ACTIVE", "QUARKUS_PROFILE")
 OTHER_BROKERS: Final = ("pulsar.", "amqp", "rabbitmq", "mqtt")
 NOT_THE_CLIENTS: Final = frozenset(
     {"connector", "topic", "enabled", "merge", "key", "partition", "kafka-configuration"}
@@ -79,9 +80,11 @@ def read_applications(reading: Reading) -> None:
         pages.sort(key=_rank)
         stated = set_active(pages)
         quarkus = any("mp.messaging" in setting.key for page in pages for setting in page.settings)
-        chosen = list(reading.options.profiles) or stated or (["prod"] if quarkus else [])
+        outside = [reading.options.env[key] for key in TOLD_BY if key in reading.options.env]
+        told = [name.strip() for names in outside for name in names.split(",") if name.strip()]
+        chosen = list(reading.options.profiles) or told or stated or (["prod"] if quarkus else [])
         sets = [chosen]
-        if not reading.options.profiles:
+        if not reading.options.profiles and not told:
             known = [name for name in mentioned(pages) if not quarkus or name not in ("dev", "test")]
             sets += [[name] for name in known if [name] != chosen]
         seen: set[object] = set()
@@ -113,6 +116,12 @@ def _rank(page: Page) -> tuple[bool, int]:
 
 def _read(folder: str, settings: Sequence[Setting], reading: Reading) -> None:
     settings = [_as(each, BRACKETS.sub(r".\1", each.key)) for each in settings]
+    # Variables override files, in Spring as in Quarkus.
+    settings += [
+        Setting(dotted(name), value, Origin(f"--env {name}"), written=name)
+        for name, value in reading.options.env.items()
+        if name.startswith("SPRING_KAFKA_") and settings
+    ]
     by_key = latest(settings)
     outside = reading.look_up()
 

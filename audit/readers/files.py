@@ -27,7 +27,7 @@ from audit.readers.placeholders import TEMPLATE
 from audit.readers.plain import read_plain, read_prefixed, read_streams
 from audit.readers.properties import read_properties
 from audit.readers.python import read_python
-from audit.readers.releases import Told, beside, tells_client, told_in
+from audit.readers.releases import Told, beside, contradictions, tells_client, told_in
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Node, Table, flatten, read_json, read_yaml
 from audit.readers.variables import read_variables
@@ -64,7 +64,9 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
             read_variables(source, source.file, "", read_env(source), reading, "shell")
     read_containers(reading)
     read_clusters(reading)
-    reading.producers = join(_with_releases(reading.producers, tops, reading.options))
+    producers, contradicted = _with_releases(reading.producers, tops, reading.options)
+    reading.producers = join(producers)
+    reading.problems += contradicted
     inputs = reading.inputs()
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
 
@@ -262,8 +264,11 @@ def _nested(inside: Text, reading: Reading) -> None:
 
 def _with_releases(
     producers: Sequence[ProducerConfig], tops: dict[str, Path], options: Options
-) -> list[ProducerConfig]:
-    """Give each producer the release, and if it is not known the client, that the build files beside it tell."""
+) -> tuple[list[ProducerConfig], list[Problem]]:
+    """Give each producer the release, and if it is not known the client, that the build files beside it tell.
+
+    Returns them, and what build files tell twice.
+    """
     folders: dict[Path, list[Told]] = {}
 
     def released(producer: ProducerConfig) -> ProducerConfig:
@@ -284,4 +289,5 @@ def _with_releases(
         release, source = found if found is not None else (None, "")
         return dataclasses.replace(producer, client=client, release=release, release_from=source)
 
-    return [released(each) for each in producers]
+    found = [released(each) for each in producers]
+    return found, [each for told in folders.values() for each in contradictions(told)]

@@ -266,3 +266,11 @@ def test_channels_of_other_brokers(tmp_path) -> None:
 def test_an_embedded_broker_of_tests_is_no_producer(tmp_path) -> None:
     files = {"junit-platform.properties": "spring.kafka.embedded.count=2\nspring.kafka.embedded.topics=t\n"}
     assert read(tmp_path, files).producers == ()
+
+
+def test_variables_told_outside_override_and_activate(tmp_path) -> None:
+    files = {"application.yml": BASE, "application-prod.yml": "spring.kafka.producer.retries: 7"}
+    env = {"SPRING_KAFKA_PRODUCER_ACKS": "all", "SPRING_PROFILES_ACTIVE": "prod"}
+    producer = only(read(tmp_path, files, env=env))
+    assert (values(producer)["acks"], values(producer)["retries"]) == ("all", "7")
+    assert str(producer.settings["acks"].origin) == "--env SPRING_KAFKA_PRODUCER_ACKS"
