@@ -22,6 +22,8 @@ TESTS ?=
 COVERAGE ?=
 # Run directories, or folders of them, that `make docs` counts.
 RUNS ?=
+# What `make audit` reads, in place of the bundled examples.
+PATHS ?=
 # What `make audit-matrix` is narrowed to: faults of docs/audit-matrix.md.
 FAULT ?=
 # Which machines `make test-bare` makes: releases of Debian.
@@ -55,6 +57,10 @@ nightly: engine venv ## Every scenario on every version, in runs/nightly; starte
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
 	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 	$(BIN)/python -m harness.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS)
+
+.PHONY: audit
+audit: venv ## What producers' settings risk, on the bundled examples (PATHS= names others)
+	@for path in $(or $(PATHS),$(wildcard audit/examples/*/)); do echo "== $$path"; $(CHAOS) audit "$$path"; echo; done
 
 .PHONY: audit-matrix
 audit-matrix: engine venv ## The audit's matrix measured anew, in runs/audit-matrix; started again, it goes on (FAULT= VERSION= REPEAT= JOBS=)
@@ -124,6 +130,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= counts these run director
 	$(CHAOS) guide $(RUNS)
 	$(CHAOS) list --anomalies --markdown > docs/anomalies.md
 	$(CHAOS) list --claims --markdown > docs/claims.md
+	$(BIN)/python -m harness.audit_page
 
 .PHONY: lint
 lint: venv ## Style and types

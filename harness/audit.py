@@ -34,8 +34,8 @@ WAYS: Final = ("", "zk", "kraft", "pinned")
 """How a release is run, as it is said behind it."""
 
 
-def run(options: argparse.Namespace) -> int:
-    """Audit what the options name, write the answer, and return the exit status."""
+def run(options: argparse.Namespace, columns: int | None = None) -> int:
+    """Audit what the options name, write the answer, and return the exit status. `columns`: of the terminal."""
     accepted = baseline.load(options.baseline) if options.baseline else frozenset[str]()
     stated = _stated(options)
     inputs = _inputs(options)
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         _write(options.write_baseline, baseline.text(answer))
         accepted |= baseline.every(answer)
     met = baseline.new(answer, options.fail_on, accepted)
-    text = _rendered(options, answer, accepted, {finding.effect for _, finding in met})
+    text = _rendered(options, answer, accepted, {finding.effect for _, finding in met}, columns)
     if options.output:
         _write(options.output, text)
         print(f"{options.format}: {options.output}")
@@ -69,7 +69,11 @@ def _write(path: Path, text: str) -> None:
 
 
 def _rendered(
-    options: argparse.Namespace, answer: Answer, accepted: Collection[str], failed: Collection[Effect]
+    options: argparse.Namespace,
+    answer: Answer,
+    accepted: Collection[str],
+    failed: Collection[Effect],
+    columns: int | None,
 ) -> str:
     match options.format:
         case "json":
@@ -81,8 +85,8 @@ def _rendered(
         case "html":
             style = resources.files("judgement.report").joinpath("templates/style.css").read_text(encoding="utf-8")
             return page.render(answer, style=style, accepted=accepted)
-    columns = WIDEST if options.output else get_terminal_size((100, 24)).columns
-    width = max(NARROWEST, min(WIDEST, columns))
+    wide = columns or (WIDEST if options.output else get_terminal_size((100, 24)).columns)
+    width = max(NARROWEST, min(WIDEST, wide))
     return console.render(answer, accepted=accepted, width=width, quiet=options.quiet)
 
 

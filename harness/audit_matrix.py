@@ -32,6 +32,7 @@ from evidence.events import Configuration, of
 from evidence.rundir import RunDir, find_runs
 from evidence.subjects import counted, subjects_of
 from evidence.timeline import read
+from harness import audit_page
 from harness.cluster import versions
 from harness.matrix import Matrix
 from harness.matrix import cells as runs_of
@@ -161,6 +162,8 @@ def write(cells: Iterable[Cell], docs: Path = DOCS, path: Path = matrix.MATRIX) 
     matrix.save(ordered, path)
     for name, text in matrix_page.pages(ordered).items():
         (docs / name).write_text(text, encoding="utf-8")
+    if path == matrix.MATRIX and (page := docs / audit_page.PAGE.name).exists():
+        audit_page.write(page)
 
 
 def measure(arguments: argparse.Namespace, faults: Sequence[str], echo: Callable[[str], None]) -> Gathered:

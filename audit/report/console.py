@@ -55,7 +55,8 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
     if case.harmless:
         yield from _labelled("no harm", words.harmless(case), width)
     if case.not_measured and case.grade != REFUSED:
-        yield from _labelled("not measured", f"{words.not_measured(case)}: {words.command(row)}", width)
+        yield from _labelled("not measured", words.not_measured(case), width)
+        yield from _labelled("to measure", "; ".join(words.commands(case)), width)
     label = "change"
     for fix in case.fixes:
         costs = words.costs(fix)

@@ -55,7 +55,6 @@ def _row(row: Row, accepted: Collection[str]) -> dict[str, Any]:
         "grade": row.grade,
         "at_best": row.worst.at_best,
         "reason": row.worst.reason,
-        "measure": words.command(row),
         "cases": [_case(row, case, accepted) for case in row.cases],
     }
 
@@ -81,6 +80,7 @@ def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
         "findings": [_finding(row, one, accepted) for one in case.findings],
         "harmless": list(case.harmless),
         "not_measured": list(case.not_measured),
+        "measure": list(words.commands(case)),
         "fixes": [_fix(one) for one in case.fixes],
         "refused": list(resolved.refused),
         "remarks": [*resolved.remarks, *topic.remarks],

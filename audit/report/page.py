@@ -51,7 +51,7 @@ def render(answer: Answer, *, style: str, accepted: Collection[str] = ()) -> str
         fix_text=words.fix,
         costs=words.costs,
         cost_runs=words.cost_runs,
-        command=words.command,
+        commands=words.commands,
         accepted=lambda row, finding: baseline.is_accepted(row, finding, accepted),
     )
 

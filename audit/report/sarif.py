@@ -90,7 +90,7 @@ def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[di
     if row.grade == REFUSED:
         yield _result("settings-refused", "warning", row.worst.reason, row.producer.origin, row.name)
     elif row.grade == NOT_MEASURED:
-        text = f"{row.name}: {row.worst.reason}; {words.command(row)} measures them"
+        text = f"{row.name}: {row.worst.reason}. To measure: {'; '.join(words.commands(row.worst))}"
         yield _result("not-measured", "note", text, row.producer.origin, row.name)
 
 

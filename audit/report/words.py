@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -227,9 +226,23 @@ def alternatives(row: Row) -> list[tuple[str, Case]]:
     return told
 
 
-def command(row: Row) -> str:
-    """What measures what is not measured of a producer."""
-    path = row.producer.origin.path
-    named = f" {shlex.quote(path)}" if row.producer.origin.line is not None or not path.startswith("--") else ""
-    client = f" --client {row.producer.client}-{row.producer.release}" if not named else ""
-    return f"kafka-chaos audit{named}{client} --prove"
+MEASURED_ON = {"old": "0.10.2.2", "epoch": "2.8.2", "zk3": "3.9.2-zk", "pinned": "3.9.2-pinned", "kraft": "4.3.1"}
+"""The version that the matrix is measured on, for each line."""
+ALONE = frozenset(
+    {"double-failover", "follower-reboot", "lost-acknowledgement", "refused-then-accepted", "time-out", "client-crash"}
+)
+"""Faults that are scenarios of their own, which run with any client."""
+
+
+def commands(case: Case) -> tuple[str, ...]:
+    """What measures the faults that have no cell for these settings, on their line of versions."""
+    version = MEASURED_ON[case.topic.line]
+    together = [fault for fault in case.not_measured if fault not in ALONE]
+    told = [f'make audit-matrix FAULT="{" ".join(together)}" VERSION={version}'] if together else []
+    alone = [fault for fault in case.not_measured if fault in ALONE]
+    run = f"kafka-chaos run {{}} --version {version} --client {case.resolved.client}"
+    if len(alone) == 1:
+        told.append(run.format(*alone))
+    elif alone:
+        told.append(f"{run.format('FAULT')}, FAULT being {', '.join(alone)}")
+    return tuple(told)

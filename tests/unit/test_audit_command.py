@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from audit import cells
-from harness import cli
+from audit.options import add_options
+from audit.report import words
+from harness import audit_page, cli
 from tests.unit.audit.cells import cell, matrix, run
 from tests.unit.test_imports import HEAVY
 
@@ -33,6 +36,10 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 JAVA = ("--client", "java-2.8.2", "--brokers-version", "2.8.2")
+
+
+LIGHT = {"javaproperties": "javaproperties", "pyyaml": "yaml", "jinja2": "jinja2", "argcomplete": "argcomplete"}
+"""Packages that are enough to audit files, and how they are imported."""
 
 
 def audit(*arguments: str | Path) -> int:
@@ -172,10 +179,41 @@ def test_an_audit_of_files_loads_nothing_heavy(conf: Path) -> None:
     status, *modules = seen.splitlines()[-1].split()
     assert status == "0"
     assert "audit.grade" in modules
-    assert [name for name in modules if name.split(".")[0] in HEAVY] == []
+    tops = {name.split(".")[0] for name in modules}
+    assert tops & set(HEAVY) == set()
+    ours = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    others = {name for name in tops - ours - sys.stdlib_module_names if not name.startswith("_")}
+    assert others <= {*LIGHT.values(), "cython_runtime", "sitecustomize"}
 
 
 def test_the_bundled_examples_are_audited_with_the_measured_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     for example in sorted(path for path in (ROOT / "audit" / "examples").iterdir() if path.is_dir()):
         assert audit(example, "--format", "json") == 0
         assert json.loads(capsys.readouterr().out)["producers"], example
+
+
+def test_what_is_said_to_measure_a_fault_is_there() -> None:
+    from harness.audit_matrix import VERSIONS, scenarios
+    from harness.scenario import all_scenarios
+
+    assert all_scenarios().keys() >= words.ALONE
+    assert cells.FAULTS.keys() - words.ALONE - {"none"} <= scenarios().keys()
+    assert set(words.MEASURED_ON.values()) == set(VERSIONS)
+    assert words.MEASURED_ON.keys() == cells.LINES.keys()
+
+
+def test_the_page_shows_what_the_commands_on_it_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / audit_page.PAGE).read_text()
+    assert len(audit_page.EXAMPLE.findall(page)) >= 2
+    assert audit_page.renewed(page) == page, "`make docs` writes it anew"
+
+
+def test_the_page_names_every_option_and_the_packages_that_files_take(conf: Path) -> None:
+    page = (ROOT / audit_page.PAGE).read_text()
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    named = {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
+    assert {name for name in named if name not in page} <= {"--help"}
+    assert all(package in page for package in LIGHT)
