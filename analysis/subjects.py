@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.view import SEQUENCE_BITS, Bools, PartitionView
+from analysis.view import SEQUENCE_BITS, Bools, Ints, PartitionView, pack
 
 
 def count(view: PartitionView, subject: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,6 +24,8 @@ def count(view: PartitionView, subject: Mapping[str, Any]) -> dict[str, Any]:
     process = str(subject.get("process"))
     own: Bools = sends.process == (view.processes.index(process) if process in view.processes else -2)
     unknown = own & sends.info
+    unheard = _unheard(view, subject, own)
+    there = np.isin(unheard, view.polls.value[view.polls.good])
     told: dict[str, Any] = {
         "topic": view.topic,
         "partition": view.partition,
@@ -31,10 +33,23 @@ def count(view: PartitionView, subject: Mapping[str, Any]) -> dict[str, Any]:
         "acks": sorted(set(sends.acks[own].tolist())),
         "acknowledged": int((own & sends.ok).sum()),
         "refused": int((own & sends.fail).sum()),
-        "unknown_present": int((unknown & view.read).sum()),
-        "unknown_absent": int((unknown & ~view.read).sum()),
+        "unknown_present": int((unknown & view.read).sum() + there.sum()),
+        "unknown_absent": int((unknown & ~view.read).sum() + (~there).sum()),
     }
     return told | _timed(view, own & sends.ok, subject.get("timed") or {})
+
+
+def _unheard(view: PartitionView, subject: Mapping[str, Any], own: Bools) -> Ints:
+    """The values of records that a producer had taken when the run killed it, and of which it told nothing: it told
+    what it was about to send. (One that ended by itself told of every record, and of some that it never sent.)
+    """
+    taken = [
+        pack(one.producer, np.arange(one.first, one.first + one.count, dtype=np.int64))
+        for one in view.reservations
+        if subject.get("killed") and one.process == subject.get("process")
+    ]
+    values = np.unique(np.concatenate([np.zeros(0, np.int64), *taken]))
+    return np.setdiff1d(values, view.sends.value[own])
 
 
 def _timed(view: PartitionView, answered: Bools, timed: Mapping[str, Any]) -> dict[str, float]:

@@ -64,6 +64,8 @@ ELECTS_IN_SYNC: Final = frozenset(
 """Faults in which an in-sync replica is alive at each election."""
 ELECTS_NOBODY: Final = frozenset({"none", "lost-acknowledgement", "refused-then-accepted", "time-out", "client-crash"})
 """Faults without an election."""
+REPLICAS_STAND: Final = frozenset({"lost-acknowledgement", "time-out", "client-crash"})
+"""Faults between a producer and its leader, in which no replica fails or leaves the ISR."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -208,6 +210,18 @@ class Argument:
     to: Callable[[Key], Key]
 
 
+REFUSED: Final = "refused-then-accepted"
+
+
+def _replicas(key: Key) -> tuple[int, int]:
+    return key.replication_factor, key.min_insync_replicas
+
+
+def _writable(key: Key) -> bool:
+    """Whether there are as many replicas as must be in sync; a topic without is written by nobody with acks=all."""
+    return key.replication_factor >= key.min_insync_replicas
+
+
 def _has_eligible_leaders(key: Key) -> bool:
     return key.line == "kraft" and _numbers(key.version) >= (4, 0)
 
@@ -242,6 +256,21 @@ ARGUMENTS: Final[tuple[Argument, ...]] = (
         "an in-sync replica is alive at each election here, so none is unclean",
         lambda key: key.fault in ELECTS_IN_SYNC and key.unclean,
         lambda key: replace(key, unclean=False),
+    ),
+    Argument(
+        "no replica fails here, so how many there are, and how many must be in sync, is the same",
+        lambda key: key.fault in REPLICAS_STAND and _writable(key) and _replicas(key) != (3, 1),
+        lambda key: replace(key, replication_factor=3, min_insync_replicas=1),
+    ),
+    Argument(
+        "what is refused is refused by acks=all alone",
+        lambda key: key.fault == REFUSED and key.acks != "all" and key.min_insync_replicas != 1,
+        lambda key: replace(key, min_insync_replicas=1),
+    ),
+    Argument(
+        "the leader is alone in sync when it refuses, however many other replicas there are",
+        lambda key: key.fault == REFUSED and _writable(key) and key.replication_factor != 3,
+        lambda key: replace(key, replication_factor=3),
     ),
 )
 """Each changes one thing; they are applied in this order, and to a question and the measured cells alike."""

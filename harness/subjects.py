@@ -30,6 +30,19 @@ DELIVERY_TIME_OUT_SINCE: Final = (2, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeOuts:
+    """How long producers wait for an answer, and how long they try to deliver a record."""
+
+    request_ms: int = REQUEST_MS
+    delivery_ms: int = DELIVERY_MS
+    scala_ms: int | None = None
+    """For an answer, of the Scala producer; its own default (10 s) if it is not said."""
+
+
+DEFAULT_TIME_OUTS: Final = TimeOuts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What must come of a subject (`must`, in every run), what may (`may`), why, and where that is documented."""
 
@@ -71,20 +84,20 @@ class Producer:
             given["enable.idempotence"] = str(self.idempotence).lower()
         return given
 
-    def time_outs(self, release: tuple[int, ...]) -> dict[str, str]:
+    def time_outs(self, release: tuple[int, ...], limits: TimeOuts = DEFAULT_TIME_OUTS) -> dict[str, str]:
         """What is made short for it."""
         if self.client == SCALA:
-            return {}
+            return {} if limits.scala_ms is None else {"request.timeout.ms": str(limits.scala_ms)}
         if self.client == LIBRDKAFKA:
             return {
-                "request.timeout.ms": str(REQUEST_MS),
-                "socket.timeout.ms": str(REQUEST_MS + 3_000),
-                "message.timeout.ms": str(DELIVERY_MS),
+                "request.timeout.ms": str(limits.request_ms),
+                "socket.timeout.ms": str(limits.request_ms + 3_000),
+                "message.timeout.ms": str(limits.delivery_ms),
                 "socket.connection.setup.timeout.ms": "2000",
             }
-        given = {"request.timeout.ms": str(REQUEST_MS)}
+        given = {"request.timeout.ms": str(limits.request_ms)}
         if release >= DELIVERY_TIME_OUT_SINCE:
-            given["delivery.timeout.ms"] = str(DELIVERY_MS)
+            given["delivery.timeout.ms"] = str(limits.delivery_ms)
         return given
 
 

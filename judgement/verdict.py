@@ -235,7 +235,8 @@ def incomplete_state(run: Facts) -> list[str]:
 
 def killed_clients(course: Course) -> set[str]:
     """The clients that faults of the run have killed, as was proved."""
-    return {fault.node for fault in course.faults if fault.kind == "kill-client" and fault.proved_ns is not None}
+    killed = (fault for fault in course.faults if fault.kind == "kill-client" and fault.proved_ns is not None)
+    return {name.strip() for fault in killed for name in fault.node.split(",")}
 
 
 def analysis_doubts(

@@ -18,6 +18,10 @@ class ClientProcess(Protocol):
     name: str
 
     @property
+    def clients(self) -> tuple[str, ...]:
+        """The clients that live in it, by their names in run.json."""
+
+    @property
     def pid(self) -> int:
         """Its number."""
 
@@ -46,7 +50,7 @@ class KillClient:
 
     @property
     def nodes(self) -> tuple[Peer, ...]:
-        return (Named(self.process.name),)
+        return tuple(map(Named, self.process.clients))
 
     @property
     def description(self) -> str:

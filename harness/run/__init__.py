@@ -77,6 +77,7 @@ class Run:
         self.wait_controller, self.wait_controller_other_than = waits.wait_controller, waits.wait_controller_other_than
         self.wait_isr_announced = waits.wait_isr_announced
         self.wait_leader_knows_isr = waits.wait_leader_knows_isr
+        self.wait_leader_goes_by, self.wait_log_lines = waits.wait_leader_goes_by, waits.wait_log_lines
         self.wait_registered, self.wait_unregistered = waits.wait_registered, waits.wait_unregistered
 
         disks = Disks(parts, account)

@@ -23,7 +23,7 @@ from evidence.errors import WaitTimeout
 from evidence.events import NO_LEADER
 from harness.plan import TopicPlan
 from harness.run.who import Partition
-from harness.subjects import Subject, library_of
+from harness.subjects import DEFAULT_TIME_OUTS, Subject, TimeOuts, library_of
 from harness.workloads.handles.chorus import Chorus, Tally
 from harness.workloads.settings import LIBRDKAFKA
 
@@ -64,9 +64,9 @@ class Placed:
 class Subjects:
     """All subjects of a run."""
 
-    def __init__(self, run: Run, subjects: Sequence[Subject]) -> None:
+    def __init__(self, run: Run, subjects: Sequence[Subject], time_outs: TimeOuts = DEFAULT_TIME_OUTS) -> None:
         """Create their topics and start their processes; see `begin`."""
-        self._run = run
+        self._run, self._time_outs = run, time_outs
         order = run.assignment_of(run.partition())
         partitions: list[tuple[Subject, Partition]] = []
         for topic, group in groupby(sorted(subjects, key=lambda one: one.topic), key=lambda one: one.topic):
@@ -93,7 +93,7 @@ class Subjects:
         told = library.arguments(run.note) | {"own": True}
         clients = []
         for subject, _ in members:
-            time_outs = subject.producer.time_outs(version.release)
+            time_outs = subject.producer.time_outs(version.release, self._time_outs)
             if client == LIBRDKAFKA:
                 time_outs |= version.client_settings
             clients.append(run.clients.subject(subject.producer.settings(version.release) | time_outs, library.name))
@@ -104,7 +104,7 @@ class Subjects:
                 "partition": t.number,
                 "process": made.name,
                 "client_release": library.release,
-                "overrides": subject.producer.time_outs(version.release),
+                "overrides": subject.producer.time_outs(version.release, self._time_outs),
                 "stated": {
                     "must": sorted(subject.stated.must),
                     "may": sorted(subject.stated.may),
@@ -240,6 +240,25 @@ class Subjects:
             lambda state: all(set(state.partitions[t].isr) == isr for t, isr in places.items()),
             limit_s,
         )
+
+    def wait_leader_knows_isr(self, targets: Sequence[Target], leader: Target, which: Which = every) -> None:
+        """The same, and the leader goes by it in each (`run.wait_leader_goes_by`)."""
+        self.wait_isr(targets, which)
+        assigned = {t: self._run.assignment_of(t) for t in self.partitions(which)}
+        isrs = {t: [target for target in targets if target.id in brokers] for t, brokers in assigned.items()}
+        self._run.wait_leader_goes_by(isrs, leader)
+
+    def wait_refused(self, leader: Target, which: Which) -> None:
+        """Wait until the leader has logged that it refused to append to each of their partitions."""
+        patterns = {str(t): rf"append operation on partition (?:\S+:)?{t}\s" for t in self.partitions(which)}
+        self._run.wait_log_lines(leader, patterns, "that it refuses a record")
+
+    def kill_clients(self) -> None:
+        """Kill all their producers, -9. What each had taken until then is counted, answered or not."""
+        for chorus in self.choruses:
+            self._run.kill_client(chorus)
+        for one in self.all:
+            one.facts["killed"] = True
 
     def wait_whole(self, which: Which = every) -> None:
         """Wait until every replica is in sync."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
-from itertools import permutations
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
 from harness.observers import broker_logs
+from harness.run.who import Partition
 
 if TYPE_CHECKING:
     from harness.cluster.state import ClusterObserver, ClusterState
     from harness.run.account import Account
-    from harness.run.who import Partition, Target, Who
+    from harness.run.who import Target, Who
 
 POLL_S: Final = 0.02
 START_LIMIT_S: Final = 90.0
@@ -24,6 +24,24 @@ ISR_LIMIT_S: Final = 90.0
 LOG_LIMIT_S: Final = 30.0
 ANNOUNCED_LIMIT_S: Final = 90.0
 """Leaders announce ISR changes every 60 s if these do not end."""
+
+
+def last_isr(text: str, t: Partition, leader: int) -> set[int] | None:
+    """The ISR of a partition that its leader was the last to name in its log: when the controller had answered, or the
+    metadata log had told it before that. None if it has named none.
+
+    >>> last_isr("[Partition t-0 broker=1] ISR updated to 1,3  and version updated to 2", Partition("t", 0), 1)
+    {1, 3}
+    """
+    words = (
+        rf"\[Partition {t} broker={leader}\] ISR updated to ([\d,]+)",
+        rf"become-leader state change for {t} .*? isr=\[([\d, ]+)\]",
+        rf"Leader {t} .*? ISR \[([\d,]+)\]",
+    )
+    named = list(re.finditer("|".join(words), text))
+    if not named:
+        return None
+    return {int(broker) for broker in re.findall(r"\d+", next(filter(None, named[-1].groups())))}
 
 
 class Waits:
@@ -109,11 +127,45 @@ class Waits:
         hears of the answer later than those who read the controller's word, and says when.
         """
         self.wait_isr(t, targets)
-        if self._alters_by_request:
-            leader = self._who.leader_of(t)
-            orders = "|".join(",".join(str(target.id) for target in order) for order in permutations(targets))
-            pattern = rf"\[Partition {t} broker={leader.id}\] ISR updated to (?:{orders})(?![\d,])"
-            self.wait_log_line(leader, pattern, f"that it goes by this ISR of {t}")
+        self.wait_leader_goes_by({t: targets}, self._who.leader_of(t))
+
+    def wait_leader_goes_by(self, isrs: Mapping[Partition, Sequence[Target]], leader: Target) -> None:
+        """Wait until a broker goes by these ISRs of partitions that it leads, which the cluster states already: until
+        its last word on each is that.
+        """
+        if not self._alters_by_request:
+            return
+        deadline = time.monotonic() + LOG_LIMIT_S
+        with self._account.step(f"wait until {leader.node.name} goes by the ISR", of=len(isrs)):
+            while True:
+                text = leader.node.said()
+                seen = {t: last_isr(text, t, leader.id) for t in isrs}
+                other = [t for t, isr in isrs.items() if seen[t] != {target.id for target in isr}]
+                if not other:
+                    return
+                if time.monotonic() > deadline:
+                    told = ", ".join(f"{t} {sorted(seen[t] or ())}" for t in other)
+                    raise WaitTimeout(f"{leader.node.name} goes by other ISRs after {LOG_LIMIT_S:.0f} s: {told}")
+                time.sleep(POLL_S)
+
+    def wait_log_lines(
+        self, target: Target, patterns: Mapping[str, str], what: str, limit_s: float = LOG_LIMIT_S
+    ) -> None:
+        """Wait until the node has printed a line for each pattern since it was last started; WaitTimeout names, by
+        their keys, those for which it has not.
+        """
+        deadline = time.monotonic() + limit_s
+        with self._account.step(f"wait until {target.node.name} logs: {what}", of=len(patterns)):
+            missing = dict(patterns)
+            while missing:
+                text = target.node.said()
+                missing = {name: pattern for name, pattern in missing.items() if not re.search(pattern, text)}
+                if missing and time.monotonic() > deadline:
+                    raise WaitTimeout(
+                        f"{target.node.name} did not log {what} of {', '.join(missing)} in {limit_s:.0f} s; its last "
+                        f"lines:\n{text[-2000:]}"
+                    )
+                time.sleep(POLL_S if missing else 0)
 
     def wait_isr_announced(self, count: int, limit_s: float = ANNOUNCED_LIMIT_S) -> None:
         """Wait until the controller has read so many notifications of ISR changes since the run began (ZooKeeper, 0.9

@@ -98,6 +98,11 @@ def topics(producer: Producer, version: Version, unclean: Iterable[bool] = (Fals
                 yield Topic(replication_factor=factor, min_insync_replicas=number, unclean=allowed)
 
 
+def one_topic(producer: Producer) -> Iterator[Topic]:
+    """The topic of a fault in which no replica fails."""
+    yield Topic()
+
+
 def alone(subject: Subject) -> bool:
     """Whether the leader by itself is enough for its acknowledgement."""
     return subject.producer.acks != "all" or subject.topic.replication_factor == 1
@@ -135,8 +140,16 @@ def end_waiting_fetches(run: Run, leader: Target) -> None:
     run.wait_log_end(t, end + 1, [leader])
 
 
-def plan(version: Version, stated: Stated, unclean: Iterable[bool] = (False,)) -> list[Subject]:
-    """Every subject of a scenario on a version."""
+def plan(
+    version: Version,
+    stated: Stated,
+    unclean: Iterable[bool] = (False,),
+    *,
+    among: Callable[[Producer], Iterable[Topic]] | None = None,
+) -> list[Subject]:
+    """Every subject of a scenario on a version; `among` says which topics are enough for a producer, if not all are
+    asked for that may differ (audit/cells.py has the argument).
+    """
     allowed = tuple(unclean)
     return [
         Subject(
@@ -146,5 +159,5 @@ def plan(version: Version, stated: Stated, unclean: Iterable[bool] = (False,)) -
         )
         for client in clients(version)
         for producer in producers(client, version)
-        for topic in topics(producer, version, allowed)
+        for topic in (topics(producer, version, allowed) if among is None else among(producer))
     ]

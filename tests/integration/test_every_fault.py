@@ -12,6 +12,8 @@ from evidence.events import Fault, Note, Precondition
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
+from harness.faults.answers import Hold, Reset
+from harness.faults.client import KillClient
 from harness.faults.files import Wipe
 from harness.faults.network import CHAIN
 from harness.faults.process import Double
@@ -43,11 +45,19 @@ def steps(run: Run) -> None:
     with run.load(run.partition(), rate_per_s=20, acks="1"):
         run.cut_clients(one)
         run.heal_network()
+    run.send(run.partition(), 1)
+    run.hold_answers(one)
+    run.reset_clients(one)
+    run.heal_network()
     run.cut([two], [one], port=9092)
     run.flap([three], [one], times=2, down_s=0.5, up_s=0.5)
     run.heal_network()
     run.cut([one], [two], one_way=True)
     run.cut([one], [three])
+
+    producer = run.producer(settings={"client.id": "to be killed"})
+    producer.send(*run.partition(), timeout_s=30)
+    run.kill_client(producer)
 
     run.freeze(two)
     run.thaw()
@@ -97,9 +107,11 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     assert all(event.held for event in reading.of(Precondition)), notes
     phases = [(event.fault, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
-    network = ["cut", "cut", "slow", "slow", "loss", "cut", "cut", "cut", "cut", "cut", "cut", "cut"]
+    network = ["cut", "cut", "slow", "slow", "loss", "cut", "cut", "hold", "cut", "cut", "cut", "cut", "cut"]
+    with_reset = [*network[:8], "reset", *network[8:]]
     assert proved == [
-        *network,
+        *with_reset,
+        "kill-client",
         "freeze",
         "kill",
         "start",
@@ -122,6 +134,20 @@ def killed_and_wiped(run: Run) -> None:
     run.wipe(one)
 
 
+def held_back(run: Run) -> None:
+    run.send(run.partition(), 1)
+    run.hold_answers(run.leader_of(run.partition()))
+
+
+def reset(run: Run) -> None:
+    run.send(run.partition(), 1)
+    run.reset_clients(run.leader_of(run.partition()))
+
+
+def client_killed(run: Run) -> None:
+    run.kill_client(run.producer())
+
+
 def doubled(run: Run) -> None:
     run.start_double()
 
@@ -138,13 +164,23 @@ def expected_to_end(run: Run) -> None:
     [
         (killed_and_wiped, Wipe, "there was no log on its disk"),
         (doubled, Double, "no 'start' event"),
+        (held_back, Hold, "no such rule in the kernel"),
+        (reset, Reset, "there was none"),
+        (client_killed, KillClient, "not by SIGKILL"),
         (expected_to_end, None, "exit code 137: not by itself"),
     ],
-    ids=["a disk that is not wiped", "a second broker that is not started", "an end that is not its own"],
+    ids=[
+        "a disk that is not wiped",
+        "a second broker that is not started",
+        "answers that are not held back",
+        "connections that are not reset",
+        "a client that is not killed",
+        "an end that is not its own",
+    ],
 )
 def test_a_fault_that_does_nothing_is_noticed(
     sequence: Callable[[Run], None],
-    sabotaged: type[Wipe | Double] | None,
+    sabotaged: type[Wipe | Double | Hold | Reset | KillClient] | None,
     seen: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

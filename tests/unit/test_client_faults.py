@@ -189,6 +189,7 @@ class Process:
     pid: int = 7
     status: int | None = None
     ends_with: int | None = -9
+    clients: tuple[str, ...] = ("producer-1", "producer-2")
 
     def kill(self) -> None:
         self.status = self.ends_with
@@ -198,7 +199,7 @@ def test_a_killed_client_is_proved_by_its_status() -> None:
     fault = KillClient(Process())
     fault.inject()
     assert fault.verify() == {"pid": 7, "status": -9}
-    assert [one.name for one in fault.nodes] == ["producer-1"]
+    assert [one.name for one in fault.nodes] == ["producer-1", "producer-2"]
 
 
 @pytest.mark.parametrize("ends_with", [None, 0, -15])

@@ -59,6 +59,21 @@ class Chorus:
         self.tallies = [Tally() for _ in clients]
         """What each producer has told last."""
 
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """Their names in run.json."""
+        return tuple(client.name for client in self._clients)
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._child.pid
+
+    @property
+    def status(self) -> int | None:
+        """How the process ended; None while it runs."""
+        return self._child.status
+
     def ready(self) -> None:
         """Wait until every client is made, and note what each is configured with."""
         if self._ready:

@@ -169,6 +169,11 @@ class Commanded:
         self._child.kill()
 
     @property
+    def clients(self) -> tuple[str, ...]:
+        """Its name in run.json; a process may have several clients."""
+        return (self.name,)
+
+    @property
     def pid(self) -> int:
         """The process's number."""
         return self._child.pid
@@ -317,6 +322,11 @@ class Background(Generic[Progress]):
         """Kill the process, -9. What it had told of until then is all there is: nothing more is waited for."""
         self._child.kill()
         self._done = True
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """Its name in run.json; a process may have several clients."""
+        return (self.name,)
 
     @property
     def pid(self) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from analysis.check import check_run
 from analysis.subjects import count
 from evidence.rundir import RunDir, read_json, write_json
-from tests.unit.analysis.histories import final_read, polled, sent, view
+from tests.unit.analysis.histories import final_read, polled, reserved, sent, view
 from tests.unit.analysis.runs import make_run
 
 SUBJECT = {"topic": "t", "partition": 0, "process": "producer-1"}
@@ -33,6 +33,21 @@ def test_each_record_is_counted_by_what_its_sender_was_told_and_whether_it_is_th
         "unknown_present": 1,
         "unknown_absent": 1,
     }
+
+
+def test_what_a_killed_producer_had_taken_and_told_nothing_of_is_unknown() -> None:
+    rows = [
+        reserved(0, 3),
+        reserved(3, 2),
+        reserved(0, 9, producer=2),
+        sent(0, 0),
+        polled(0, 0),
+        polled(1, 3),
+        final_read(2),
+    ]
+    alive, killed = (count(view(*rows), SUBJECT | more) for more in ({}, {"killed": True}))
+    assert (alive["unknown_present"], alive["unknown_absent"]) == (0, 0)
+    assert (killed["acknowledged"], killed["unknown_present"], killed["unknown_absent"]) == (1, 1, 3)
 
 
 def test_of_a_process_that_wrote_nothing_nothing_is_counted() -> None:

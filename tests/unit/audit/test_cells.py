@@ -134,6 +134,38 @@ def test_what_cannot_differ_is_covered_with_its_argument(asked: dict[str, object
 
 
 @pytest.mark.parametrize(
+    ("fault", "asked", "measured", "covers"),
+    [
+        ("lost-acknowledgement", {"replication_factor": 2, "min_insync_replicas": 2}, {}, True),
+        ("lost-acknowledgement", {"replication_factor": 1, "min_insync_replicas": 2}, {}, False),
+        (
+            "refused-then-accepted",
+            {"replication_factor": 2, "min_insync_replicas": 2},
+            {"min_insync_replicas": 2},
+            True,
+        ),
+        ("refused-then-accepted", {"min_insync_replicas": 2}, {}, False),
+        ("refused-then-accepted", {"min_insync_replicas": 2, "acks": "1"}, {"acks": "1"}, True),
+        ("leader-crash-behind", {"replication_factor": 2}, {}, False),
+    ],
+    ids=[
+        "no replica fails",
+        "a topic that nobody can write to",
+        "the leader alone refuses",
+        "whether it refuses",
+        "acks=1 is not refused",
+        "replicas fail",
+    ],
+)
+def test_replicas_count_where_a_fault_is_about_them(
+    fault: str, asked: dict[str, object], measured: dict[str, object], covers: bool
+) -> None:
+    settings = replace(SETTINGS, **{"acks": "all", **asked})  # type: ignore[arg-type]
+    cells = [cell(key(**{"acks": "all", "fault": fault, **measured}))]  # type: ignore[arg-type]
+    assert (fault in covering(settings, cells)) is covers
+
+
+@pytest.mark.parametrize(
     ("asked", "fault"),
     [
         ({"in_flight": 1}, "leader-crash-behind"),

@@ -156,11 +156,12 @@ DOUBTS: dict[str, tuple[dict[str, Any], list[Event], dict[str, Any], list[str], 
     ("node", "proved", "expected"),
     [
         ("producer-1", True, "as-documented"),
+        ("producer-2, producer-1", True, "as-documented"),
         ("producer-2", True, "unknown"),
         ("producer-1", False, "unknown"),
         ("", False, "unknown"),
     ],
-    ids=["killed", "another was killed", "it was not proved", "nobody was killed"],
+    ids=["killed", "killed with another", "another was killed", "it was not proved", "nobody was killed"],
 )
 def test_the_history_of_a_client_that_the_run_has_killed_needs_no_end(node: str, proved: bool, expected: str) -> None:
     died = {"problems": [{"what": "recorder died", "process": "producer-1", "detail": "no close"}]}

@@ -1,0 +1,57 @@
+"""The producers are killed with records that nobody acknowledged (Kafka documentation, producer configuration: acks).
+
+What the leader answers is held back. Each subject sends a record, which is written, and then four more at once. With
+several requests in flight these are sent too; with one they wait in the client's memory for the first answer, and die
+with the process. What was written is there, though nobody was ever told. Nothing that was acknowledged is lost.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.run.subjects import FIRST, Subjects
+from harness.scenario import EVERY_VERSION, Documented, scenario
+from harness.subjects import Outcome, Producer, Subject, Topic
+from scenarios.audit import ACKS_DOC, CLUSTER, MEASURED, OPERATOR, accepted, one_topic, plan, unanswered
+
+MORE = 4
+
+
+def stated(producer: Producer, topic: Topic) -> Outcome:
+    if producer.acks == "0":
+        return Outcome(
+            may=frozenset({"loses"}),
+            why="With acks=0 a record counts as acknowledged when the client has it, and dies with the client.",
+            source=ACKS_DOC,
+        )
+    return Outcome(why="What was acknowledged is there; of the rest nobody was told anything.", source=ACKS_DOC)
+
+
+@scenario(
+    name="audit-client-crash",
+    claim="""A producer that is killed loses nothing that was acknowledged; of what it had taken the written part is
+        there and the rest is not.""",
+    source=ACKS_DOC,
+    operator=OPERATOR,
+    cluster=ClusterPlan(settings=CLUSTER),
+    documented=[Documented(on=EVERY_VERSION)],
+    applies=MEASURED,
+)
+def client_crash(run: Run) -> None:
+    t = run.partition()
+    subjects = Subjects(run, plan(run.version, stated, among=one_topic))
+
+    def taken(one: Subject) -> bool:
+        return accepted(one, run.version)
+
+    subjects.begin(taken)
+    run.send(t, 3)
+    leader = run.leader_of(t)
+    run.hold_answers(leader)
+    subjects.send(1)
+    subjects.wait_log_end(FIRST + 1, leader, taken)
+    subjects.send(MORE, doomed=unanswered)
+    subjects.wait_log_end(FIRST + 1 + MORE, leader, lambda one: taken(one) and one.producer.in_flight > 1)
+    subjects.kill_clients()
+    run.heal_network()
+    run.send(t)

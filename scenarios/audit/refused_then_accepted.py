@@ -1,0 +1,111 @@
+"""One record is refused, the next one is accepted, and the first is tried again (KIP-98).
+
+The followers are frozen until they have left the ISR. Each subject sends a record; where acks=all asks for two replicas
+in sync it is refused (NOT_ENOUGH_REPLICAS), and the answer is held back. The followers go on and are in sync again, and
+each subject sends another record, which is accepted where it comes. Then the answers arrive. With several requests in
+flight the first record is written behind the second. librdkafka has its next request made while one is in flight, and
+sends it before it tries the first again: the order is turned with one in flight too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.run.subjects import FIRST, Subjects
+from harness.scenario import EVERY_VERSION, Documented, scenario
+from harness.subjects import Outcome, Producer, Subject, TimeOuts, Topic
+from harness.workloads.settings import LIBRDKAFKA
+from scenarios.audit import (
+    CLUSTER,
+    IDEMPOTENCE,
+    IN_FLIGHT,
+    MEASURED,
+    MIN_ISR_DOC,
+    OPERATOR,
+    accepted,
+    others,
+    overtakes,
+    plan,
+    retries,
+)
+
+PATIENT = TimeOuts(request_ms=60_000, delivery_ms=120_000, scala_ms=60_000)
+"""Longer than answers are held back, and as long again, for TCP to deliver them: no time-out is to be seen here."""
+
+
+def refused(producer: Producer, topic: Topic) -> bool:
+    """Whether the first record of the two is refused."""
+    return producer.acks == "all" and topic.min_insync_replicas > 1
+
+
+def refusing(producer: Producer) -> Iterator[Topic]:
+    """A topic that refuses nothing, and one that refuses acks=all while the leader is alone."""
+    yield Topic()
+    if producer.acks == "all":
+        yield Topic(min_insync_replicas=2)
+
+
+def stated(producer: Producer, topic: Topic) -> Outcome:
+    if not refused(producer, topic):
+        return Outcome(why="The leader alone is enough: neither record is refused.", source=MIN_ISR_DOC)
+    if producer.idempotence:
+        return Outcome(why="The leader refuses a batch that is not the next one of its producer.", source=IDEMPOTENCE)
+    if overtakes(producer):
+        return Outcome(
+            must=frozenset({"reorders"}),
+            why="Both are in flight, the second is accepted, and the first is written behind it.",
+            source=IN_FLIGHT,
+        )
+    if retries(producer):
+        return Outcome(
+            may=frozenset({"reorders"} if producer.client == LIBRDKAFKA else set()),
+            why="""The second record is sent when the first is settled; librdkafka has it in a request by then, which
+                goes out before the first is tried again.""",
+            source=IN_FLIGHT,
+        )
+    if producer.client == "scala":
+        return Outcome(why="It is sent once, and reported as failed without a reason.", source=MIN_ISR_DOC)
+    return Outcome(must=frozenset({"refuses"}), why="It is sent once.", source=MIN_ISR_DOC)
+
+
+@scenario(
+    name="audit-refused-then-accepted",
+    claim="""A record that is refused and tried again comes behind one that was accepted meanwhile, with several
+        requests in flight and without idempotence.""",
+    source=f"{IN_FLIGHT}; KIP-98",
+    operator=OPERATOR,
+    cluster=ClusterPlan(session_timeout_ms=30_000, settings=CLUSTER | {"replica.lag.time.max.ms": "2000"}),
+    documented=[Documented(on=EVERY_VERSION)],
+    applies=MEASURED,
+)
+def refused_then_accepted(run: Run) -> None:
+    t = run.partition()
+    subjects = Subjects(run, plan(run.version, stated, among=refusing), PATIENT)
+
+    def is_refused(one: Subject) -> bool:
+        return refused(one.producer, one.topic) and accepted(one, run.version)
+
+    def turned(one: Subject) -> bool:
+        return is_refused(one) and overtakes(one.producer)
+
+    subjects.begin(lambda one: accepted(one, run.version))
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.send(t, acks="1", only=leader)
+    run.freeze(*followers)
+    subjects.lead(leader, others)
+    subjects.wait_leader_knows_isr([leader], leader, others)
+
+    run.hold_answers(leader)
+    subjects.send(1)
+    subjects.wait_refused(leader, is_refused)
+    run.thaw()
+    subjects.wait_leader_knows_isr(run.replicas_of(t), leader, others)
+    subjects.send(1)
+    subjects.wait_log_end(FIRST + 2, leader, turned)
+    run.heal_network()
+    subjects.settle()
+    subjects.send(2)
+    subjects.settle()

@@ -1,0 +1,78 @@
+"""The leader answers later than producers wait (KIP-91; Kafka documentation, delivery.timeout.ms, request.timeout.ms).
+
+Each subject sends a record, which is written, and the answer is held back until the producers have given it up: their
+time-outs are seconds here. A producer that does not try again reports an error for a record that is there. So does one
+that tries again, for as long as its deadline lets it; without one (before KIP-91) it goes on until it is answered, and
+what it has written meanwhile is there twice.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.run.subjects import FIRST, Subjects
+from harness.scenario import EVERY_VERSION, Documented, scenario
+from harness.subjects import DELIVERY_TIME_OUT_SINCE, Outcome, Producer, Subject, TimeOuts, Topic
+from harness.workloads.settings import LIBRDKAFKA
+from scenarios.audit import CLUSTER, IDEMPOTENCE, MEASURED, OPERATOR, accepted, one_topic, plan, retries
+
+TIME_OUT_DOC = "KIP-91; Kafka documentation, producer configuration: delivery.timeout.ms, request.timeout.ms"
+IMPATIENT = TimeOuts(request_ms=2_000, delivery_ms=4_000, scala_ms=2_000)
+
+
+def stated(producer: Producer, topic: Topic) -> Outcome:
+    if producer.acks == "0":
+        return Outcome(why="No answer is waited for.", source=TIME_OUT_DOC)
+    if producer.idempotence:
+        return Outcome(
+            why="It is reported as failed, and is there; tried again, it is known by its sequence number.",
+            source=f"{TIME_OUT_DOC}; {IDEMPOTENCE}",
+        )
+    if producer.client == "scala" and retries(producer):
+        return Outcome(
+            must=frozenset({"duplicates"}),
+            why="It has no deadline, and is sent again after each time-out.",
+            source=TIME_OUT_DOC,
+        )
+    if retries(producer):
+        return Outcome(
+            may=frozenset({"duplicates"}),
+            why="It is reported as failed, and is there; what is tried again before the deadline may be there twice.",
+            source=TIME_OUT_DOC,
+        )
+    return Outcome(why="It is sent once, reported as failed, and is there.", source=TIME_OUT_DOC)
+
+
+@scenario(
+    name="audit-time-out",
+    claim="A record that a producer has given up for want of an answer is in the log, whatever is set.",
+    source=TIME_OUT_DOC,
+    operator=OPERATOR,
+    cluster=ClusterPlan(settings=CLUSTER),
+    documented=[Documented(on=EVERY_VERSION)],
+    applies=MEASURED,
+)
+def time_out(run: Run) -> None:
+    t = run.partition()
+    subjects = Subjects(run, plan(run.version, stated, among=one_topic), IMPATIENT)
+
+    def taken(one: Subject) -> bool:
+        return accepted(one, run.version)
+
+    def gives_up(one: Subject) -> bool:
+        has_deadline = one.producer.client == LIBRDKAFKA or (
+            one.producer.client == "java" and run.version.release >= DELIVERY_TIME_OUT_SINCE
+        )
+        return taken(one) and (has_deadline or not retries(one.producer))
+
+    subjects.begin(taken)
+    run.send(t, 3)
+    leader = run.leader_of(t)
+    run.hold_answers(leader)
+    subjects.send(1)
+    subjects.wait_log_end(FIRST + 1, leader, gives_up)
+    subjects.wait_answered(gives_up)
+    run.heal_network()
+    subjects.settle()
+    subjects.send(2)
+    subjects.settle()
