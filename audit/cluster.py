@@ -1,7 +1,7 @@
 """What a live cluster told, and what an audit concludes from it: values in, values out (`audit.live` asks).
 
-Of a broker's settings only those of `BROKER_SETTINGS` are kept. Where brokers do not agree on one, no value is known,
-for any of them may lead. The release of a cluster is that of its oldest broker.
+Of a broker's settings only those of `BROKER_SETTINGS` are kept. Brokers that differ in one, or in their release, are
+configurations of their own: any of them may lead, so the audit takes the worse, and that they differ is a problem.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def inputs(told: Told) -> Inputs:
     """What a cluster told, as an audit wants it."""
     origin = Origin(f"cluster {told.address}")
     topics = tuple(_topic(told, name, origin) for name in told.topics)
-    return Inputs(topics=topics, brokers=(_brokers(told, origin),), problems=tuple(_problems(told, origin)))
+    return Inputs(topics=topics, brokers=_brokers(told, origin), problems=tuple(_problems(told, origin)))
 
 
 def _topic(told: Told, name: str, origin: Origin) -> TopicConfig:
@@ -135,26 +135,36 @@ def _topic(told: Told, name: str, origin: Origin) -> TopicConfig:
     )
 
 
-def _brokers(told: Told, origin: Origin) -> BrokerConfig:
+def _brokers(told: Told, origin: Origin) -> tuple[BrokerConfig, ...]:
+    """The brokers, those that are alike together: of several releases or settings an audit takes the worse."""
     kept = _mode(told)
     releases = _releases(told)
-    oldest = _oldest(releases.values())
     racks = {member.rack for member in told.members} - {None, ""}
-    return BrokerConfig(
-        name=told.address,
-        release=None if oldest is None else oldest.oldest,
-        release_from="" if oldest is None else _release_from(releases, oldest),
-        mode=kept,
-        settings=MappingProxyType({setting.key: setting for setting in _settings(told, kept, origin)}),
-        nodes=tuple(
-            Node(id=each.id, rack=each.rack or None, release=releases[each.id].oldest if each.id in releases else None)
-            for each in told.members
-        ),
-        replicas=len(told.members) or None,
-        elr=_elr(told),
-        racks=len(racks) or None,
-        cluster=told.address,
-        origin=origin,
+    in_force = {each.id: _in_force(told, kept, each.id) for each in told.members}
+    alike = _grouped(
+        ((releases.get(each.id), tuple((entry.name, entry.value) for entry in in_force[each.id])), each)
+        for each in told.members
+    )
+    return tuple(
+        BrokerConfig(
+            name=told.address
+            if len(alike) == 1
+            else f"{told.address}, {named('broker', [each.id for each in members])}",
+            release=None if known is None else known.oldest,
+            release_from="" if known is None else known.how,
+            mode=kept,
+            settings=MappingProxyType({each.key: each for each in _settings(told, in_force[members[0].id], origin)}),
+            nodes=tuple(
+                Node(id=each.id, rack=each.rack or None, release=None if known is None else known.oldest)
+                for each in members
+            ),
+            replicas=len(told.members),
+            elr=_elr(told),
+            racks=len(racks) or None,
+            cluster=told.address,
+            origin=origin,
+        )
+        for (known, _), members in alike
     )
 
 
@@ -175,48 +185,30 @@ def _releases(told: Told) -> dict[int, Release]:
     return {number: release(offer.apis, offer.supported.get(METADATA_VERSION, 0)) for number, offer in offers.items()}
 
 
-def _oldest(releases: Iterable[Release]) -> Release | None:
-    known = [each for each in releases if each.oldest is not None]
-    return min(known, key=lambda each: _numbers(each.oldest), default=next(iter(releases), None))
-
-
-def _numbers(name: str | None) -> tuple[int, ...]:
-    return tuple(int(part) for part in name.split(".")) if name else ()
-
-
-def _release_from(releases: Mapping[int, Release], oldest: Release) -> str:
-    different = sorted({each.oldest for each in releases.values() if each.oldest}, key=_numbers)
-    if len(different) > 1:
-        return f"the oldest of its brokers ({', '.join(different)}); {oldest.how}"
-    return oldest.how
-
-
-def _settings(told: Told, kept: str | None, origin: Origin) -> list[Setting]:
-    """The settings in force on all brokers; where they differ the value is not known, for any of them may lead."""
-    found: list[Setting] = []
-    for name, values in sorted(_values(told, kept).items()):
-        note = ", ".join(sorted({_where(entry) for entry in values.values()}))
-        match list({entry.value for entry in values.values()}):
-            case [None]:
-                continue
-            case [str(value)]:
-                found.append(Setting(name, value, origin, note=note))
-            case _:
-                found.append(Setting(name, _each(values), origin, known=False, note=note))
+def _settings(told: Told, entries: Iterable[Entry], origin: Origin) -> list[Setting]:
+    """The settings in force."""
+    found = [Setting(each.name, each.value, origin, note=_where(each)) for each in entries if each.value is not None]
     if (level := told.first.features.get(METADATA_VERSION)) is not None:
         name = metadata_version(level) or "later than 4.3"
         found.append(Setting(METADATA_VERSION, name, origin, note=f"level {level} of the feature in force"))
     return found
 
 
-def _values(told: Told, kept: str | None) -> dict[str, dict[int, Entry]]:
-    """By name and broker, the settings that are kept."""
+def _in_force(told: Told, kept: str | None, broker: int) -> tuple[Entry, ...]:
+    """The settings of a broker that are kept, by name."""
     unused = ONLY_WITH_ZOOKEEPER if kept == "kraft" else ONLY_WITH_KRAFT
+    entries = told.broker_settings.get(broker, ())
+    if isinstance(entries, Refusal):
+        return ()
+    return tuple(sorted(each for each in entries if each.name in BROKER_SETTINGS - unused))
+
+
+def _values(told: Told) -> dict[str, dict[int, Entry]]:
+    """By name and broker, the settings that are kept."""
     found: dict[str, dict[int, Entry]] = {}
-    for number, entries in sorted(told.broker_settings.items()):
-        for entry in () if isinstance(entries, Refusal) else entries:
-            if entry.name in BROKER_SETTINGS - unused:
-                found.setdefault(entry.name, {})[number] = entry
+    for number in sorted(told.broker_settings):
+        for entry in _in_force(told, _mode(told), number):
+            found.setdefault(entry.name, {})[number] = entry
     return found
 
 
@@ -274,7 +266,7 @@ def _about_brokers(told: Told, origin: Origin) -> list[Problem]:
     if DESCRIBE_CONFIGS not in told.first.apis:
         says = "brokers before 0.11 do not tell their settings"
         found.append(Problem(origin, "unreachable", says, "add their server.properties to the audit"))
-    for name, values in sorted(_values(told, _mode(told)).items()):
+    for name, values in sorted(_values(told).items()):
         if len({entry.value for entry in values.values()}) > 1:
             says = f"its brokers do not agree on {name}: {_each(values)}"
             found.append(Problem(origin, "contradiction", says, "any of them may lead: give all of them the same"))
@@ -304,12 +296,12 @@ def _about_topics(told: Told, origin: Origin) -> list[Problem]:
 # What a cluster's state says by itself
 
 
-def weak_places(topic: TopicConfig, brokers: BrokerConfig | None = None) -> list[str]:
+def weak_places(topic: TopicConfig, brokers: Sequence[BrokerConfig] = ()) -> list[str]:
     """What is not as it should be with a live topic now, a line each: partitions without a leader, under-replicated
     ones, ISRs below min.insync.replicas, replicas in one rack although there are several.
     """
     minimum = _minimum(topic, brokers)
-    racks = {} if brokers is None else {node.id: node.rack for node in brokers.nodes}
+    racks = {node.id: node.rack for config in brokers for node in config.nodes}
     leaderless, short, refused, together = [], [], [], []
     for each in topic.live:
         out = [broker for broker in each.replicas if broker not in each.isr]
@@ -334,10 +326,14 @@ def weak_places(topic: TopicConfig, brokers: BrokerConfig | None = None) -> list
     return found
 
 
-def _minimum(topic: TopicConfig, brokers: BrokerConfig | None) -> int | None:
+def _minimum(topic: TopicConfig, brokers: Sequence[BrokerConfig]) -> int | None:
     key = "min.insync.replicas"
-    setting = topic.settings.get(key) or (brokers.settings.get(key) if brokers is not None else None)
-    return int(setting.value) if setting is not None and setting.known and setting.value.isdigit() else None
+    told = (
+        [topic.settings[key]]
+        if key in topic.settings
+        else [one.settings[key] for one in brokers if key in one.settings]
+    )
+    return min((int(one.value) for one in told if one.known and one.value.isdigit()), default=None)
 
 
 def _one_rack(replicas: Sequence[int], racks: Mapping[int, str | None]) -> bool:

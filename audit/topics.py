@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from audit.cells import Cell, line_of
+from audit.cluster import weak_places
 from audit.known import numbers
 from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
 from audit.resolve import Resolved, Value
@@ -123,7 +124,8 @@ def topics_of(
 
 
 def _and(one: ResolvedTopic, other: ResolvedTopic) -> ResolvedTopic:
-    return replace(one, names=(*one.names, *other.names))
+    remarks = tuple(dict.fromkeys((*one.remarks, *other.remarks)))
+    return replace(one, names=(*one.names, *other.names), remarks=remarks)
 
 
 def _resolved(
@@ -151,6 +153,7 @@ def _resolved(
             f"{LEAST} is {least.value} ({least}) and there are {factor.value} replicas: "
             "every record sent with acks=all is refused"
         )
+    remarks += [] if topic is None else weak_places(topic, brokers)
     return ResolvedTopic(
         names=(name,) if name else (),
         replication_factor=factor,

@@ -24,7 +24,7 @@ from typing import Final
 
 from audit.model import Origin, Problem, Setting
 from audit.readers.collect import Page, Reading, preset
-from audit.readers.names import latest, producer_keys, relaxed, squeezed, under
+from audit.readers.names import dotted, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Lookup
 from audit.readers.plain import read_prefixed
 from audit.readers.profiles import in_force, mentioned, set_active, with_groups
@@ -64,7 +64,11 @@ BINDER: Final = "spring.cloud.stream.kafka.binder."
 SIZES: Final = {"b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3}
 REQUIRED_ACKS: Final = "Spring Cloud Stream, binder.requiredAcks"
 SMALLRYE: Final = "SmallRye Reactive Messaging, attribute acks of smallrye-kafka"
+BRACKETS: Final = re.compile(r"\.?\[([^][]*[A-Za-z][^][]*)\]")
+"""A key of a map that stands as it is: properties[max.block.ms]."""
 CHANNEL: Final = re.compile(r'mp\.messaging\.outgoing\.("[^"]+"|[^.]+)\.(.+)')
+TOLD_BY: Final = ("SPRING_PROFILES_ACTIVE", "QUARKUS_PROFILE")
+OTHER_BROKERS: Final = ("pulsar.", "amqp", "rabbitmq", "mqtt")
 NOT_THE_CLIENTS: Final = frozenset(
     {"connector", "topic", "enabled", "merge", "key", "partition", "kafka-configuration"}
 )
@@ -76,9 +80,11 @@ def read_applications(reading: Reading) -> None:
         pages.sort(key=_rank)
         stated = set_active(pages)
         quarkus = any("mp.messaging" in setting.key for page in pages for setting in page.settings)
-        chosen = list(reading.options.profiles) or stated or (["prod"] if quarkus else [])
+        outside = [reading.options.env[key] for key in TOLD_BY if key in reading.options.env]
+        told = [name.strip() for names in outside for name in names.split(",") if name.strip()]
+        chosen = list(reading.options.profiles) or told or stated or (["prod"] if quarkus else [])
         sets = [chosen]
-        if not reading.options.profiles:
+        if not reading.options.profiles and not told:
             known = [name for name in mentioned(pages) if not quarkus or name not in ("dev", "test")]
             sets += [[name] for name in known if [name] != chosen]
         seen: set[object] = set()
@@ -109,6 +115,13 @@ def _rank(page: Page) -> tuple[bool, int]:
 
 
 def _read(folder: str, settings: Sequence[Setting], reading: Reading) -> None:
+    settings = [_as(each, BRACKETS.sub(r".\1", each.key)) for each in settings]
+    # Variables override files, in Spring as in Quarkus.
+    settings += [
+        Setting(dotted(name), value, Origin(f"--env {name}"), written=name)
+        for name, value in reading.options.env.items()
+        if name.startswith("SPRING_KAFKA_") and settings
+    ]
     by_key = latest(settings)
     outside = reading.look_up()
 
@@ -163,7 +176,8 @@ def boot(settings: Iterable[Setting], problems: list[Problem] | None = None) -> 
 def read_boot(name: str, settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:
     """Add Spring Boot's producer, if there is one: something of a producer, or of Kafka but of no consumer."""
     parts = {setting.key.split(".")[2] for setting in settings if setting.key.startswith("spring.kafka.")}
-    if not parts & {"producer", "template"} and (not parts or parts & {"consumer", "listener", "streams"}):
+    general = {squeezed(part) for part in parts} & {"bootstrapservers", "properties"}
+    if not parts & {"producer", "template"} and (not general or parts & {"consumer", "listener", "streams"}):
         return
     own = boot(settings, reading.problems)
     of_producers = [setting for setting in own if ".producer." in setting.written]
@@ -246,7 +260,9 @@ def read_smallrye(settings: Sequence[Setting], reading: Reading, look_up: Lookup
     for channel, own in channels.items():
         by_key = latest(own)
         connector = by_key["connector"].value if "connector" in by_key else "smallrye-kafka"
-        if "kafka" not in connector:
+        elsewhere = any(each.key.startswith(OTHER_BROKERS) for each in settings) and not everyones
+        elsewhere = elsewhere or ("topic" in by_key and by_key["topic"].value.startswith("persistent://"))
+        if "kafka" not in connector or (elsewhere and "connector" not in by_key):
             continue
         shared = under(settings, f"mp.messaging.connector.{connector}.")
         given = [each for each in [*everyones, *shared, *own] if _attribute(each.key)]

@@ -23,6 +23,8 @@ OF: Final[Mapping[Client, str]] = {
 }
 NEAR: Final = 0.84
 """How alike a key must be to be a slip (difflib's ratio): "ack" and "acks" are 0.86."""
+MOST_NAMED: Final = 12
+"""Longer lists of values, such as protocol versions, are not all that is taken."""
 MOST: Final = 50
 """For how many unknown keys of one configuration near ones are looked for."""
 LONGEST: Final = 80
@@ -96,7 +98,8 @@ def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, 
         if key in here:
             yield from _value(setting, here[key])
         elif key in ever:
-            yield _not_here(setting, ever[key], release, kind, what)
+            if release is not None:
+                yield _not_here(setting, ever[key], release, kind, what)
         elif key not in COMMON and not key.startswith(("listener.name.", "confluent.", "kafka.")):
             others = [
                 OF[client] for client, each in KIND.items() if kind in KIND.values() and key in known(each).history
@@ -110,13 +113,13 @@ def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, 
                 yield Problem(setting.origin, "unknown-key", f"{what} has no key {key!r}", f"did you mean {near}?")
 
 
-def _not_here(setting: Setting, history: tuple[Key, ...], release: str | None, kind: Kind, what: str) -> Problem:
+def _not_here(setting: Setting, history: tuple[Key, ...], release: str, kind: Kind, what: str) -> Problem:
     """What to say of a key that other releases have."""
     newest = known(kind).nearest(release)
     if numbers(history[0].since) > numbers(newest):
         says = f"{what} of {release} does not know {setting.key!r}, which came after {_before(kind, history[0].since)}"
         return Problem(setting.origin, "unknown-key", says, "it is ignored: use a newer client, or take it out")
-    says = f"{what} of {release or 'today'} no longer knows {setting.key!r}, gone after {history[-1].until}"
+    says = f"{what} of {release} no longer knows {setting.key!r}, gone after {history[-1].until}"
     return Problem(setting.origin, "unknown-key", says, "it is ignored: take it out")
 
 
@@ -179,7 +182,7 @@ def _value(setting: Setting, key: Key) -> Iterator[Problem]:
             wrong = "-1, all, 0, 1 or a number of brokers"
     elif key.valid.startswith("[") and "..." not in key.valid and key.type == "string" and " or " not in key.valid:
         allowed = [each.strip() for each in key.valid[1:-1].split(",")]
-        if allowed and all(allowed) and value not in allowed and value.lower() not in allowed:
+        if len(allowed) <= MOST_NAMED and all(allowed) and value not in allowed and value.lower() not in allowed:
             wrong = f"one of {', '.join(allowed)}"
     if wrong:
         yield Problem(setting.origin, "bad-value", f"{setting.written}={_shown(value)} is refused", f"it takes {wrong}")

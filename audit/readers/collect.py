@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final
 
 from audit.model import (
     BrokerConfig,
@@ -22,6 +23,9 @@ from audit.readers.names import latest, whose
 from audit.readers.placeholders import Lookup, Style, environment, resolved
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Table
+
+TELLING: Final = ("", "env")
+"""Where a producer's keys tell whose it is; every framework has a client of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +98,7 @@ class Reading:
         self.producers.append(
             ProducerConfig(
                 name=name,
-                client=self.options.client or whose(stated, client),
+                client=self.options.client or (whose(stated, client) if framework in TELLING else client),
                 release=self.options.release or release,
                 release_from="--client" if self.options.client else release_from if release else "",
                 settings=MappingProxyType(dict(stated)),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
-from audit.model import Client, Inputs, ProducerConfig, Setting
+from audit.model import Client, Inputs, Origin, Problem, ProducerConfig, Setting
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
@@ -22,12 +22,12 @@ from audit.readers.compose import is_compose, read_compose, read_env
 from audit.readers.connect import is_worker, join, read_connector, read_worker
 from audit.readers.flink import read_sink, read_sql, sinks
 from audit.readers.kubernetes import is_resource, read_clusters, read_containers, read_resource
-from audit.readers.names import producer_keys, squeezed
+from audit.readers.names import producer_keys, squeezed, words
 from audit.readers.placeholders import TEMPLATE
 from audit.readers.plain import read_plain, read_prefixed, read_streams
 from audit.readers.properties import read_properties
 from audit.readers.python import read_python
-from audit.readers.releases import Told, beside, tells_client, told_in
+from audit.readers.releases import Told, beside, contradictions, tells_client, told_in
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Node, Table, flatten, read_json, read_yaml
 from audit.readers.variables import read_variables
@@ -36,6 +36,11 @@ from audit.readers.walk import SPEAKS, Candidate, candidates
 STDIN: Final = "-"
 NOTHING: Final = "nothing of Kafka in it"
 NO_PRODUCER: Final = "no producer, topic or broker in it"
+STATEMENTS: Final = ("{%", "{{", "<%")
+CLUSTER_ONLY: Final = words(
+    "CustomResourceDefinition ClusterRole ClusterRoleBinding Role RoleBinding ServiceAccount Namespace"
+)
+"""Kinds of Kubernetes resources that configure nothing of ours, though they may name Kafka a thousand times."""
 RENDER: Final = "render it first: helm template … | kafka-chaos audit -"
 
 
@@ -59,7 +64,9 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
             read_variables(source, source.file, "", read_env(source), reading, "shell")
     read_containers(reading)
     read_clusters(reading)
-    reading.producers = join(_with_releases(reading.producers, tops, reading.options))
+    producers, contradicted = _with_releases(reading.producers, tops, reading.options)
+    reading.producers = join(producers)
+    reading.problems += contradicted
     inputs = reading.inputs()
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
 
@@ -91,7 +98,8 @@ def _read(candidate: Candidate, reading: Reading) -> None:
 
 def _concerns(source: Text) -> bool:
     """Whether a text that could not be read speaks of producers or brokers, so that it must be told."""
-    return bool(re.search(r"kafka|\backs\b", source.content, re.IGNORECASE))
+    marks = r"bootstrap|connector\.class|producer|\backs\b" + ("" if source.file.endswith(".json") else "|kafka")
+    return bool(re.search(marks, source.content, re.IGNORECASE))
 
 
 def read_text(source: Text, reading: Reading, *, named: bool = False) -> None:
@@ -99,6 +107,9 @@ def read_text(source: Text, reading: Reading, *, named: bool = False) -> None:
     file = source.file.lower()
     file = re.sub(r"\.(tpl|tmpl|j2|erb|template)$", "", file)
     if file.endswith((".yml", ".yaml")):
+        kinds = set(re.findall(r"(?m)^kind:[ \t]*[\"']?(\w+)", source.content))
+        if kinds and kinds <= CLUSTER_ONLY:
+            return
         _documents(source, read_yaml(source), reading, named=named)
     elif file.endswith(".json"):
         _documents(source, read_json(source), reading, named=named)
@@ -118,6 +129,15 @@ def _properties(source: Text, reading: Reading) -> None:
     application = APPLICATION.fullmatch(source.file)
     pages = read_properties(source, paged=application is not None)
     before = reading.count()
+    if any(each.value.endswith("{") or each.key == "}" for each in pages.settings):
+        if re.search(r"LoginModule\s+(required|requisite|sufficient|optional)", source.content):
+            return  # JAAS: it has users, not settings
+        raise Unreadable("blocks in braces (HOCON?), which are not read")
+    if any(each.key.startswith(STATEMENTS) for each in pages.settings):
+        at = next(each.origin.line for each in pages.settings if each.key.startswith(STATEMENTS))
+        says = "has statements of a template: it is read without them, every line as if it counted"
+        pages.problems = [Problem(Origin(source.path, at), "template", says, "render it first")]
+        pages.pages = [[each for each in page if not each.key.startswith(STATEMENTS)] for page in pages.pages]
     if application or any(each.key.startswith(("spring.", "mp.messaging.", "%")) for each in pages.settings):
         _pages(source, pages.pages, application[1] if application else None, reading)
     elif pages.settings:
@@ -138,7 +158,7 @@ def _pages(source: Text, pages: Sequence[Sequence[Setting]], profile: str | None
 def _settings(source: Text, settings: Sequence[Setting], reading: Reading, *, properties: bool) -> bool:
     """Read flat settings that are not an application's, by their keys; whether anything was found."""
     keys = {each.key for each in settings}
-    client: Client = "java" if properties else "unknown"
+    client: Client = "librdkafka" if "rdkafka" in source.file else "java" if properties else "unknown"
     if "application.id" in keys and "bootstrap.servers" in keys:
         read_streams(settings, reading, "any")
         return True
@@ -244,22 +264,30 @@ def _nested(inside: Text, reading: Reading) -> None:
 
 def _with_releases(
     producers: Sequence[ProducerConfig], tops: dict[str, Path], options: Options
-) -> list[ProducerConfig]:
-    """Give each producer the release, and if it is not known the client, that the build files beside it tell."""
+) -> tuple[list[ProducerConfig], list[Problem]]:
+    """Give each producer the release, and if it is not known the client, that the build files beside it tell.
+
+    Returns them, and what build files tell twice.
+    """
     folders: dict[Path, list[Told]] = {}
 
     def released(producer: ProducerConfig) -> ProducerConfig:
         path = producer.origin.path
         if options.client is not None or producer.release is not None or path not in tops:
             return producer
+        if producer.framework == "connect":
+            return producer  # the client is the worker's
         client = producer.client
         if client == "unknown":
             folder = Path(path).absolute().parent
             if folder not in folders:
                 folders[folder] = list(told_in(folder))
             client = tells_client(folders[folder]) or client
-        found = beside(path, tops[path], client, folders) if client != "unknown" else None
+        # What a container runs need not be what is built above; beside it, it is likely.
+        top = Path(path).absolute().parent if producer.spelling.endswith("{KEY}") else tops[path]
+        found = beside(path, top, client, folders) if client != "unknown" else None
         release, source = found if found is not None else (None, "")
         return dataclasses.replace(producer, client=client, release=release, release_from=source)
 
-    return [released(each) for each in producers]
+    found = [released(each) for each in producers]
+    return found, [each for told in folders.values() for each in contradictions(told)]

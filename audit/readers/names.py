@@ -98,7 +98,7 @@ def whose(keys: Iterable[str], otherwise: Client) -> Client:
         return "scala"
     if found & JAVA:
         return "java"
-    if found & (LIBRDKAFKA | (librdkafka_keys() - java_keys() - scala_keys())):
+    if found & (LIBRDKAFKA | (librdkafka_keys() - java_keys() - scala_keys() - CONSUMERS)):
         return "librdkafka"
     if found & (java_keys() - librdkafka_keys() - scala_keys()):
         return "java"

@@ -20,6 +20,8 @@ from audit.readers.text import Text
 
 TOPICS: Final = ("topic", "topics", "kafka.topic", "topic.name", "output.topic", "default.topic")
 LONGEST: Final = 300
+NEAR: Final = 0.74
+"""How alike (difflib's ratio) a key must be to one of a producer to count as a slip."""
 STREAMS: Final = "Kafka Streams, org.apache.kafka.streams.StreamsConfig"
 GUARANTEES: Final = frozenset({"exactly_once", "exactly_once_beta", "exactly_once_v2"})
 SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includeheaders", "format"})
@@ -34,7 +36,7 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Reading, *, c
     marks = keys & (PRODUCERS - {"metadata.broker.list"})
     named = "producer" in source.file.lower()
     addressed = keys & {"bootstrap.servers", "metadata.broker.list"} and (named or not keys & CONSUMERS)
-    if not marks and not addressed and not (named and any(get_close_matches(key, PRODUCERS, 1) for key in keys)):
+    if not marks and not addressed and not (named and any(get_close_matches(key, PRODUCERS, 1, NEAR) for key in keys)):
         return False
     if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
         return False

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from audit.known import numbers
-from audit.model import Client
+from audit.model import Client, Origin, Problem
 from audit.readers.text import Text, decode
 from audit.readers.variables import platform
 
@@ -37,6 +37,7 @@ class Told:
 
     library: Library
     release: str
+    origin: Origin
     source: str
     """Where, and what it is told of: "pom.xml:12: spring-kafka 2.8.1"."""
 
@@ -101,6 +102,16 @@ def choose(told: Iterable[Told], client: Client) -> tuple[str, str] | None:
     return (broker.release, broker.source) if broker is not None else None
 
 
+def contradictions(told: Iterable[Told]) -> Iterator[Problem]:
+    """Where the build files of a directory tell one library twice, and differently."""
+    first: dict[Library, Told] = {}
+    for each in told:
+        other = first.setdefault(each.library, each)
+        if other.release != each.release:
+            says = f"{each.library} {each.release} here, and {other.release} in {other.origin}"
+            yield Problem(each.origin, "release", says, f"{other.release} is taken: say it otherwise with --client")
+
+
 def tells_client(told: Iterable[Told]) -> Client | None:
     """Whose client the build files of a directory speak of, if of one kind only."""
     kinds: set[Client] = {"librdkafka" if each.library == "librdkafka" else "java" for each in told}
@@ -143,7 +154,7 @@ def _told(source: Text, offset: int, artifact: str, release: str) -> Iterator[To
     if library in ("kafka-clients", "scala") and re.search(r"-(ccs|ce)\b", release):
         number = platform(number) or number
     where = source.origin(source.line_at(offset))
-    yield Told(library, number, f"{where}: {artifact} {release.strip()}")
+    yield Told(library, number, where, f"{where}: {artifact} {release.strip()}")
 
 
 def _blanked(pattern: str, text: str) -> str:
@@ -208,7 +219,7 @@ def _librdkafka(pattern: str, of: str) -> Reader:
         for found in compiled.finditer(source.content):
             release = re.sub(r"\.post\d+$", "", found[1])
             where = source.origin(source.line_at(found.start()))
-            yield Told("librdkafka", release, f"{where}: {of} {found[1]}, which bundles librdkafka {release}")
+            yield Told("librdkafka", release, where, f"{where}: {of} {found[1]}, which bundles librdkafka {release}")
 
     return read
 

@@ -4,8 +4,8 @@ PyYAML's events (libyaml, if it is there) are built into a tree here instead of 
 file of a million brackets would end the process. YAML 1.1 is what Spring's SnakeYAML reads: `yes` is true, `010` is 8.
 Aliases, merge keys and several documents are resolved; of a key that is there twice the last one counts and it is told.
 
-JSON is checked by the standard library, then read as the YAML that it almost is, for its lines; where it is not
-(escaped surrogate pairs) it has none.
+JSON, with `//` and `/* */` comments if it has any, is checked by the standard library, then read as the YAML that it
+almost is, for its lines; where it is not (escaped surrogate pairs) it has none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import yaml
@@ -28,6 +28,8 @@ MOST: Final = 50_000
 TRUE: Final = frozenset({"yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
 FALSE: Final = frozenset({"no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
 NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
+COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+"""In JSON; or a text, in which nothing is a comment."""
 INTEGER: Final = re.compile(r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]+|0|[1-9][0-9_]*)")
 
 
@@ -205,7 +207,9 @@ def _table(done: _Open, source: Text, found: Documents) -> Table:
         if name in own:
             says = f"the key {name!r} is twice in one mapping, first in line {own[name][1]}"
             found.problems.append(
-                source.problem("duplicate", key.line, says, "the last one counts; Spring refuses the file")
+                source.problem(
+                    "duplicate", key.line, says, "the last one counts, and strict readers (Spring's) refuse the file"
+                )
             )
             del own[name]
         own[name] = (name, key.line, value)
@@ -217,13 +221,14 @@ def _table(done: _Open, source: Text, found: Documents) -> Table:
 
 def read_json(source: Text) -> Documents:
     """The one document of a JSON text."""
+    text = COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content.removeprefix("\ufeff"))
     try:
-        value = json.loads(source.content.removeprefix("\ufeff"))
+        value = json.loads(text)
     except json.JSONDecodeError as error:
         return Documents(error=Unreadable(error.msg[:1].lower() + error.msg[1:], error.lineno))
     except (RecursionError, ValueError):
         return Documents(error=Unreadable("nested too deep, or not JSON"))
-    found = read_yaml(source)
+    found = read_yaml(replace(source, content=text))
     if found.error is None or len(found.nodes) > 1:
         return found
     try:

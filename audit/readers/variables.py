@@ -73,7 +73,7 @@ def read_variables(
         _as(each, dotted(each.key.removeprefix("CONNECT_"))) for each in variables if each.key.startswith("CONNECT_")
     ]
     if is_worker(each.key for each in connect) or any(each.key.startswith("producer.") for each in connect):
-        release = release_of(image)
+        release = release_of(image) if CONFLUENT.search(image) or "strimzi" in image else None
         spelling, told = "CONNECT_PRODUCER_{KEY}", f"{source.path}: image {image}"
         read_worker(source, connect, reading, style, spelling=spelling, name=name, release=release, release_from=told)
     if read_broker_image(source, name, image, variables, reading, style):
@@ -145,9 +145,13 @@ def read_broker_image(
     is_one = bool(BROKER_IMAGE.search(image)) and not re.search(
         r"connect|rest|registry|ksql|mirror|exporter|-ui", image
     )
-    if not (is_one and keys & names) and len(keys & BROKERS) < 2:
-        return False
     by_key = latest(settings)
+    # An image of a broker that runs something else: its start script wants these all the same.
+    placed = [
+        each for each in by_key.values() if each.key in ("broker.id", "zookeeper.connect") and each.value == "ignored"
+    ]
+    if placed or (not (is_one and keys & names) and len(keys & BROKERS) < 2):
+        return False
     release = release_of(image)
     reading.broker(
         BrokerConfig(

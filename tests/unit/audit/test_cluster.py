@@ -75,7 +75,9 @@ def test_of_a_brokers_settings_only_those_that_matter_are_kept() -> None:
         Entry("log.flush.interval.messages", "1", "broker"),
         Entry("min.insync.replicas", None, "file"),
     )
-    assert values(broker(told(broker_settings={1: entries}))) == {"log.flush.interval.messages": "1"}
+    assert values(broker(told(members=(member(1),), broker_settings={1: entries}))) == {
+        "log.flush.interval.messages": "1"
+    }
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_settings_that_are_listed_and_not_used_are_left_out(first: Offer, kept: 
         Entry("zookeeper.session.timeout.ms", "6000", "default"),
         Entry("broker.session.timeout.ms", "9000", "default"),
     )
-    assert values(broker(told(first, broker_settings={1: entries}))) == kept
+    assert values(broker(told(first, members=(member(1, first),), broker_settings={1: entries}))) == kept
 
 
 def test_brokers_that_do_not_agree() -> None:
@@ -104,9 +106,24 @@ def test_brokers_that_do_not_agree() -> None:
     assert lines(cluster) == [
         "contradiction: its brokers do not agree on min.insync.replicas: 2 on brokers 1 and 3, 1 on broker 2"
     ]
-    setting = broker(cluster).settings["min.insync.replicas"]
-    assert (setting.known, setting.value) == (False, "2 on brokers 1 and 3, 1 on broker 2")
-    assert broker(cluster).settings["num.partitions"].known
+    alike = inputs(cluster).brokers
+    assert [one.name for one in alike] == ["kafka-1:9092, brokers 1 and 3", "kafka-1:9092, broker 2"]
+    assert [values(one) for one in alike] == [
+        {"min.insync.replicas": "2", "num.partitions": "1"},
+        {"min.insync.replicas": "1", "num.partitions": "1"},
+    ]
+    assert [([node.id for node in one.nodes], one.replicas, one.cluster) for one in alike] == [
+        ([1, 3], 3, "kafka-1:9092"),
+        ([2], 3, "kafka-1:9092"),
+    ]
+
+
+def test_where_a_value_comes_from_makes_no_difference() -> None:
+    cluster = told(
+        broker_settings={n: (Entry("num.partitions", "1", "file" if n == 1 else "default"),) for n in (1, 2, 3)}
+    )
+    assert lines(cluster) == []
+    assert values(broker(cluster)) == {"num.partitions": "1"}
 
 
 def test_a_setting_that_only_one_broker_has() -> None:
@@ -116,20 +133,21 @@ def test_a_setting_that_only_one_broker_has() -> None:
     assert lines(cluster) == [
         "contradiction: its brokers do not agree on log.flush.interval.ms: not set on brokers 1 and 2, 1000 on broker 3"
     ]
-    assert not broker(cluster).settings["log.flush.interval.ms"].known
+    assert [values(one) for one in inputs(cluster).brokers] == [{}, {"log.flush.interval.ms": "1000"}]
 
 
-def test_a_rolling_upgrade_counts_as_its_oldest_broker() -> None:
-    found = broker(told(members=(member(1, KRAFT), member(2, Offer(apis=OFFERED["3.9.2 kraft"])), member(3, KRAFT))))
-    assert found.release == "3.9"
-    assert found.release_from.startswith("the oldest of its brokers (3.9, 4.3); ApiVersions: ")
-    assert [node.release for node in found.nodes] == ["4.3", "3.9", "4.3"]
+def test_the_brokers_of_a_rolling_upgrade_are_told_apart() -> None:
+    older = Offer(apis=OFFERED["3.9.2 kraft"])
+    found = inputs(told(members=(member(1, KRAFT), member(2, older), member(3, KRAFT)))).brokers
+    assert [(one.release, [node.id for node in one.nodes]) for one in found] == [("4.3", [1, 3]), ("3.9", [2])]
+    assert found[1].release_from == "ApiVersions: what brokers of 3.9 offer; the patch release is not told"
 
 
 def test_a_broker_that_is_not_reached() -> None:
     cluster = told(members=(member(1), member(2, Refusal("unreachable", "connection refused"))))
     assert lines(cluster) == ["unreachable: broker 2 at kafka-2:9092 does not answer (connection refused)"]
-    assert [node.release for node in broker(cluster).nodes] == ["2.8", None]
+    apart = [(one.release, [node.id for node in one.nodes]) for one in inputs(cluster).brokers]
+    assert apart == [("2.8", [1]), (None, [2])]
 
 
 def test_no_broker_is_reached_at_the_address_that_it_advertises() -> None:
@@ -225,18 +243,18 @@ def test_weak_places() -> None:
         "under-replicated now: t-1 (ISR [1] of [1, 2, 3]) and t-2 (ISR [2] of [1, 2, 3])",
         "partitions 1 and 2 of t: fewer in sync than min.insync.replicas 2, acks=all is refused",
     ]
-    assert weak_places(TOPIC, RACKED)[-1] == "partitions 0, 1 and 2 of t: all replicas in one rack"
+    assert weak_places(TOPIC, [RACKED])[-1] == "partitions 0, 1 and 2 of t: all replicas in one rack"
 
 
 def test_what_is_well_has_no_weak_places() -> None:
     whole = replace(TOPIC, live=(partition(0),))
     assert weak_places(whole) == []
-    assert weak_places(replace(whole, settings={}), replace(RACKED, nodes=())) == []
+    assert weak_places(replace(whole, settings={}), [replace(RACKED, nodes=())]) == []
     spread = tuple(replace(node, rack=str(node.id)) for node in RACKED.nodes)
-    assert weak_places(whole, replace(RACKED, nodes=spread)) == []
+    assert weak_places(whole, [replace(RACKED, nodes=spread)]) == []
 
 
 def test_a_brokers_minimum_is_the_topics() -> None:
     short = replace(TOPIC, settings={}, live=(partition(0, isr=(1, 2)),))
-    assert weak_places(short, replace(RACKED, nodes=()))[-1].endswith("min.insync.replicas 3, acks=all is refused")
+    assert weak_places(short, [replace(RACKED, nodes=())])[-1].endswith("min.insync.replicas 3, acks=all is refused")
     assert len(weak_places(short)) == 1

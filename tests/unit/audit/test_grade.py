@@ -11,7 +11,7 @@ import pytest
 from audit import grade
 from audit.cells import FAULTS, Cell
 from audit.grade import Case, Grader, Row
-from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
+from audit.model import BrokerConfig, Inputs, Origin, Partition, ProducerConfig, Setting, TopicConfig
 from audit.topics import Stated
 from tests.unit.audit.cells import FULL, cell, harmless, matrix, run
 
@@ -251,3 +251,18 @@ def test_the_table_of_grades_is_the_same_in_code_and_docs() -> None:
     assert all(f"| {letter} |" in text for letter in grade.GRADES)
     page = Path(__file__).parents[3] / "docs" / "audit.md"
     assert all(f"| {letter} | {says} |" in page.read_text() for letter, says in grade.GRADES.items())
+
+
+def test_what_is_wrong_with_a_live_topic_now_is_said_of_each_of_alike_ones() -> None:
+    short = (Partition(number=0, leader=1, replicas=(1, 2, 3), isr=(1, 3)),)
+    whole = (Partition(number=0, leader=1, replicas=(1, 2, 3), isr=(1, 2, 3)),)
+    topics = tuple(
+        TopicConfig(name=name, replication_factor=3, live=live)
+        for name, live in (("orders", short), ("sound", whole), ("payments", short))
+    )
+    (row,) = rows(matrix(), producer(topics=("orders", "sound", "payments")), topics=topics)
+    assert row.topics == ("orders", "sound", "payments")
+    assert row.cases[0].topic.remarks == (
+        "under-replicated now: orders-0 (ISR [1, 3] of [1, 2, 3])",
+        "under-replicated now: payments-0 (ISR [1, 3] of [1, 2, 3])",
+    )

@@ -99,3 +99,10 @@ def test_inputs_add_up() -> None:
     assert dict(both.ignored) == {"binary": 3, "too large": 1}
     assert len(both.producers) == len(both.problems) == 1
     assert one + Inputs() == one
+
+
+def test_what_a_problem_says_is_one_short_line() -> None:
+    problem = Problem(HERE, "unknown-key", "no key\n" + "x" * 100_000, "a\tb")
+    assert len(str(problem)) < 1000
+    assert "\n" not in str(problem)
+    assert problem.do == "a b"

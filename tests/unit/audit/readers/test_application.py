@@ -244,3 +244,33 @@ def test_expressions_are_what_python_says_they_are(active) -> None:
 
     for expression in ("a&b|c", "!(a|b)&c", "!!a", "(a|!b)&(b|!c)", "a|b&!c"):
         assert holds(expression, active) == python(expression)
+
+
+def test_brackets_of_a_map_in_properties(tmp_path) -> None:
+    content = "spring.kafka.producer.properties[max.block.ms]=5\nspring.kafka.producer.properties.[linger.ms]=6\n"
+    inputs = read(tmp_path, {"application.properties": content})
+    assert values(only(inputs)) == {"max.block.ms": "5", "linger.ms": "6"}
+    assert told(inputs) == []
+
+
+def test_springs_client_is_java_whatever_keys_it_has(tmp_path) -> None:
+    content = "spring.kafka: {producer.acks: 1, properties: {message.timeout.ms: 5}}"
+    assert only(read(tmp_path, {"application.yml": content})).client == "java"
+
+
+def test_channels_of_other_brokers(tmp_path) -> None:
+    content = "pulsar.client.serviceUrl=p\nmp.messaging.outgoing.kafka-like.topic=persistent://public/default/x\n"
+    assert read(tmp_path, {"application.properties": content}).producers == ()
+
+
+def test_an_embedded_broker_of_tests_is_no_producer(tmp_path) -> None:
+    files = {"junit-platform.properties": "spring.kafka.embedded.count=2\nspring.kafka.embedded.topics=t\n"}
+    assert read(tmp_path, files).producers == ()
+
+
+def test_variables_told_outside_override_and_activate(tmp_path) -> None:
+    files = {"application.yml": BASE, "application-prod.yml": "spring.kafka.producer.retries: 7"}
+    env = {"SPRING_KAFKA_PRODUCER_ACKS": "all", "SPRING_PROFILES_ACTIVE": "prod"}
+    producer = only(read(tmp_path, files, env=env))
+    assert (values(producer)["acks"], values(producer)["retries"]) == ("all", "7")
+    assert str(producer.settings["acks"].origin) == "--env SPRING_KAFKA_PRODUCER_ACKS"

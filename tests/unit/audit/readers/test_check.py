@@ -72,3 +72,10 @@ def test_brokers_keys_and_values(tmp_path) -> None:
         "server.properties:3 a broker has no key 'min.insync.replica': did you mean min.insync.replicas?",
         "server.properties:4 unclean.leader.election.enable=maybe is refused: it takes true or false",
     ]
+
+
+def test_without_a_release_nothing_is_too_new_or_too_old(tmp_path) -> None:
+    content = (
+        "broker.id=1\nlog.dirs=/d\nadvertised.host.name=h\nzookeeper.connect=z\ninter.broker.protocol.version=3.5\n"
+    )
+    assert told(read(tmp_path, {"server.properties": content})) == []

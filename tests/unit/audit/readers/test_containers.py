@@ -242,3 +242,20 @@ def test_a_helm_template_is_told_as_one(tmp_path) -> None:
         "render it first: helm template … | kafka-chaos audit -"
     ]
     assert [each.kind for each in inputs.problems] == ["template"]
+
+
+@pytest.mark.parametrize(
+    ("image", "release"),
+    [("confluentinc/cp-kafka-connect:6.2.1", "2.8"), ("cnfldemos/kafka-connect-datagen:0.6.4-7.6.0", None)],
+)
+def test_the_release_of_a_worker_is_told_by_images_whose_tags_are_known(tmp_path, image, release) -> None:
+    environment = "{CONNECT_OFFSET_STORAGE_TOPIC: o, CONNECT_PRODUCER_ACKS: 1}"
+    content = f"services: {{c: {{image: '{image}', environment: {environment}}}}}"
+    files = {"compose.yml": content, "build.gradle": "compile 'org.apache.kafka:kafka-clients:1.1.1'"}
+    assert only(read(tmp_path, files)).release == release
+
+
+def test_a_brokers_image_that_runs_something_else(tmp_path) -> None:
+    environment = "{KAFKA_BROKER_ID: ignored, KAFKA_ZOOKEEPER_CONNECT: ignored}"
+    content = f"services: {{c: {{image: 'confluentinc/cp-kafka:7.5.0', environment: {environment}}}}}"
+    assert read(tmp_path, {"compose.yml": content}).brokers == ()

@@ -205,3 +205,10 @@ def test_no_file_is_too_damaged_to_be_read(tmp_path, path, choose, alone) -> Non
     inputs = read_paths([folder / path.name if alone else folder], Options(env={"ACKS": "all"}))
     assert isinstance(inputs, Inputs)
     assert all("\n" not in str(each) for each in inputs.problems)
+
+
+def test_users_of_brokers_are_nobodys_configuration(tmp_path) -> None:
+    content = f'KafkaServer {{\n  org.x.PlainLoginModule required\n  password="{CANARY}";\n}};\n'
+    inputs = read(tmp_path, {"kafka_jaas.conf": content})
+    assert inputs.problems == ()
+    assert CANARY not in repr(inputs)

@@ -127,3 +127,36 @@ def test_a_placeholder_of_nobody_knows_whom(tmp_path) -> None:
     assert told(inputs, "placeholder")[0].startswith(
         "producer.properties:1 the value of acks depends on what is not here"
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("hocon.config", 'kafka {\n  bootstrap.servers = "k"\n  acks = all\n}\n'),
+        ("kafka_jaas.conf", 'KafkaServer {\n  org.x.PlainLoginModule required\n  password="p";\n};\n'),
+        ("ProduceRequest.json", '// of Kafka\n{"name": "ProduceRequest", "fields": [{"name": "Acks"}]}'),
+        ("producer.json", '{"annotations": {"list": [{"builtIn": 1, "enable": true}]}, "title": "Kafka producer"}'),
+        ("crd.yaml", "apiVersion: v1\nkind: CustomResourceDefinition\nspec: {kafka: {producer: {acks: 1}}}\n"),
+    ],
+)
+def test_what_only_speaks_of_kafka(tmp_path, file, content) -> None:
+    assert read(tmp_path, {file: content}).producers == ()
+
+
+def test_json_with_comments(tmp_path) -> None:
+    content = '{\n  // ours\n  "bootstrap.servers": "k", /* "acks": 0,\n */ "acks": "http://x"}'
+    producer = only(read(tmp_path, {"producer.json": content}))
+    assert (values(producer)["acks"], lines(producer)["acks"]) == ("http://x", "producer.json:4")
+
+
+def test_statements_of_a_template_in_properties(tmp_path) -> None:
+    inputs = read(tmp_path, {"producer.properties": "{% if x %}\nacks=1\n{% endif %}\nretries={{ n }}\n"})
+    assert values(only(inputs)) == {"acks": "1", "retries": "{{ n }}"}
+    assert [each.split()[0] for each in told(inputs, "template")] == ["producer.properties:1", "producer.properties:4"]
+    assert told(inputs, "duplicate") == []
+
+
+@pytest.mark.parametrize(("file", "client"), [("librdkafka.config", "librdkafka"), ("java.config", "java")])
+def test_whose_file_it_says_it_is(tmp_path, file, client) -> None:
+    content = "bootstrap.servers=k\nacks=all\nsession.timeout.ms=45000\n"
+    assert only(read(tmp_path, {file: content})).client == client

@@ -84,3 +84,16 @@ def test_a_damaged_build_file_says_nothing(tmp_path) -> None:
         "p.properties": "acks=1\n",
     }
     assert only(read(tmp_path, files)).release is None
+
+
+def test_a_release_that_is_told_twice_and_differently_is_told(tmp_path) -> None:
+    files = {
+        "pom.xml": "<dependency><artifactId>kafka-clients</artifactId><version>2.8.2</version></dependency>",
+        "build.gradle": "compile 'org.apache.kafka:kafka-clients:3.0.0'",
+        "p.properties": "acks=1\n",
+    }
+    inputs = read(tmp_path, files)
+    assert only(inputs).release == "2.8.2"
+    assert "kafka-clients 3.0.0 here, and 2.8.2 in" in told(inputs, "release")[0]
+    files["build.gradle"] = files["build.gradle"].replace("3.0.0", "2.8.2")
+    assert told(read(tmp_path, files), "release") == []
