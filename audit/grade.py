@@ -273,8 +273,8 @@ class Row:
 
     @property
     def worst(self) -> Case:
-        """The case with the worst grade."""
-        return max(self.cases, key=lambda case: ORDER.index(case.grade))
+        """The case with the worst grade; of equals the one of the newest client."""
+        return max(reversed(self.cases), key=lambda case: ORDER.index(case.grade))
 
     @property
     def grade(self) -> str:

@@ -28,6 +28,10 @@ UNTOLD: Final[Mapping[Concept, tuple[str, ...]]] = {
 """What a setting may be whose value depends on something that is not here."""
 
 
+World = tuple[str, tuple[str, ...]]
+"""An era in words (empty: the release is told), and the values that settings are taken to have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Value(Generic[T]):
     """A value in force and why it is."""
@@ -50,8 +54,8 @@ class Resolved:
     client: str
     """java, scala or librdkafka."""
     release: str
-    when: tuple[str, ...] = ()
-    """What was not told and is taken to be so: "the client is kafka-clients 2.1 to 2.8". Empty if all was told."""
+    worlds: tuple[World, ...] = (("", ()),)
+    """Everything that this answer is for, of what was not told."""
     acks: Value[str]
     idempotence: Value[bool]
     in_flight: Value[int]
@@ -65,8 +69,15 @@ class Resolved:
     @property
     def does(self) -> tuple[object, ...]:
         """What decides over records, so that answers can be compared."""
+        if self.refused:
+            return (self.client, "refused")
         in_force = (self.acks.value, self.idempotence.value, self.in_flight.value > 1, self.retries.value > 0)
-        return (self.client, *in_force, self.refused)
+        return (self.client, *in_force)
+
+    @property
+    def when(self) -> str:
+        """What was not told and is taken to be so: "the client is kafka-clients 2.1 to 2.8". Empty if all was told."""
+        return conditions(self.worlds)
 
     def origin_of(self, concept: Concept) -> Origin:
         """Where to point for a concept: the line that sets it, or the producer's own place."""
@@ -77,28 +88,30 @@ class Resolved:
 def resolve(producer: ProducerConfig) -> tuple[Resolved, ...]:
     """What is in force, once for each different answer; for a producer of which all is told that is one."""
     found: dict[tuple[object, ...], list[Resolved]] = {}
-    for world, era, when in _worlds(producer):
-        one = _resolved(world, era, when)
+    for made, era, world in _worlds(producer):
+        one = _resolved(made, era, world)
         found.setdefault(one.does, []).append(one)
-    return tuple(_joined(same) for same in found.values())
+    # Of the releases of one answer, the newest is shown.
+    return tuple(replace(same[-1], worlds=tuple(one.worlds[0] for one in same)) for same in found.values())
 
 
-def _worlds(producer: ProducerConfig) -> Iterator[tuple[ProducerConfig, Era, tuple[str, ...]]]:
+def _worlds(producer: ProducerConfig) -> Iterator[tuple[ProducerConfig, Era, World]]:
     """Every combination of what is not told, and how to say it."""
-    for era in _eras(producer):
-        told = () if producer.client == era.client and producer.release else (era.says,)
+    eras = _eras(producer)
+    told = len(eras) == 1 and producer.client == eras[0].client
+    for era in eras:
         untold = [
-            (setting, concept, values)
+            (setting, values)
             for concept, values in UNTOLD.items()
             if (setting := written(producer, era.client, concept)) and not setting.known
         ]
-        for chosen in itertools.product(*(values for _, _, values in untold)):
+        for chosen in itertools.product(*(values for _, values in untold)):
             settings = dict(producer.settings)
-            when = list(told)
-            for (setting, _, _), value in zip(untold, chosen, strict=True):
-                settings[setting.key] = replace(setting, value=value, known=True)
-                when.append(f"{setting.written} ({setting.origin}) is {_short(value)}")
-            yield replace(producer, settings=settings), era, tuple(when)
+            taken = []
+            for (setting, _), value in zip(untold, chosen, strict=True):
+                settings[setting.key] = replace(setting, value=value, known=True, note="if it is that")
+                taken.append(f"{setting.written} ({setting.origin}) is {_short(value)}")
+            yield replace(producer, settings=settings), era, ("" if told else era.says, tuple(taken))
 
 
 def _eras(producer: ProducerConfig) -> Sequence[Era]:
@@ -118,20 +131,20 @@ def _knows(era: Era, keys: Iterable[str]) -> bool:
     return all(key in here for key in keys if key in history.history)
 
 
-def _joined(same: Sequence[Resolved]) -> Resolved:
-    """One for all that do the same; of the releases, the newest."""
-    eras = {era.says: era for era in ERAS}
-    releases = [told for one in same for told in one.when if told in eras]
-    others = {tuple(told for told in one.when if told not in eras) for one in same}
-    when: list[str] = []
-    if releases:
-        unique = list(dict.fromkeys(releases))
-        when.append("the client is " + " or ".join(_runs(unique)))
-    if len(others) == 1:
-        when.extend(next(iter(others)))
-    elif others:
-        when.append(" or ".join(" and ".join(each) for each in sorted(others) if each))
-    return replace(same[-1], when=tuple(when))
+def conditions(worlds: Iterable[World]) -> str:
+    """What several worlds have in common, in words: the releases, and the values of settings; empty if nothing."""
+    eras_of: dict[tuple[str, ...], list[str]] = {}
+    for era, values in worlds:
+        eras_of.setdefault(values, []).append(era)
+    values_of: dict[tuple[str, ...], list[str]] = {}
+    for values, eras in eras_of.items():
+        values_of.setdefault(tuple(filter(None, dict.fromkeys(eras))), []).append(" and ".join(values))
+    told = []
+    for eras_told, values_told in values_of.items():
+        parts = [f"the client is {' or '.join(_runs(eras_told))}"] if eras_told else []
+        parts += [" or ".join(filter(None, values_told))] if any(values_told) else []
+        told.append(" and ".join(parts))
+    return "; or ".join(filter(None, told))
 
 
 def _runs(says: Sequence[str]) -> list[str]:
@@ -180,7 +193,7 @@ def written(producer: ProducerConfig, client: str, concept: Concept) -> Setting 
     return None
 
 
-def _resolved(producer: ProducerConfig, era: Era, when: tuple[str, ...]) -> Resolved:
+def _resolved(producer: ProducerConfig, era: Era, world: World) -> Resolved:
     told = _Told(producer, era)
     rules = RULES[era.client](era.release)
     acks = told.acks(rules.acks)
@@ -202,14 +215,12 @@ def _resolved(producer: ProducerConfig, era: Era, when: tuple[str, ...]) -> Reso
         else:
             refusing = [what for _, what in found]
         if refusing:
-            by = "by default" if not asked else str(idempotence)
-            told.refused.append(f"idempotence is on ({by}), and {' and '.join(refusing)}: the client refuses to start")
+            told.refused.append(f"idempotence is on ({idempotence}) and excludes {' and '.join(refusing)}")
         if idempotence.value:
             acks, retries, in_flight = _adjusted(rules, acks, retries, in_flight)
     if not idempotence.value and told.transactional is not None and rules.idempotence is not None and not told.refused:
         told.refused.append(
-            f"transactional.id ({told.transactional.origin}) needs idempotence, which is {_off(idempotence)}: "
-            "the client refuses to start"
+            f"transactional.id ({told.transactional.origin}) needs idempotence, which is off ({idempotence})"
         )
     if era.client == "scala" and (mode := producer.settings.get("producer.type")) and mode.value == "async":
         told.remarks.append(
@@ -220,7 +231,7 @@ def _resolved(producer: ProducerConfig, era: Era, when: tuple[str, ...]) -> Reso
         producer=producer,
         client=era.client,
         release=era.release,
-        when=when,
+        worlds=(world,),
         acks=acks,
         idempotence=idempotence,
         in_flight=in_flight,
@@ -231,21 +242,17 @@ def _resolved(producer: ProducerConfig, era: Era, when: tuple[str, ...]) -> Reso
     )
 
 
-def _off(idempotence: Value[bool]) -> str:
-    return f"off: {idempotence}"
-
-
 def _against_idempotence(
     rules: Rules, acks: Value[str], retries: Value[int], in_flight: Value[int]
 ) -> list[tuple[Concept, str]]:
     """What is written that idempotence cannot be had with."""
     found: list[tuple[Concept, str]] = []
     if acks.origin and acks.value != "all":
-        found.append(("acks", f"{acks} is not all"))
+        found.append(("acks", str(acks)))
     if retries.origin and retries.value == 0:
-        found.append(("retries", f"{retries} is 0"))
+        found.append(("retries", str(retries)))
     if in_flight.origin and in_flight.value > rules.in_flight_idempotent:
-        found.append(("in_flight", f"{in_flight} is more than {rules.in_flight_idempotent}"))
+        found.append(("in_flight", f"more than {rules.in_flight_idempotent} in flight: {in_flight}"))
     return found
 
 
@@ -285,8 +292,9 @@ class _Told:
             return Value(default, self._default)
         text = {"-1": "all"}.get(setting.value.strip().lower(), setting.value.strip().lower())
         if text not in ("0", "1", "all"):
-            who = "brokers from 0.9 on refuse every record" if text.isdigit() else "the client refuses to start"
-            self.refused.append(f"{self._why(setting)} ({setting.origin}) is not 0, 1 or all: {who}")
+            sent = text.isdigit() and self._era.client != "java"
+            who = ", and brokers from 0.9 on refuse every record" if sent else ""
+            self.refused.append(f"{self._why(setting)} ({setting.origin}) is not 0, 1 or all{who}")
         return Value(text, self._why(setting), setting.origin)
 
     def number(self, concept: Concept, default: int) -> Value[int]:
@@ -296,7 +304,7 @@ class _Told:
         try:
             return Value(int(setting.value), self._why(setting), setting.origin)
         except ValueError:
-            self.refused.append(f"{self._why(setting)} ({setting.origin}) is not a number: the client refuses to start")
+            self.refused.append(f"{self._why(setting)} ({setting.origin}) is not a number")
             return Value(default, self._why(setting), setting.origin)
 
     def time_limit(self, default: int | None) -> Value[int | None]:
@@ -316,9 +324,7 @@ class _Told:
         if setting is not None:
             on = setting.value.strip().lower()
             if on not in ("true", "false"):
-                self.refused.append(
-                    f"{self._why(setting)} ({setting.origin}) is not true or false: the client refuses to start"
-                )
+                self.refused.append(f"{self._why(setting)} ({setting.origin}) is not true or false")
             return Value(on == "true", self._why(setting), setting.origin)
         if self.transactional is not None:
             return Value(True, "transactional.id asks for it", self.transactional.origin)

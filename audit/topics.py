@@ -150,7 +150,7 @@ def _resolved(
         unclean = Value(on, f"Kafka's default {'before' if on else 'from'} 0.11{'' if on else ' on'}")
     if least.value > factor.value:
         remarks.append(
-            f"{LEAST} is {least.value} ({least}) and there are {factor.value} replicas: "
+            f"{least.why} ({least.origin}) is more than there are replicas, {factor.value}: "
             "every record sent with acks=all is refused"
         )
     remarks += [] if topic is None else weak_places(topic, brokers)

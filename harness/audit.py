@@ -30,6 +30,7 @@ from evidence.text import visible
 NARROWEST: Final = 60
 WIDEST: Final = 120
 CLIENTS: Final[Mapping[str, Client]] = {"java": "java", "librdkafka": "librdkafka", "scala": "scala"}
+A_CLIENT: Final = "a client whose defaults to audit: --client java-2.8.2"
 WAYS: Final = ("", "zk", "kraft", "pinned")
 """How a release is run, as it is said behind it."""
 
@@ -65,7 +66,10 @@ def _say(text: str) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror}); name another file") from None
 
 
 def _rendered(
@@ -109,10 +113,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
         )
         inputs += Inputs(producers=(nothing,))
     else:
-        raise UsageError(
-            "audit what? Name files or directories with producers' configuration, or a client whose defaults to audit: "
-            "--client java-2.8.2"
-        )
+        why = "a cluster does not know what its producers are set to" if options.bootstrap else "audit what?"
+        raise UsageError(f"{why}: name files or directories that configure them, or {A_CLIENT}")
     if options.bootstrap:
         from audit.live import read_cluster
 
@@ -131,9 +133,10 @@ def _inputs(options: argparse.Namespace) -> Inputs:
 def _nothing(options: argparse.Namespace, inputs: Inputs) -> str:
     read, passed = len(inputs.read), sum(inputs.ignored.values())
     counts = f"{read} file{'' if read == 1 else 's'} of Kafka's read, {passed} passed over"
+    others = "only brokers and topics are: " if inputs.brokers or inputs.topics else ""
     return (
-        f"no producer is configured in {', '.join(options.paths)} ({counts}); name the file that configures one, or a "
-        "client whose defaults to audit: --client java-2.8.2"
+        f"no producer is configured in {', '.join(options.paths)} ({counts}); {others}name the file that configures "
+        f"one, or {A_CLIENT}"
     )
 
 

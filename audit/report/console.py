@@ -26,7 +26,7 @@ def render(answer: Answer, *, accepted: Collection[str] = (), width: int = 100, 
 
 
 def _brief(row: Row) -> list[str]:
-    return [f"{words.grade(row.worst):10} {row.name}  {row.producer.origin}  {row.worst.reason}"]
+    return [f"{words.grade(row.worst):12} {row.name}  {row.producer.origin}  {row.worst.reason}"]
 
 
 def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterator[str]:
@@ -35,7 +35,7 @@ def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterato
     condition, worst = told[0]
     yield f"{words.grade(worst):4} {row.name}   {row.producer.origin}"
     yield from _wrapped(worst.reason[0].upper() + worst.reason[1:] + ".", width)
-    if condition and len(told) > 1:
+    if condition:
         yield from _labelled("that is if", condition, width)
     yield from _case(row, worst, accepted, width)
     for condition, case in told[1:]:
@@ -44,6 +44,8 @@ def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterato
 
 def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterator[str]:
     yield from _labelled("producer", words.flat(words.producer(case)), width)
+    if case.grade == REFUSED:
+        return
     yield from _labelled("topic", words.flat(words.topic(case)), width)
     for effect in EFFECTS:
         label = words.VERB[effect]
@@ -54,7 +56,7 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
             label = ""
     if case.harmless:
         yield from _labelled("no harm", words.harmless(case), width)
-    if case.not_measured and case.grade != REFUSED:
+    if case.not_measured:
         yield from _labelled("not measured", words.not_measured(case), width)
         yield from _labelled("to measure", "; ".join(words.commands(case)), width)
     label = "change"

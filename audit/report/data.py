@@ -62,7 +62,7 @@ def _row(row: Row, accepted: Collection[str]) -> dict[str, Any]:
 def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
     resolved, topic = case.resolved, case.topic
     return {
-        "when": list(resolved.when),
+        "when": resolved.when,
         "grade": case.grade,
         "at_best": case.at_best,
         "reason": case.reason,

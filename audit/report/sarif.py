@@ -97,7 +97,7 @@ def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[di
 def _message(row: Row, case: Case, effect: Effect) -> str:
     found = case.has(effect)
     told = "; ".join(f"{one.says} by {one.fault} ({words.evidence(one)})" for one in found)
-    when = f" if {' and '.join(case.resolved.when)}" if case.resolved.when else ""
+    when = f" if {case.resolved.when}" if case.resolved.when else ""
     fixes = [fix for fix in case.fixes if effect in {one.effect for one in fix.removes}]
     change = f" Change: {words.fix(case, fixes[0])}." if fixes else ""
     return f"{row.name}, grade {words.grade(case)}{when}: {told}.{change}"

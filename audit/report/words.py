@@ -10,7 +10,7 @@ from audit.cells import FAULTS
 from audit.defaults import FOREVER, product
 from audit.grade import GRADES, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost, Finding, Fix, Row
 from audit.model import Origin
-from audit.resolve import Value
+from audit.resolve import Value, conditions
 
 VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
 NOUN = {"loss": "losses", "duplicate": "duplicates", "reorder": "reordering"}
@@ -21,7 +21,8 @@ RUN = {"pinned": " (an upgrade never finished)", "kraft": " (KRaft)", "zk3": " (
 
 def grade(case: Case | Fix) -> str:
     """The grade, with "at best" where a fault that could make it worse is not measured."""
-    return f"{case.grade} at best" if case.at_best else case.grade
+    told = {NOT_MEASURED: "not measured", REFUSED: "refused"}.get(case.grade, case.grade)
+    return f"{told} at best" if case.at_best else told
 
 
 def meaning(letter: str) -> str:
@@ -221,8 +222,8 @@ def alternatives(row: Row) -> list[tuple[str, Case]]:
     told = []
     for cases in ordered:
         first = worst if worst in cases else cases[0]
-        conditions = list(dict.fromkeys(" and ".join(case.resolved.when) for case in cases if case.resolved.when))
-        told.append(("; or ".join(conditions), first))
+        worlds = [world for case in cases for world in case.resolved.worlds]
+        told.append((conditions(worlds) if len(groups) > 1 else "", first))
     return told
 
 

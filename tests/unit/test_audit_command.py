@@ -110,6 +110,8 @@ def test_nothing_to_audit_is_254_with_the_way_out(tmp_path: Path, capsys: pytest
     ("arguments", "says"),
     [
         ((), "audit what?"),
+        (("--bootstrap", "localhost:1"), "does not know what its producers are set to"),
+        (("--client", "java", "--output", "/nowhere/at/all"), "cannot be written"),
         (("--client", "kafkajs-2"), "no client: java, librdkafka or scala"),
         (("--client", "java-new"), "no client"),
         (("--client", "java", "--brokers-version", "latest"), "no release: write it as"),
@@ -166,7 +168,7 @@ def test_a_measured_cell_is_what_decides(
     monkeypatch.setattr(cells, "load", tuple)
     audit(conf, *JAVA)
     said = capsys.readouterr().out
-    assert said.startswith("?    producer.properties")
+    assert said.startswith("not measured producer.properties")
     assert "nothing is measured yet" in said
 
 

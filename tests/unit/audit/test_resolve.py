@@ -99,7 +99,7 @@ def test_each_value_says_where_it_is_written_or_whose_default_it_is() -> None:
 
 def test_idempotence_dropped_without_an_error_says_why() -> None:
     one = only(producer(release="3.9.2", acks="1"))
-    assert str(one.idempotence) == "on by default, dropped because acks=1 (p.properties:1) is not all"
+    assert str(one.idempotence) == "on by default, dropped because acks=1 (p.properties:1)"
     assert one.remarks
     assert not only(producer(release="3.9.2")).remarks
 
@@ -165,21 +165,21 @@ def test_a_preset_of_the_framework_counts_and_what_is_written_wins() -> None:
 def test_without_a_release_both_sides_of_every_boundary_are_answered() -> None:
     found = resolve(producer(release=None))
     assert [(one.acks.value, one.idempotence.value, one.retries.value > 0, one.when) for one in found] == [
-        ("1", False, False, ("the client is kafka-clients 0.8.2 to 2.0",)),
-        ("1", False, True, ("the client is kafka-clients 2.1 to 2.8",)),
-        ("all", False, True, ("the client is kafka-clients 3.0.0 or 3.1.0",)),
-        ("all", True, True, ("the client is kafka-clients 3.0.1 or later",)),
+        ("1", False, False, "the client is kafka-clients 0.8.2 to 2.0"),
+        ("1", False, True, "the client is kafka-clients 2.1 to 2.8"),
+        ("all", False, True, "the client is kafka-clients 3.0.0 or 3.1.0"),
+        ("all", True, True, "the client is kafka-clients 3.0.1 or later"),
     ]
 
 
 def test_releases_that_do_not_know_a_written_key_are_left_out() -> None:
     found = resolve(producer(release=None, delivery_timeout_ms="60000", acks="1"))
-    assert [one.when for one in found] == [("the client is kafka-clients 2.1 or later",)]
+    assert [one.when for one in found] == ["the client is kafka-clients 2.1 or later"]
 
 
 def test_settings_that_settle_it_make_one_answer_of_all_releases() -> None:
     found = resolve(producer(release=None, acks="1", retries="0"))
-    assert [one.when for one in found] == [("the client is kafka-clients of any release",)]
+    assert [one.when for one in found] == ["the client is kafka-clients of any release"]
 
 
 def test_an_unknown_client_may_be_either() -> None:
@@ -193,9 +193,9 @@ def test_a_value_that_is_not_here_is_answered_for_every_value() -> None:
         name="p", client="java", release="2.8.2", settings={"acks": setting}, origin=Origin("a.yml")
     )
     assert [(one.acks.value, one.when) for one in resolve(config)] == [
-        ("0", ("acks (a.yml:4) is 0",)),
-        ("1", ("acks (a.yml:4) is 1",)),
-        ("all", ("acks (a.yml:4) is all",)),
+        ("0", "acks (a.yml:4) is 0"),
+        ("1", "acks (a.yml:4) is 1"),
+        ("all", "acks (a.yml:4) is all"),
     ]
 
 
@@ -206,3 +206,20 @@ def test_a_value_that_the_client_refuses_is_said(settings: dict[str, str]) -> No
 
 def test_every_era_is_a_release_that_is_known() -> None:
     assert {era.client for era in ERAS} == set(RULES)
+
+
+def test_conditions_that_agree_are_said_together() -> None:
+    setting = Setting("acks", "${ACKS}", Origin("a.yml", 4), known=False)
+    config = ProducerConfig(name="p", client="java", settings={"acks": setting}, origin=Origin("a.yml"))
+    found = {one.does[1:]: one.when for one in resolve(config)}
+    assert found["1", False, True, True] == "the client is kafka-clients 2.1 or later and acks (a.yml:4) is 1"
+    refused = ProducerConfig(
+        name="p",
+        client="java",
+        settings={"acks": setting, "retries": Setting("retries", "x", Origin("a.yml", 5))},
+        origin=Origin("a.yml"),
+    )
+    assert only(refused).when == (
+        "the client is kafka-clients of any release and acks (a.yml:4) is 0 or acks (a.yml:4) is 1 or "
+        "acks (a.yml:4) is all"
+    )
