@@ -8,6 +8,8 @@ is gone, just that: a producer with acks=all still holds its records, and sends 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.plan import ClusterPlan
 from harness.run import Run
 from harness.run.subjects import FIRST, Subjects
@@ -34,6 +36,7 @@ LOSES = Outcome(
     why="The leader had acknowledged them by itself, and no other replica has them when it dies.",
     source=ACKS_DOC,
 )
+LOSES_AND_OVERTAKES = replace(LOSES, may=frozenset({"reorders"}), source=f"{ACKS_DOC}; {IN_FLIGHT}")
 KEEPS = Outcome(
     why="With acks=all they were not acknowledged while the followers stood still.",
     source=ACKS_DOC,
@@ -62,7 +65,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if topic.replication_factor == 1:
         return UNNOTICED if producer.acks == "0" else ALONE
     if producer.acks != "all":
-        return LOSES
+        return LOSES_AND_OVERTAKES if overtakes(producer) else LOSES
     if overtakes(producer):
         return OVERTAKEN
     return TOO_FEW if topic.replication_factor == topic.min_insync_replicas else KEEPS

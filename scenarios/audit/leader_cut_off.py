@@ -41,13 +41,14 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             why="Nobody else can be elected: the leader is the same before and after.",
             source=ACKS_DOC,
         )
+    may = {"reorders"} if overtakes(producer) else set()
     if producer.acks != "all":
         return Outcome(
             must=frozenset({"loses"}),
+            may=frozenset(may),
             why="The leader acknowledges by itself what nobody else can fetch, and truncates it when it is back.",
-            source=ACKS_DOC,
+            source=f"{ACKS_DOC}; {IN_FLIGHT}" if may else ACKS_DOC,
         )
-    may = {"reorders"} if overtakes(producer) else set()
     may |= {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
         may=frozenset(may),
