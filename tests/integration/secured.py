@@ -14,11 +14,11 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
@@ -54,6 +54,8 @@ PLAINTEXT, SASL_SSL, SASL_PLAINTEXT, SSL = 9092, 9094, 9095, 9096
 PASSWORD: Final = "canary-4711-p,=w"
 """Of every user and of every key: it must not turn up anywhere."""
 AUDITOR: Final = "auditor"
+TEST: Final = "the-test"
+METADATA: Final = 3
 MAY: Final = ("DESCRIBE", "DESCRIBE_CONFIGS")
 MAY_NOT: Final = {
     "TOPIC": ("READ", "WRITE", "CREATE", "DELETE", "ALTER", "ALTER_CONFIGS"),
@@ -108,6 +110,15 @@ class Authority:
         return built.sign(self._key, hashes.SHA256())
 
 
+class Asked(NamedTuple):
+    """One request, as a broker's log has it."""
+
+    key: int
+    version: int
+    client: str
+    line: str
+
+
 @dataclass(slots=True)
 class Secured:
     """One broker with these listeners."""
@@ -118,7 +129,6 @@ class Secured:
     """With ca.pem, client.pem, client.p12, …"""
     container: Any
     coordinator: Any
-    admins: list[Any] = field(default_factory=list)
 
     def at(self, port: int) -> str:
         return f"{self.prefix}.11:{port}"
@@ -128,12 +138,36 @@ class Secured:
         return f"{self.prefix}.10:2181"
 
     def admin(self) -> Any:
-        return AdminClient({"bootstrap.servers": self.at(PLAINTEXT), "log_level": 0, "client.id": "the-test"})
+        return AdminClient({"bootstrap.servers": self.at(PLAINTEXT), "log_level": 0, "client.id": TEST})
 
-    def requests(self) -> list[tuple[int, int, str, str]]:
-        """Every request that this machine made: key, version, client's name, and the whole line, in order."""
+    @contextmanager
+    def asked(self) -> Iterator[list[Asked]]:
+        """What this machine asks meanwhile, but for the test itself, is in the list in the end. The log is behind at
+        times: a request that is known marks where it begins and where it ends.
+        """
+        found: list[Asked] = []
+        begin = self._marked("mark-begin")
+        yield found
+        end = self._marked("mark-end")
+        found += [each for each in self._log()[begin:end] if not each.client.startswith(("mark-", TEST))]
+
+    def _marked(self, name: str) -> int:
+        """How long the log is when a request of this name is in it."""
+        marking = AdminClient({"bootstrap.servers": self.at(PLAINTEXT), "log_level": 0, "client.id": name})
+        marking.list_topics(timeout=UP_S)
+        seen: list[int] = []
+
+        def holds() -> bool:
+            seen[:] = [n for n, each in enumerate(self._log(), 1) if each.client == name and each.key == METADATA]
+            return bool(seen)
+
+        self.wait(holds, f"the request of {name} in the log")
+        return seen[-1]
+
+    def _log(self) -> list[Asked]:
+        """Every request that this machine made, in order."""
         log = self.container.logs().decode(errors="replace")
-        found: list[tuple[int, int, str, str]] = []
+        found: list[Asked] = []
         for line in log.splitlines():
             if "Completed request:" not in line or f"-{self.prefix}.1:" not in line:
                 continue
@@ -143,7 +177,7 @@ class Secured:
             assert key, line
             assert version, line
             assert name, line
-            found.append((int(key[1]), int(version[1]), name[1], line))
+            found.append(Asked(int(key[1]), int(version[1]), name[1], line))
         return found
 
     def wait(self, holds: Callable[[], bool], what: str) -> None:
