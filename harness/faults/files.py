@@ -64,7 +64,7 @@ class Remove:
 
 @dataclass(slots=True)
 class Overwrite:
-    """A checkpoint of a node that is down gets another offset for one replica."""
+    """A checkpoint of a node that is down gets another offset for one replica, or one that it has none for yet."""
 
     node: Node
     path: Path
@@ -92,7 +92,7 @@ class Overwrite:
     def verify(self) -> Proof:
         key = (self.topic, self.partition)
         before = self._before.get(key)
-        if before is None or before == self.offset:
+        if before == self.offset:
             raise FaultUnproved(f"{self.node.name}: {self.path.name} had offset {before}: nothing to be made wrong")
         _refuse_running(self.node, self._ran, self.path.name)
         now = read_offset_checkpoint(self.path).offsets
