@@ -42,8 +42,9 @@ def test_what_would_not_go_is_told() -> None:
 
 
 INTERRUPTED = """
-import sys, threading
+import signal, sys, threading
 from harness.removal import Removals
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
 allowed = threading.Event()
 def slow():
     print("removing", flush=True)

@@ -58,7 +58,9 @@ def test_one_that_hangs_is_killed_with_its_children(
 
 
 INTERRUPTED = """
+import signal
 from harness.cluster import cluster
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
 end_session = cluster.end_session
 def told(process, patience_s):
     print("waiting", flush=True)
