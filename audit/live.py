@@ -44,6 +44,7 @@ from audit.cluster import (
     Told,
     address,
     inputs,
+    named,
 )
 from audit.model import Inputs, Origin, Partition, Problem
 from audit.wire import Offer
@@ -138,7 +139,7 @@ def _ask(
     except _NotTold as error:
         return error.refusal
     without: list[Refusal] = []
-    say(f"asking {len(seen.brokers)} brokers for releases, racks and settings")
+    say(f"asking {named('broker', sorted(seen.brokers))} for releases, racks and settings")
     members = _members(seen.brokers, client.racks(without), access, limit_s)
     missing = client.missing([name for name in topics if name not in seen.topics])
     broker_settings: Mapping[int, tuple[Entry, ...] | Refusal] = {}

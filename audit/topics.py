@@ -112,7 +112,8 @@ def topics_of(
 
     Those that its configuration names; else those of --topic; else all that are described anywhere; else any.
     """
-    described = {topic.name: topic for topic in (*inputs.topics, *stated.topics)}
+    described = {topic.name: topic for topic in inputs.topics}
+    described |= {topic.name: _stated_over(described.get(topic.name), topic) for topic in stated.topics}
     names = producer.topics or tuple(topic.name for topic in stated.topics)
     names = names or tuple(name for name in described if not name.startswith("__"))
     found: dict[tuple[object, ...], ResolvedTopic] = {}
@@ -121,6 +122,14 @@ def topics_of(
         known = found.get(one.does)
         found[one.does] = _and(known, one) if known else one
     return tuple(found.values())
+
+
+def _stated_over(known: TopicConfig | None, stated: TopicConfig) -> TopicConfig:
+    """What is known of a topic, under what the command line says of it, which may be its name alone."""
+    if known is None:
+        return stated
+    factor = stated.replication_factor or known.replication_factor
+    return replace(known, replication_factor=factor, settings={**known.settings, **stated.settings})
 
 
 def _and(one: ResolvedTopic, other: ResolvedTopic) -> ResolvedTopic:

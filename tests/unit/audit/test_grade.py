@@ -12,7 +12,7 @@ from audit import grade
 from audit.cells import FAULTS, Cell
 from audit.grade import Case, Grader, Row
 from audit.model import BrokerConfig, Inputs, Origin, Partition, ProducerConfig, Setting, TopicConfig
-from audit.topics import Stated
+from audit.topics import Stated, parse_topic
 from tests.unit.audit.cells import FULL, cell, harmless, matrix, run
 
 
@@ -266,3 +266,20 @@ def test_what_is_wrong_with_a_live_topic_now_is_said_of_each_of_alike_ones() -> 
         "under-replicated now: orders-0 (ISR [1, 3] of [1, 2, 3])",
         "under-replicated now: payments-0 (ISR [1, 3] of [1, 2, 3])",
     )
+
+
+def test_a_topic_that_the_command_line_names_keeps_what_is_known_of_it() -> None:
+    at = Origin("cluster kafka:9092")
+    known = TopicConfig(
+        name="orders",
+        replication_factor=2,
+        settings={name: Setting(name, "2", at) for name in ("min.insync.replicas",)},
+        origin=at,
+    )
+    (row,) = rows(matrix(), producer(topics=()), topics=(known,), stated=Stated(topics=(parse_topic("orders"),)))
+    topic = row.cases[0].topic
+    assert (topic.replication_factor.value, topic.min_insync_replicas.value) == (2, 2)
+    stated = Stated(topics=(parse_topic("orders:min.insync.replicas=1"),))
+    (row,) = rows(matrix(), producer(topics=()), topics=(known,), stated=stated)
+    topic = row.cases[0].topic
+    assert (topic.replication_factor.value, topic.min_insync_replicas.value) == (2, 1)
