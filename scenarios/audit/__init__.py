@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.run import Run, Target
 
+REFUSED_AGAIN: Final = frozenset({"aborted-read"})
+"""What else may be seen where a producer tries again: a record whose last attempt was refused is there all the same if
+an earlier one was written and not answered. Clients tell of the last one alone (evidence/history/outcomes.py)."""
 MEASURED: Final = one_of("0.10.2.2", "2.8.2", "3.9.2-zk", "3.9.2-pinned", "4.3.1")
 """One version of each line; scenarios of the audit run on any of them."""
 ACKS_DOC: Final = "Kafka documentation, producer configuration: acks"

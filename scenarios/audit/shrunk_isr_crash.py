@@ -31,6 +31,7 @@ from scenarios.audit import (
     MEASURED,
     MIN_ISR_DOC,
     OPERATOR,
+    REFUSED_AGAIN,
     RETRIES_DOC,
     UNCLEAN_DOC,
     accepted,
@@ -121,8 +122,8 @@ def _too_few(producer: Producer) -> Outcome:
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "3000"}),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=CUT_BACK),
-        Documented(on=EVERY_VERSION),
+        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=CUT_BACK | REFUSED_AGAIN),
+        Documented(on=EVERY_VERSION, allowed=REFUSED_AGAIN),
     ],
     applies=MEASURED,
 )

@@ -30,6 +30,7 @@ from scenarios.audit import (
     MEASURED,
     MIN_ISR_DOC,
     OPERATOR,
+    REFUSED_AGAIN,
     RETRIES_DOC,
     accepted,
     others,
@@ -155,8 +156,11 @@ def declare(name: str, claim: str, strike: Strike, *, truncates: bool = False) -
         operator=OPERATOR,
         cluster=ClusterPlan(settings=CLUSTER),
         documented=[
-            Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=frozenset({"replica-divergence"} if truncates else ())),
-            Documented(on=EVERY_VERSION),
+            Documented(
+                on=HIGH_WATERMARK_TRUNCATION,
+                allowed=REFUSED_AGAIN | frozenset({"replica-divergence"} if truncates else ()),
+            ),
+            Documented(on=EVERY_VERSION, allowed=REFUSED_AGAIN),
         ],
         applies=MEASURED,
     )(steps)
