@@ -11,6 +11,8 @@ from judgement.report.facts import RunFacts
 from judgement.report.steps import proof_text
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
+OF_CLIENTS: Final = ("reset", "kill-client")
+"""Faults of clients, of whom one process may have many: the description names them as one."""
 FAULT_VERB: Final = {"kill": "kill -9", "double": "start"}
 
 
@@ -20,7 +22,7 @@ def _colour(kind: str) -> str:
 
 def short(fault: FaultFact) -> str:
     """A fault in two or three words."""
-    if fault.kind in NETWORK_FAULTS:
+    if fault.kind in (*NETWORK_FAULTS, *OF_CLIENTS):
         return fault.description.removeprefix("network ")
     verb = FAULT_VERB.get(fault.kind, fault.kind)
     return f"{verb} {fault.node}"
