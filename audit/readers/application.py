@@ -176,7 +176,7 @@ def boot(settings: Iterable[Setting], problems: list[Problem] | None = None) -> 
 def read_boot(name: str, settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:
     """Add Spring Boot's producer, if there is one: something of a producer, or of Kafka but of no consumer."""
     parts = {setting.key.split(".")[2] for setting in settings if setting.key.startswith("spring.kafka.")}
-    general = {squeezed(part) for part in parts} & {"bootstrapservers", "properties"}
+    general = {squeezed(part) for part in parts} & {"bootstrap", "bootstrapservers", "properties"}
     if not parts & {"producer", "template"} and (not general or parts & {"consumer", "listener", "streams"}):
         return
     own = boot(settings, reading.problems)

@@ -274,3 +274,9 @@ def test_variables_told_outside_override_and_activate(tmp_path) -> None:
     producer = only(read(tmp_path, files, env=env))
     assert (values(producer)["acks"], values(producer)["retries"]) == ("all", "7")
     assert str(producer.settings["acks"].origin) == "--env SPRING_KAFKA_PRODUCER_ACKS"
+
+
+def test_spring_boots_acks_override_the_binders(tmp_path) -> None:
+    content = STREAM.replace("retries: 3", "acks: 1")
+    orders = read(tmp_path, {"application.yml": content}).producers[0]
+    assert (values(orders)["acks"], orders.settings["acks"].written) == ("1", "spring.kafka.producer.acks")

@@ -79,3 +79,11 @@ def test_without_a_release_nothing_is_too_new_or_too_old(tmp_path) -> None:
         "broker.id=1\nlog.dirs=/d\nadvertised.host.name=h\nzookeeper.connect=z\ninter.broker.protocol.version=3.5\n"
     )
     assert told(read(tmp_path, {"server.properties": content})) == []
+
+
+def test_as_many_replicas_as_have_to_be_in_sync_are_enough(tmp_path) -> None:
+    content = (
+        "apiVersion: kafka.strimzi.io/v1\nkind: KafkaTopic\nmetadata: {name: t}\n"
+        "spec: {replicas: 2, config: {min.insync.replicas: 2}}\n"
+    )
+    assert told(read(tmp_path, {"t.yaml": content})) == []

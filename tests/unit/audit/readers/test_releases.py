@@ -33,6 +33,8 @@ CONFIG = {"java": ("p.properties", "acks=1\n"), "librdkafka": ("p.json", '{"boot
         ("build.gradle", "implementation 'org.springframework.kafka:spring-kafka:2.8.1'", "java", "3.0.0"),
         ("build.gradle", "def v = '2.0.1'\ncompile \"org.apache.kafka:kafka-clients:$v\"", "java", "2.0.1"),
         ("build.gradle.kts", 'plugins { id("org.springframework.boot") version "2.5.0" }', "java", "2.7.1"),
+        ("build.gradle", "compile 'org.apache.kafka:kafka-clients:+'", "java", None),
+        ("build.gradle", "compile \"org.apache.kafka:kafka-clients:$missing\"", "java", None),
         ("build.gradle", "// compile 'org.apache.kafka:kafka-clients:1.0.0'\n", "java", None),
         ("gradle/libs.versions.toml", '[versions]\nkafka = "3.4.0"\n[libraries]\n'
          'kc = { module = "org.apache.kafka:kafka-clients", version.ref = "kafka" }', "java", "3.4.0"),
@@ -97,3 +99,10 @@ def test_a_release_that_is_told_twice_and_differently_is_told(tmp_path) -> None:
     assert "kafka-clients 3.0.0 here, and 2.8.2 in" in told(inputs, "release")[0]
     files["build.gradle"] = files["build.gradle"].replace("3.0.0", "2.8.2")
     assert told(read(tmp_path, files), "release") == []
+
+
+def test_what_is_built_above_is_not_what_a_container_runs(tmp_path) -> None:
+    compose = "services: {a: {image: x, environment: {SPRING_KAFKA_PRODUCER_ACKS: 1}}}"
+    build = "compile 'org.apache.kafka:kafka-clients:1.1.1'"
+    assert only(read(tmp_path / "a", {"build.gradle": build, "deploy/compose.yml": compose})).release is None
+    assert only(read(tmp_path / "b", {"build.gradle": build, "compose.yml": compose})).release == "1.1.1"
