@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -306,6 +308,29 @@ def test_no_secret_turns_up_anywhere(
     everything = [repr(found), *map(str, found.problems), *said, *capfd.readouterr(), caplog.text]
     assert [text for text in everything if "canary-4711" in text or "PRIVATE KEY" in text] == []
     assert os.listdir(path.parent) == [path.name], "nothing is left on the disk"
+
+
+@only_secure
+def test_no_report_has_a_secret(cluster: Secured, config: Connect, tmp_path: Path) -> None:
+    """The command itself, on a producer whose file has the same password, in every format."""
+    connection = {
+        "security.protocol": "SASL_SSL",
+        "ssl.truststore.location": str(cluster.keys / "ca.pem"),
+        **jaas("scram.Scram", "SCRAM-SHA-512"),
+    }
+    path = config(connection)
+    producer = tmp_path / "producer.properties"
+    producer.write_text(path.read_text() + "acks=1\n")
+    audit = [sys.executable, "-m", "harness", "audit", str(producer), "--client", "java-2.8.2", "--topic", "orders"]
+    audit += ["--bootstrap", cluster.at(SASL_SSL), "--command-config", str(path)]
+    for form in ("console", "json", "sarif", "html", "junit"):
+        done = subprocess.run([*audit, "--format", form], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "orders" in done.stdout
+        assert "canary-4711" not in done.stdout + done.stderr
+        if form == "console":
+            assert "min.insync.replicas 2" in done.stdout
+            assert f"brokers of {RELEASES[cluster.version]}" in " ".join(done.stdout.split())
 
 
 @dataclass(frozen=True, slots=True)
