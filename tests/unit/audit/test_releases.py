@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from audit.releases import CHANGES, METADATA_VERSIONS, RELEASES, metadata_version, mode, release
+from harness.cluster import versions
 
 OFFERED: dict[str, dict[int, int]] = {
     name: {int(request): newest for request, newest in offered.items()}
@@ -27,6 +28,11 @@ def line(name: str) -> str:
 
 def test_there_is_an_offer_of_every_release() -> None:
     assert {line(name) for name in OFFERED} == set(RELEASES) == {name for name, _ in CHANGES}
+
+
+def test_every_version_that_can_be_started_is_known_to_audits() -> None:
+    released = {version.kafka for version in versions.ALL if version.release >= (0, 10)}
+    assert {line(release) for release in released} <= set(RELEASES)
 
 
 @pytest.mark.parametrize("name", OFFERED)
