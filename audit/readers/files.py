@@ -34,6 +34,8 @@ from audit.readers.variables import read_variables
 from audit.readers.walk import SPEAKS, Candidate, candidates
 
 STDIN: Final = "-"
+PROPERTY: Final = re.compile(r"(?:[ \t]*(?:[#!].*)?\r?\n)*[ \t]*[\w.-]+[ \t]*=")
+"""What a .properties file, and neither YAML nor JSON, begins with."""
 NOTHING: Final = "nothing of Kafka in it"
 NO_PRODUCER: Final = "no producer, topic or broker in it"
 STATEMENTS: Final = ("{%", "{{", "<%")
@@ -54,7 +56,9 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     named = [str(path) for path in paths]
     if STDIN in named:
         named.remove(STDIN)
-        _read(Candidate(Text("(standard input)", sys.stdin.read(), name="-.yaml"), True, Path("/")), reading)
+        content = sys.stdin.read()
+        name = "stdin.properties" if PROPERTY.match(content) else "stdin.yaml"
+        _read(Candidate(Text("(standard input)", content, name=name), True, Path("/")), reading)
     for candidate in candidates(named, reading.ignored, reading.problems):
         tops[candidate.text.path] = candidate.top
         _read(candidate, reading)

@@ -127,6 +127,15 @@ def test_the_standard_input(monkeypatch) -> None:
     assert (values(producer), producer.origin.path) == ({"acks": "1"}, "(standard input)")
 
 
+def test_properties_on_the_standard_input(monkeypatch) -> None:
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("# ours\n\n  ! too\nacks = 1\nbootstrap.servers=k:9092\n"))
+    producer = only(read_paths(["-"]))
+    assert values(producer)["acks"] == "1"
+    assert producer.settings["acks"].origin.line == 4
+
+
 CANARY = "canary-7781"
 SECRETS = {
     "a/producer.properties": f"acks=1\nsasl.jaas.config=org.x.PlainLoginModule required \\\n password=\"{CANARY}\";\n"
