@@ -137,6 +137,14 @@ def test_nothing_is_offered_where_no_cell_shows_that_it_helps() -> None:
     assert case([cell("leader-crash-behind", run("r", lost=1))]).fixes == ()
 
 
+@pytest.mark.parametrize("brought", [{"reordered": 1}, {"duplicated": 1}])
+def test_a_change_that_does_harm_elsewhere_is_not_offered_as_a_remedy(brought: dict[str, int]) -> None:
+    now = cell("lost-acknowledgement", run("r1", duplicated=1))
+    then = [cell("lost-acknowledgement", run("r2"), acks="all"), cell("broker-restart", run("r3", **brought), acks="all")]
+    assert case([now, then[0]]).fixes != ()
+    assert case([now, *then]).fixes == ()
+
+
 def test_a_change_that_refuses_records_says_so() -> None:
     lossy: dict[str, Any] = {"acks": "all", "min_insync_replicas": 1, "unclean": True}
     cells = [
