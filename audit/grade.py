@@ -113,12 +113,11 @@ class Finding:
     def says(self) -> str:
         """In words, such as "37 of 37 acknowledged records were lost"."""
         what = {"loss": "lost", "duplicate": "written twice", "reorder": "reordered"}[self.effect]
-        one = self.run.acknowledged == 1
-        records = "record" if one else "records"
+        records = "record" if self.run.acknowledged == 1 else "records"
         # With acks=0 a client reports success when it has handed a record over: nobody acknowledges anything.
         asked = self.covering.cell.key.acks != "0"
         of = f"acknowledged {records}" if asked else f"{records} sent with acks=0"
-        return f"{self.count} of {self.run.acknowledged} {of} {'was' if one else 'were'} {what}"
+        return f"{self.count} of {self.run.acknowledged} {of} {'was' if self.count == 1 else 'were'} {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,34 +380,40 @@ class Grader:
     def _fixed(self, case: Case) -> tuple[Fix, ...]:
         """The smallest change against losses, and the smallest against all harm, if that is another."""
         present = {one.effect for one in case.findings}
-        targets: list[frozenset[Effect]] = [frozenset(present)]
-        if "loss" in present and len(present) > 1:
-            targets.insert(0, frozenset({"loss"}))
-        found = {fix.changes: fix for target in targets if (fix := self._smallest(case, target)) is not None}
+        tried = [self._smallest(case, frozenset({"loss"}), may_bring=True)] if "loss" in present else []
+        tried.append(self._smallest(case, frozenset(present), may_bring=False))
+        found = {fix.changes: fix for fix in tried if fix is not None}
         return tuple(found.values())
 
-    def _smallest(self, case: Case, target: frozenset[Effect]) -> Fix | None:
-        """The first of the smallest changes that removes all harm of these kinds; if none does, the one that removes
-        most of it.
+    def _smallest(self, case: Case, target: frozenset[Effect], *, may_bring: bool) -> Fix | None:
+        """The best of the smallest changes that remove all harm of these kinds; if none does, the one that removes
+        most of it. `may_bring`: whether it may do harm of a kind that there was none of.
         """
         now = [one for one in case.findings if one.effect in target]
         present = {one.effect for one in case.findings}
         best: tuple[tuple[int, ...], Fix] | None = None
+        harm_of: dict[Change, set[str]] = {}
         for size, changes in self._changes(case):
             made = self._changed(case, changes)
             if made is None or made.resolved.refused:
                 continue
+            if len(changes) == 1:
+                harm_of[changes[0]] = {one.fault for one in made.findings}
+            # Harm that a part of a change was seen to do is not gone because the whole was not measured.
+            if any(harm_of.get(change, set()) - made.covered.keys() for change in changes):
+                continue
             left = {(one.fault, one.effect) for one in made.findings if one.effect in target}
             known = {(one.fault, one.effect) for one in now}
             new = tuple(one for one in made.findings if one.effect not in present)
-            if left - known or (new and target == present):
+            if left - known or (new and not may_bring):
                 continue
             removed = [one for one in now if one.fault in made.covered and (one.fault, one.effect) not in left]
             if not removed:
                 continue
             fix = self._fix(case, made, changes, removed, [one for one in now if one not in removed])
             fix = replace(fix, brings=new)
-            rank = (-len(fix.leaves), -size, -len(made.findings), -ORDER.index(fix.grade), -len(fix.refuses))
+            harm = (-len(made.findings), -ORDER.index(fix.grade), -len(fix.refuses), len(made.covered))
+            rank = (-len(fix.leaves), -size, *harm)
             if best is None or rank > best[0]:
                 best = (rank, fix)
         return best[1] if best else None

@@ -137,12 +137,26 @@ def test_nothing_is_offered_where_no_cell_shows_that_it_helps() -> None:
     assert case([cell("leader-crash-behind", run("r", lost=1))]).fixes == ()
 
 
+def test_a_loss_is_exchanged_for_less_only_if_that_is_said_and_beside_a_change_that_does_not() -> None:
+    cells = [
+        cell("leader-crash-behind", run("r1", lost=1)),
+        cell("leader-crash-behind", run("r2", reordered=1), acks="all"),
+        cell("leader-crash-behind", run("r3"), acks="all", idempotence=True),
+    ]
+    loss, nothing = case(cells, acks="1").fixes
+    assert [each.says for each in loss.changes] == ["acks=all"]
+    assert [(one.effect, one.fault) for one in loss.brings] == [("reorder", "leader-crash-behind")]
+    assert [each.says for each in nothing.changes] == ["acks=all", "enable.idempotence=true"]
+    assert nothing.brings == ()
+
+
 @pytest.mark.parametrize("brought", [{"reordered": 1}, {"duplicated": 1}])
 def test_a_change_that_does_harm_elsewhere_is_not_offered_as_a_remedy(brought: dict[str, int]) -> None:
     now = cell("lost-acknowledgement", run("r1", duplicated=1))
-    then = [cell("lost-acknowledgement", run("r2"), acks="all"), cell("broker-restart", run("r3", **brought), acks="all")]
-    assert case([now, then[0]]).fixes != ()
-    assert case([now, *then]).fixes == ()
+    good = cell("lost-acknowledgement", run("r2"), acks="all")
+    bad = cell("broker-restart", run("r3", **brought), acks="all")
+    assert case([now, good]).fixes != ()
+    assert case([now, good, bad]).fixes == ()
 
 
 def test_a_change_that_refuses_records_says_so() -> None:
