@@ -6,7 +6,8 @@ record that was waiting when the ISR shrank is in its log all the same, and is r
 again writes it twice, unless it is idempotent.
 
 A leader that asks the controller to shrink the ISR (protocol 2.7) may leave the record that waits unanswered until
-another one comes (KAFKA-13091), so that its producer's time is up and it is sent twice: seen on 2.8.2.
+another one comes (KAFKA-13091), so that its producer's time is up and it is sent twice: seen on 2.8.2, and with
+min.insync.replicas=2 on 3.9.2. The next records are sent when that is over.
 
 Then the leader is killed. With unclean elections a follower leads that has none of these records. Without, the
 partition waits for its leader. Eligible leader replicas (KIP-966, on in new clusters from 4.1 on) let a replica lead
@@ -142,9 +143,10 @@ def shrunk_isr_crash(run: Run) -> None:
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.cut([leader], followers)
     subjects.send(SHRINKING, doomed=doomed)
-    subjects.wait_isr([leader])
+    subjects.wait_isr([leader], lambda one: accepted(one, version))
+    subjects.wait_answered(lambda one: taken(one) or not retries(one.producer))
     subjects.send(AFTER, doomed=doomed)
-    subjects.wait_answered(taken)
+    subjects.wait_answered(lambda one: taken(one) or not retries(one.producer))
     subjects.wait_log_end(FIRST + SHRINKING + AFTER, leader, lambda one: taken(one) and one.producer.acks == "0")
     run.require(
         "nothing is acknowledged with acks=all while fewer than min.insync.replicas are in sync",
