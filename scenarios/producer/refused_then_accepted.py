@@ -23,7 +23,8 @@ SEVERAL = {"retries": "10", "enable.idempotence": "false", IN_FLIGHT: "5"}
 ONE = SEVERAL | {IN_FLIGHT: "1"}
 IDEMPOTENT = SEVERAL | {"enable.idempotence": "true"}
 RARELY = {"topic.metadata.refresh.interval.ms": "300000"}
-"""librdkafka's own default: requests for metadata count as in flight too, and wait with the others."""
+"""librdkafka's own default. The more requests are answered at once, the rarer does a broker's kernel acknowledge one
+before its answer, and the second record would not come in (harness/faults/answers.py)."""
 BACK_OFF = SEVERAL | {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "5000"}
 TURNED = [Documented(on=EVERY_VERSION, required=frozenset({"nonmonotonic-send"}))]
 TURNED_BY_LIBRDKAFKA = [
