@@ -16,6 +16,8 @@ All are measured in a process of their own on two processors, after a first, sma
 and has the compiled loops loaded. Ratios are the median of pairs taken in turn. On a busy machine wall-clock time is
 that of the others as well, so processor time is printed beside it, that of all children included.
 
+Files are in memory as far as the machine had room for them: what was read from a disk is printed.
+
 Memory is the sum of the resident sizes of the whole process tree (driver, virtual machine, Python workers), sampled ten
 times a second: pages that processes share count once for each, so it errs upward. The first sample above the
 cap ends the run: the cap is enforced by measuring.
@@ -64,27 +66,36 @@ def two_processors() -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
 
 
-def tree(root: int) -> list[tuple[int, float]]:
-    """Resident megabytes and processor seconds (ended children included) of a process and all below it."""
-    found: dict[int, tuple[int, int, float]] = {}
+def tree(root: int) -> list[tuple[int, float, int]]:
+    """Resident megabytes, processor seconds (ended children included) and megabytes read from a disk, of a process and
+    all below it.
+    """
+    found: dict[int, tuple[int, int, float, int]] = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             words = (entry / "stat").read_text().rpartition(")")[2].split()
+            from_disk = int((entry / "io").read_text().split("read_bytes: ")[1].split()[0])
         except OSError:
             continue  # it has ended
         used = sum(int(word) for word in words[11:15]) / TICKS
-        found[int(entry.name)] = (int(words[1]), int(words[21]) * os.sysconf("SC_PAGESIZE") // 1_000_000, used)
+        resident = int(words[21]) * os.sysconf("SC_PAGESIZE")
+        found[int(entry.name)] = (int(words[1]), resident // 1_000_000, used, from_disk // 1_000_000)
     inside = {root}
-    while more := {pid for pid, (parent, _, _) in found.items() if parent in inside} - inside:
+    while more := {pid for pid, (parent, _, _, _) in found.items() if parent in inside} - inside:
         inside |= more
     return [found[pid][1:] for pid in inside if pid in found]
 
 
 def processor_s() -> float:
     """Processor time so far of this process and all below it."""
-    return sum(used for _, used in tree(os.getpid()))
+    return sum(used for _, used, _ in tree(os.getpid()))
+
+
+def read_mb() -> int:
+    """Megabytes that this process and all below it have read from a disk, so far."""
+    return sum(megabytes for _, _, megabytes in tree(os.getpid()))
 
 
 def check(small: RunDir, run_dir: RunDir) -> dict[str, Any]:
@@ -98,9 +109,9 @@ def check(small: RunDir, run_dir: RunDir) -> dict[str, Any]:
         context = open_context("local[2]", scratch)
         check_runs(context, [small])
         first = time.monotonic() - begun
-        begun, used = time.monotonic(), processor_s()
+        begun, used, disk = time.monotonic(), processor_s(), read_mb()
         (findings,) = check_runs(context, [run_dir]).values()
-        seconds, used = time.monotonic() - begun, processor_s() - used
+        seconds, used, disk = time.monotonic() - begun, processor_s() - used, read_mb() - disk
         close_context(context)
     counts: Counter[str] = Counter()
     for finding in findings["findings"]:
@@ -119,6 +130,7 @@ def check(small: RunDir, run_dir: RunDir) -> dict[str, Any]:
     return {
         "seconds": seconds,
         "processor_s": used,
+        "disk_mb": disk,
         "first_s": first,
         "records": findings["statistics"]["sends_ok"],
         "checks_s": sum(spent.values()),
@@ -132,12 +144,12 @@ def anti_join(small: RunDir, run_dir: RunDir) -> dict[str, Any]:
     two_processors()
     base = duckdb.connect(config={"threads": 2})
     for which in (small, run_dir):
-        begun, used = time.monotonic(), processor_s()
+        begun, used, disk = time.monotonic(), processor_s(), read_mb()
         answer = base.execute(LOST_WRITES.format(path=which.sealed / "topic=*" / "partition=*")).fetchone()
-        seconds, used = time.monotonic() - begun, processor_s() - used
+        seconds, used, disk = time.monotonic() - begun, processor_s() - used, read_mb() - disk
     if answer != (EXPECTED["lost-write"],):
         raise SystemExit(f"the anti-join is wrong: {answer}")
-    return {"seconds": seconds, "processor_s": used}
+    return {"seconds": seconds, "processor_s": used, "disk_mb": disk}
 
 
 def measured(what: str, small: RunDir, run_dir: RunDir, cap_mb: int) -> dict[str, Any]:
@@ -146,7 +158,7 @@ def measured(what: str, small: RunDir, run_dir: RunDir, cap_mb: int) -> dict[str
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     largest, deadline = 0, time.monotonic() + LIMIT_S
     while process.poll() is None:
-        largest = max(largest, sum(resident for resident, _ in tree(process.pid)))
+        largest = max(largest, sum(resident for resident, _, _ in tree(process.pid)))
         if largest > cap_mb or time.monotonic() > deadline:
             os.killpg(process.pid, 9)
             why = f"{largest} MB resident, above the cap of {cap_mb}" if largest > cap_mb else "not done in time"
@@ -168,7 +180,10 @@ def tell(subject: str, text: str) -> None:
 
 
 def _line(result: dict[str, Any]) -> str:
-    return f"{result['seconds']:7.2f} s, {result['processor_s']:7.2f} s of processor, {result['peak_mb']:5} MB at most"
+    return (
+        f"{result['seconds']:7.2f} s, {result['processor_s']:7.2f} s of processor, {result['peak_mb']:5} MB at most"
+        f", {result['disk_mb']:5} MB from disk"
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
