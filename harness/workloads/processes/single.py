@@ -91,7 +91,8 @@ class Sender:
 
         def delivered(error: KafkaError | None, message: Message | None) -> None:
             offset = message.offset() if error is None and message is not None else None
-            heard(error, None if offset is None or offset < 0 else offset)
+            # With acks=0 nobody told it: librdkafka counts up from -1001, which is a real one's from the 1002nd on.
+            heard(error, None if offset is None or offset < 0 or self._acks == 0 else offset)
 
         value = record.encode(self._run, self._producer, sequence)
         try:

@@ -195,3 +195,14 @@ def test_a_producer_that_cannot_go_on_fails_its_records_and_not_the_process(
     monkeypatch.setattr(Answering, "poll", cannot)
     with nullcontext() if fatal else pytest.raises(KafkaException):
         singers[0].poll()
+
+
+def test_with_acks_0_an_offset_that_the_client_made_up_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """librdkafka gives the records of a batch -1001, -1000 … if nobody told it where the first one lies."""
+    monkeypatch.setattr(single, "open_producer", lambda *_: (Answering(), {"acks": "0"}))
+    with HistoryWriter(tmp_path / "a.arrows", "a") as writer:
+        singer = Singer(writer, {"producer": 4, "settings": {"acks": "0"}, "bootstrap": "x"}, "run", {"name": "l"})
+        singer.send("t", 0, 1)
+        singer.poll()
+        singer.close(0.0)
+    assert [(row["outcome"], row["offset"]) for row in sends_of(tmp_path / "a.arrows")] == [(schema.OK, None)]
