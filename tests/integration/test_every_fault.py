@@ -14,6 +14,7 @@ from evidence.timeline import read
 from harness.cluster import versions
 from harness.faults.answers import Hold, Reset
 from harness.faults.client import KillClient
+from harness.faults.cut import Cut
 from harness.faults.files import Wipe
 from harness.faults.network import CHAIN
 from harness.faults.process import Double
@@ -139,6 +140,11 @@ def held_back(run: Run) -> None:
     run.hold_answers(run.leader_of(run.partition()))
 
 
+def of_another_port(hold: Hold) -> None:
+    """Rules that no answer runs into."""
+    Cut(hold.senders, hold.receivers, one_way=True, port=1).inject()
+
+
 def reset(run: Run) -> None:
     run.send(run.partition(), 1)
     run.reset_clients(run.leader_of(run.partition()))
@@ -185,7 +191,9 @@ def test_a_fault_that_does_nothing_is_noticed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if sabotaged is not None:
+    if sabotaged is Hold:
+        monkeypatch.setattr(Hold, "inject", of_another_port)
+    elif sabotaged is not None:
         monkeypatch.setattr(sabotaged, "inject", lambda self: None)
     scenario = replace(EVERY_FAULT, name="sabotaged-fault", steps=sequence)
     finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
