@@ -229,9 +229,7 @@ def alternatives(row: Row) -> list[tuple[str, Case]]:
 
 MEASURED_ON = {"old": "0.10.2.2", "epoch": "2.8.2", "zk3": "3.9.2-zk", "pinned": "3.9.2-pinned", "kraft": "4.3.1"}
 """The version that the matrix is measured on, for each line."""
-ALONE = frozenset(
-    {"double-failover", "follower-reboot", "lost-acknowledgement", "refused-then-accepted", "time-out", "client-crash"}
-)
+ALONE = frozenset({"double-failover", "follower-reboot"})
 """Faults that are scenarios of their own, which run with any client."""
 
 
