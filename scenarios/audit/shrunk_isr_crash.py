@@ -155,8 +155,8 @@ def shrunk_isr_crash(run: Run) -> None:
 
     run.kill(leader)
     run.heal_network()
-    subjects.wait_led(*followers, which=lambda one: others_lead(one, version))
-    subjects.wait_leaderless(leader, which=lambda one: not others_lead(one, version))
+    subjects.wait_led(*followers, which=lambda one: accepted(one, version) and others_lead(one, version))
+    subjects.wait_leaderless(leader, lambda one: accepted(one, version) and not others_lead(one, version))
     run.start(leader)
     subjects.wait_whole()
     subjects.settle()
