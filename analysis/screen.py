@@ -46,7 +46,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numba import njit
 
 from analysis.ahead import in_order
 from analysis.anomalies.real_time_lag import Firsts
@@ -54,6 +53,7 @@ from analysis.due import Asked, Due
 from analysis.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
+from kafkafiles.compiled import compiled
 
 NONE: Final = -1
 LARGEST: Final = 2**63 - 1
@@ -699,7 +699,7 @@ def _places(file: _File, invoked: Ints, values: Ints, work: _Work) -> tuple[Ints
     return behind - 1, behind
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _place_rows(
     send: Any,
     able: Any,
@@ -753,7 +753,7 @@ def _place_rows(
     return odd
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _match_rows(
     poll: Any,
     good: Any,
@@ -810,7 +810,7 @@ def _match_rows(
     return odd, stepped, begun
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _note_known(slots: Any, known: Any, wanted: Any, waited: Any, since: Any) -> None:
     """When each slot that a consumer waited for was first known; slots ascend."""
     for row in range(len(slots)):
@@ -827,7 +827,7 @@ def _note_known(slots: Any, known: Any, wanted: Any, waited: Any, since: Any) ->
         since[low] = min(since[low], known[row])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _in_common(slots: Any, seen: Any) -> Any:
     """The bits that are set at all offsets of plain rows."""
     common = np.uint8(0xFF)
@@ -837,7 +837,7 @@ def _in_common(slots: Any, seen: Any) -> Any:
     return common
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _keep_known(slots: Any, known: Any, eras: Any, first: Any, latest: Any, seen: Any, bit: Any, keep: Any) -> None:
     """Keep plain rows from the index `first` on that were known by the time that is the latest for their era, and
     where the bit is not set.
@@ -850,7 +850,7 @@ def _keep_known(slots: Any, known: Any, eras: Any, first: Any, latest: Any, seen
             keep[slot] = 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _keep_asked(slots: Any, known: Any, first: Any, latest: Any, keep: Any) -> None:
     """Keep plain rows that were known by the time that is the latest from the index `first` on, which ascends."""
     place = 0
@@ -866,7 +866,7 @@ def _keep_asked(slots: Any, known: Any, first: Any, latest: Any, keep: Any) -> N
             keep[slot] = 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _keep_values(values: Any, slots: Any, table: Any, keep: Any) -> None:
     """Keep the offsets of these values among plain sends, which are in order of value."""
     for value in values:
@@ -881,7 +881,7 @@ def _keep_values(values: Any, slots: Any, table: Any, keep: Any) -> None:
             keep[slots[low]] = 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_before(at: Any, value: Any, invoked: Any, values: Any, behind: Any) -> None:
     """Add to `behind` how many of the ordered (at, value) come before each (invoked, values)."""
     for one in range(len(values)):
@@ -895,7 +895,7 @@ def _count_before(at: Any, value: Any, invoked: Any, values: Any, behind: Any) -
         behind[one] += low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _left_out(slots: Any, keep: Any) -> Any:
     """How many rows are plain and not kept."""
     count = 0

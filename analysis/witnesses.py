@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from analysis.view import NO_IDENTITY, SEQUENCE_BITS, Ints
 from evidence.history.record import MAGIC, MINIMUM_BYTES
 from kafkafiles import sums
+from kafkafiles.compiled import compiled
 from kafkafiles.kernels import big, varint
 
 MOST_COPIES: Final = 8
@@ -100,7 +100,7 @@ class Witnesses:
         return values[order], offsets[order]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _identity(data: Any, start: Any, size: Any) -> Any:
     """The value in a record's bytes; NO_IDENTITY if they are not ours, or damaged."""
     if size < MINIMUM_BYTES or big(data, start, 4) != _MAGIC:
@@ -118,7 +118,7 @@ def _identity(data: Any, start: Any, size: Any) -> Any:
     return (producer << SEQUENCE_BITS) + sequence
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _mark(data: Any, base: Any, table: Any, seen: Any, mask: Any, values: Any, offsets: Any) -> Any:
     """Hold the records of whole, sound entries against the table. Returns how many are odd; -1 if an entry is not of
     format 2, or compressed, or not well formed.

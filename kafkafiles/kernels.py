@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
 from kafkafiles import sums
+from kafkafiles.compiled import compiled
 
 _INT64_MAX: Final = 0x7FFFFFFFFFFFFFFF
 _INT64_MIN: Final = -0x8000000000000000
@@ -170,7 +171,7 @@ def gather(
     return offsets, values, present
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def big(data: Any, at: int, size: int) -> Any:
     """A big-endian number of `size` bytes."""
     value = np.int64(0)
@@ -179,7 +180,7 @@ def big(data: Any, at: int, size: int) -> Any:
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _scan(data: Any, position: Any, stop: Any, available: Any, out: Any) -> Any:
     """`available` is where the bytes at hand end, `stop` where the file does."""
     count = 0
@@ -236,7 +237,7 @@ def _scan(data: Any, position: Any, stop: Any, available: Any, out: Any) -> Any:
     return count, position
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _checked(data: Any, until: Any, floor: Any, epoch: Any) -> Any:
     """One entry after another as `_scan` accepts it, without a row for it, and with its checksum."""
     position: Any = np.int64(0)
@@ -278,7 +279,7 @@ def _checked(data: Any, until: Any, floor: Any, epoch: Any) -> Any:
     return position, last, total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _read_alike(descriptors: Any, positions: Any, size: Any, into: Any, scratch: Any) -> Any:
     at = np.int64(0)
     step = _GLANCE_BYTES
@@ -298,7 +299,7 @@ def _read_alike(descriptors: Any, positions: Any, size: Any, into: Any, scratch:
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def equal_bytes(one: Any, other: Any) -> Any:
     """How many bytes at the beginning of two pieces of one length are the same."""
     step = 512
@@ -318,7 +319,7 @@ def equal_bytes(one: Any, other: Any) -> Any:
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _checksums_match(data: Any, headers: Any, matches: Any) -> None:
     for row in range(len(headers)):
         header = headers[row]
@@ -329,7 +330,7 @@ def _checksums_match(data: Any, headers: Any, matches: Any) -> None:
             matches[row] = sums.crc32(data, header.position + 16, end) == header.crc
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def varint(data: Any, position: int, end: int, bits: int) -> Any:
     """A zigzag varint and the position after it; the position is -1 if there is none before `end`."""
     value = np.uint64(0)
@@ -350,7 +351,7 @@ def varint(data: Any, position: int, end: int, bits: int) -> Any:
     return np.int64(0), -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _records(
     data: Any,
     begins: Any,
@@ -432,7 +433,7 @@ def _records(
     return False, headers
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather(data: Any, starts: Any, offsets: Any, values: Any) -> None:
     for row in range(len(starts)):
         at = offsets[row]

@@ -15,8 +15,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from llvmlite import binding, ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from kafkafiles.compiled import compiled
 
 Tables = npt.NDArray[np.uint32]
 
@@ -84,7 +86,7 @@ _load: Any = intrinsic(_typed_load)
 _instruction: Any = intrinsic(_typed_instruction)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _by_tables(tables: Any, data: Any, begin: Any, end: Any) -> Any:
     value = np.uint32(0xFFFFFFFF)
     at = np.int64(begin)
@@ -112,19 +114,19 @@ def _by_tables(tables: Any, data: Any, begin: Any, end: Any) -> Any:
     return value ^ np.uint32(0xFFFFFFFF)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def crc32(data: Any, begin: Any, end: Any) -> Any:
     """CRC-32 of `data[begin:end]`, for compiled callers."""
     return _by_tables(_IEEE, data, begin, end)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def crc32c_by_tables(data: Any, begin: Any, end: Any) -> Any:
     """CRC-32C of `data[begin:end]` on any processor."""
     return _by_tables(_CASTAGNOLI, data, begin, end)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _after_lane(value: Any) -> Any:
     """A checksum when a lane of zeros follows."""
     return np.uint64(
@@ -135,7 +137,7 @@ def _after_lane(value: Any) -> Any:
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _crc32c_in_hardware(data: Any, begin: Any, end: Any) -> Any:
     value: Any = np.uint64(0xFFFFFFFF)
     at = np.int64(begin)
