@@ -55,8 +55,9 @@ chaos-run: engine venv ## Set everything up and run the default suite (SCENARIO=
 nightly: engine venv ## Every scenario on every version, in runs/nightly; started again, it goes on (JOBS= MINUTES= change 3, 170)
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
-	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
-	$(BIN)/python -m harness.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS)
+	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \
+	$(BIN)/python -m harness.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS) || status=$$?; \
+	exit $${status:-0}
 
 .PHONY: audit
 audit: venv ## What producers' settings risk, on the bundled examples (PATHS= names others)
