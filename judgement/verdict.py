@@ -382,6 +382,8 @@ def judge(
         name = ERROR
     elif reasons:
         name = UNKNOWN
+    elif of_subjects.contradictions:  # of what no anomaly shows: records that were refused
+        name = UNEXPECTED
     elif contradicted:
         name = UNEXPECTED
         contradictions = [f"the claim {one['name']} is contradicted: {one.get('says')}" for one in contradicted]

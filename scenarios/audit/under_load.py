@@ -6,6 +6,11 @@ what happened to be under way, so it may be nothing: these are the only outcomes
 certain. With acks=all nothing is lost. A record that was written and not answered is written again by a producer that
 tries again, unless it is idempotent.
 
+A producer that does not try again is refused for good where the leader has changed, which Java's is told. librdkafka
+moves what waits for one leader to the next, and has put single records out of order with one request in flight and
+without retries too, and once without retries one record twice (0.10.2.2, 3.9.2-zk and 4.3.1, version 2.16): seen, not
+documented.
+
 An idempotent producer of librdkafka whose records' time is up (message.timeout.ms), as it may be where a partition is
 away or too small for that long, begins anew with another producer id, and writes what was under way once more: seen on
 2.8.2, where 291 of 416 records of one were there twice.
@@ -40,6 +45,7 @@ from scenarios.audit import (
 )
 
 LIBRDKAFKA_DOC: Final = "librdkafka, INTRODUCTION.md: Idempotent Producer"
+MOVED: Final = "seen of librdkafka 2.16 where leaders changed, documented nowhere"
 RATE_PER_S = 10.0
 BEFORE = 15
 LIMIT_S = 60.0
@@ -61,9 +67,15 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False) -> Outc
     ):
         may.add("duplicates")
         sources.append(LIBRDKAFKA_DOC)
+    if producer.client == "librdkafka" and producer.acks != "0" and not producer.idempotence:
+        may.update({"duplicates", "reorders"})
+        sources.append(MOVED)
     if overtakes(producer):
         may.add("reorders")
         sources.append(IN_FLIGHT)
+    if producer.acks != "0" and not retries(producer):
+        may.add("refuses")
+        sources.append(RETRIES_DOC)
     if producer.acks == "all" and topic.min_insync_replicas > 1:
         may.add("refuses")
         sources.append(MIN_ISR_DOC)
@@ -73,7 +85,7 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False) -> Outc
         "loses": "what is under way is lost",
         "duplicates": "what was written and not answered is written again",
         "reorders": "what was in flight is sent again in whatever order",
-        "refuses": "too few replicas may be in sync",
+        "refuses": "too few replicas may be in sync, and a changed leader refuses who does not try again",
     }
     told = "; ".join(words for name, words in why.items() if name in may)
     return Outcome(

@@ -19,7 +19,7 @@ from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
 from evidence.rundir import RunDir, write_json
-from judgement import verdict
+from judgement import subjects, verdict
 from judgement.report.facts import judge_run
 from tests.unit.timelines import at
 
@@ -194,6 +194,17 @@ def test_a_sound_run(seen: list[str], expected: str) -> None:
 @pytest.mark.parametrize(("seen", "expected"), [([], "as-documented"), (["lost-write"], "unexpected")])
 def test_a_sound_run_where_nothing_is_documented(seen: list[str], expected: str) -> None:
     assert judge(run(documented={"required": [], "allowed": []}), PROVED, found(*seen)).verdict == expected
+
+
+@pytest.mark.parametrize(("contradictions", "expected"), [([], "as-documented"), (["2 refused"], "unexpected")])
+def test_what_a_subject_came_to_and_no_anomaly_shows(
+    contradictions: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = subjects.Judged(contradictions=contradictions)
+    monkeypatch.setattr(subjects, "judge", lambda *_: told)
+    judged = judge(run(documented={"required": [], "allowed": []}), PROVED, found())
+    assert judged.verdict == expected
+    assert [reason.startswith("2 refused") for reason in judged.reasons] == [True] * len(contradictions)
 
 
 # Unsound runs: every doubt, against everything that may have been seen
