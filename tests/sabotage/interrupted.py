@@ -94,9 +94,17 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
 
 
-def begun(_victim: Victim) -> bool:
-    """As soon as the process runs."""
-    return True
+def begun(victim: Victim) -> bool:
+    """When its own code runs: Python has ignored SIGPIPE by then, and no longer catches SIGINT (harness/__main__.py).
+
+    Until then Python catches it, and a Ctrl-C ends in a traceback of the interpreter's start.
+    """
+    try:
+        told = Path(f"/proc/{victim.process.pid}/status").read_text()
+    except OSError:
+        return True  # it has ended
+    ignored, caught = (int(line.split()[1], 16) for line in told.splitlines() if line.startswith(("SigIgn", "SigCgt")))
+    return bool(ignored >> (signal.SIGPIPE - 1) & 1) and not caught >> (signal.SIGINT - 1) & 1
 
 
 def opened(victim: Victim) -> bool:
