@@ -31,6 +31,7 @@ from audit.cells import FAULTS, Cell, Covering, Index, RunCounts, Settings, cove
 from audit.defaults import FOREVER, NAMES, RULES, Concept
 from audit.known import numbers
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
+from audit.proof import Proved
 from audit.resolve import Resolved, Value, resolve, written
 from audit.topics import FACTOR, LEAST, UNCLEAN, UNCLEAN_OFF_SINCE, ResolvedTopic, Stated, topics_of
 
@@ -192,6 +193,9 @@ class Case:
     covered: Mapping[str, Covering]
     findings: tuple[Finding, ...]
     fixes: tuple[Fix, ...] = ()
+    proved: Proved | None = None
+    measured: Mapping[str, Covering] = field(default_factory=dict)
+    """The cells of the matrix alone, if something was proved: `covered` has the proofs of faults without a cell too."""
 
     @cached_property
     def applies(self) -> tuple[str, ...]:
@@ -477,6 +481,18 @@ def _findings(covered: Mapping[str, Covering]) -> Iterator[Finding]:
             run = max(covering.cell.runs, key=lambda one: getattr(one, COUNTED[effect]))
             if getattr(run, COUNTED[effect]):
                 yield Finding(effect=effect, fault=fault, covering=covering, run=run)
+
+
+def with_proofs(case: Case, proved: Proved) -> Case:
+    """A case with what was proved of it: a fault without a cell is covered by its proof, and harm that only a proof
+    shows is a finding.
+    """
+    own = {one.fault: one.covering for one in proved.proofs if one.covering is not None}
+    known = {(one.fault, one.effect) for one in case.findings}
+    more = [one for one in _findings(own) if (one.fault, one.effect) not in known]
+    findings = sorted((*case.findings, *more), key=_weight, reverse=True)
+    covered = {**own, **case.covered}
+    return replace(case, proved=proved, measured=case.covered, covered=covered, findings=tuple(findings))
 
 
 def cost(covered: Mapping[str, Covering]) -> Cost | None:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Final
 
+PROOFS: Final = Path("runs/audit-prove")
 FORMATS: Final = ("console", "html", "json", "sarif", "junit")
 EFFECTS: Final = ("loss", "duplicate", "reorder")
 DESCRIPTION: Final = (
@@ -20,6 +21,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or directories of them; - is standard input")
     _given(parser)
     add_cluster_options(parser)
+    _proof(parser)
     _answer(parser)
 
 
@@ -73,6 +75,36 @@ def add_cluster_options(parser: ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="its ZooKeeper, for the settings of topics on brokers before 0.11, which do not tell them",
     )
+
+
+def _proof(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("a proof, in containers (needs what `kafka-chaos setup` installs)")
+    group.add_argument(
+        "--prove",
+        action="store_true",
+        help="run just these configurations, with their clients, through the faults; nothing of yours is connected to",
+    )
+    group.add_argument(
+        "--faults", type=_faults, default=(), metavar="F", help="only these faults, separated by commas (default: all)"
+    )
+    group.add_argument(
+        "--runs-dir",
+        type=Path,
+        default=PROOFS,
+        metavar="DIR",
+        help=f"where its run directories go (default {PROOFS}); what is finished there is not run again",
+    )
+    group.add_argument("--jobs", type=_positive, default=1, metavar="N", help="runs at the same time (default 1)")
+
+
+def _faults(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
 
 
 def _answer(parser: ArgumentParser) -> None:

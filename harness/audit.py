@@ -37,6 +37,8 @@ WAYS: Final = ("", "zk", "kraft", "pinned")
 
 def run(options: argparse.Namespace, columns: int | None = None) -> int:
     """Audit what the options name, write the answer, and return the exit status. `columns`: of the terminal."""
+    if options.faults and not options.prove:
+        raise UsageError("--faults names what --prove is to run: add --prove")
     accepted = baseline.load(options.baseline) if options.baseline else frozenset[str]()
     stated = _stated(options)
     inputs = _inputs(options)
@@ -45,6 +47,10 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
         for problem in answer.problems:
             _say(str(problem))
         raise UsageError(_nothing(options, inputs))
+    if options.prove:
+        from harness import audit_prove
+
+        answer = audit_prove.prove(answer, options, lambda text: None if options.quiet else _say(text))
     if options.write_baseline:
         _write(options.write_baseline, baseline.text(answer))
         accepted |= baseline.every(answer)

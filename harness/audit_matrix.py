@@ -18,47 +18,27 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from audit import cells as matrix
 from audit import matrix_page
-from audit.cells import Cell, Key, RunCounts, Stated
+from audit.cells import Cell
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
-from evidence.events import Configuration, of
 from evidence.rundir import RunDir, find_runs
-from evidence.subjects import counted, subjects_of
-from evidence.timeline import read
+from evidence.subjects import subjects_of
 from harness import audit_page
+from harness.audit_cells import PREFIX, VERSIONS, cells_of, scenarios
 from harness.cluster import versions
 from harness.matrix import Matrix
 from harness.matrix import cells as runs_of
-from harness.scenario import Scenario, all_scenarios
-from judgement.verdict import read_findings, read_verdict
 
-PREFIX: Final = "audit-"
-"""Of the scenarios that measure cells; what follows is the fault."""
-VERSIONS: Final = ("0.10.2.2", "2.8.2", "3.9.2-zk", "3.9.2-pinned", "4.3.1")
 RUNS: Final = Path("runs/audit-matrix")
 DOCS: Final = Path("docs")
 REPEAT: Final = 5
 DAY_S: Final = 86_400
-CLIENT_VERSION: Final = "client.software.version"
-"""What librdkafka says that it is."""
-
-
-def scenarios() -> dict[str, Scenario]:
-    """The scenarios that measure cells, by fault."""
-    return {name.removeprefix(PREFIX): made for name, made in all_scenarios().items() if name.startswith(PREFIX)}
-
-
-def line_of(version: versions.Version) -> str:
-    """The version line of a version."""
-    protocol = version.settings.get("inter.broker.protocol.version", "")
-    return matrix.line_of(version.kafka, kraft=version.mode == "kraft", protocol=protocol)
 
 
 @dataclass(slots=True)
@@ -93,67 +73,9 @@ def measured_by(run_dir: RunDir) -> list[Cell]:
     subjects = subjects_of(facts)
     if not subjects or not str(facts["scenario"]).startswith(PREFIX):
         return []
-    verdict = read_verdict(run_dir)
-    if not verdict.sound or facts.get("observed"):
-        raise UsageError(f"{run_dir.path.name} measures nothing: {verdict.in_words[:300]}")
-    findings, damage = read_findings(run_dir)
-    if findings is None:
-        raise UsageError(f"{run_dir.path.name} measures nothing: {damage}")
-    releases = {
-        event.process: event.settings[CLIENT_VERSION]
-        for event in of(read(run_dir.timeline).trusted, Configuration)
-        if CLIENT_VERSION in event.settings
-    }
-    return [_cell(facts, subject, findings, releases) for subject in subjects]
-
-
-def _cell(
-    facts: Mapping[str, Any], subject: Mapping[str, Any], findings: Mapping[str, Any], releases: Mapping[str, str]
-) -> Cell:
-    counts = counted(subject, findings)
-    if counts is None:  # the verdict of such a run is in doubt
-        raise UsageError(f"{facts['run']} measures nothing: the records of {subject.get('process')} were not counted")
-    version = versions.get(str(facts["version"]))
-    stated = subject["stated"]
-    began = datetime.fromtimestamp(int(facts["started_wall_ns"]) / 1e9, UTC)
-    return Cell(
-        key=Key(
-            client=subject["client"],
-            line=line_of(version),
-            version=version.id,
-            replication_factor=subject["replication_factor"],
-            min_insync_replicas=subject["min_insync_replicas"],
-            unclean=subject["unclean"],
-            acks=subject["acks"],
-            idempotence=subject["idempotence"],
-            in_flight=subject["in_flight"],
-            retries=subject["retries"],
-            fault=str(facts["scenario"]).removeprefix(PREFIX),
-        ),
-        stated=Stated(
-            must=frozenset(stated["must"]), may=frozenset(stated["may"]), why=stated["why"], source=stated["source"]
-        ),
-        runs=(
-            RunCounts(
-                run=str(facts["run"]),
-                date=began.date().isoformat(),
-                commit=str(facts.get("commit") or ""),
-                client_release=str(subject.get("client_release") or releases.get(str(subject["process"]), "")),
-                broker_version=version.kafka,
-                acknowledged=counts.acknowledged,
-                lost=counts.lost,
-                duplicated=counts.duplicated,
-                reordered=counts.reordered,
-                refused=counts.refused,
-                unknown_present=counts.unknown_present,
-                unknown_absent=counts.unknown_absent,
-                latency_p50_ms=counts.latency_p50_ms,
-                latency_p99_ms=counts.latency_p99_ms,
-                records_per_s=counts.records_per_s,
-            ),
-        ),
-        overrides=dict(subject.get("overrides") or {}),
-    )
+    if "given" in facts:
+        raise UsageError(f"{run_dir.path.name} measures no cell: its subjects are somebody's own")
+    return list(cells_of(run_dir))
 
 
 def write(cells: Iterable[Cell], docs: Path = DOCS, path: Path = matrix.MATRIX) -> None:

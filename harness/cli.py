@@ -150,6 +150,7 @@ def _run(options: argparse.Namespace) -> int:
                 settings=overrides,
                 expect=expect,
                 client=options.client,
+                subjects=options.subjects,
                 root=options.runs_dir,
                 keep=options.keep,
             )

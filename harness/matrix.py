@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of, write_atomically
 from harness.setup.java import java_home
+from harness.subjects import read_given
 from judgement.judge import Analyst, judge
 from judgement.report import html, junit, summary
 from judgement.report.facts import load_all
@@ -108,11 +109,14 @@ def cell_of(facts: Mapping[str, Any]) -> Cell:
     return Cell(scenario=facts["scenario"], case=case, version=facts["version"], seed=facts["seed"])
 
 
-def finished_cells(root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None) -> dict[Cell, RunDir]:
-    """The cells under `root` that are finished with these overridden settings and this expectation, and the
-    newest run of each.
+def finished_cells(
+    root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None, subjects: Path | None = None
+) -> dict[Cell, RunDir]:
+    """The cells under `root` that are finished with these overridden settings, this expectation and these subjects of
+    the user's own, and the newest run of each.
     """
-    asked = {"overridden": dict(settings), "expect": None if expect is None else list(expect)}
+    given = [one.as_json for one in read_given(subjects)] if subjects else []
+    asked = {"overridden": dict(settings), "expect": None if expect is None else list(expect), "given": given}
     found: dict[Cell, RunDir] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         run_dir = RunDir(path)
@@ -123,10 +127,17 @@ def finished_cells(root: Path, settings: Mapping[str, str], expect: Sequence[str
             judged = read_verdict(run_dir)
         except UsageError:
             continue
-        if judged.verdict != ERROR and asked == {
-            "overridden": facts.get("overridden", {}),
-            "expect": facts.get("expect"),
-        }:
+        # A proof is one run, so one that proves nothing is not the end of it.
+        if (
+            judged.verdict != ERROR
+            and (judged.sound or not given)
+            and asked
+            == {
+                "overridden": facts.get("overridden", {}),
+                "expect": facts.get("expect"),
+                "given": facts.get("given", []),
+            }
+        ):
             found[cell_of(facts)] = run_dir
     return found
 
@@ -143,6 +154,8 @@ class Matrix:
     """What the user expects of every run, in place of what is documented."""
     until: float = math.inf
     """When the last run may begin (time.monotonic)."""
+    subjects: Path | None = None
+    """A file of the user's own subjects, in place of the scenarios'."""
     lost: list[str] = field(default_factory=list)
     """Runs that left nothing behind, each with what it said."""
     left: int = 0
@@ -160,7 +173,7 @@ class Matrix:
         """
         done = {
             cell: run_dir
-            for cell, run_dir in finished_cells(self.root, self.settings, self.expect).items()
+            for cell, run_dir in finished_cells(self.root, self.settings, self.expect, self.subjects).items()
             if cell in set(wanted)
         }
         if done:
@@ -208,6 +221,7 @@ class Matrix:
         command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json"]
         command += ["--case", cell.case]
         command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
+        command += [] if self.subjects is None else ["--subjects", str(self.subjects.resolve())]
         command += [] if self.expect is None else ["--expect", ",".join(self.expect) or "none"]
         with self._lock:
             if self._stopping:
@@ -223,14 +237,14 @@ class Matrix:
             )
             self._children.add(child)
         try:
-            said: list[str] = []
-            assert child.stderr is not None
-            assert child.stdout is not None
-            for line in child.stderr:
-                said.append(line.rstrip())
-                self.echo(f"{cell}: {line.rstrip()}")
-            answer = child.stdout.read()
-            child.wait()
+            with child:
+                said: list[str] = []
+                assert child.stderr is not None
+                assert child.stdout is not None
+                for line in child.stderr:
+                    said.append(line.rstrip())
+                    self.echo(f"{cell}: {line.rstrip()}")
+                answer = child.stdout.read()
         finally:
             with self._lock:
                 self._children.discard(child)

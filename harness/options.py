@@ -100,6 +100,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="C",
         help="producers to use: librdkafka, java-<release>, scala-<release>; what is seen is `observed`",
     )
+    run.add_argument(
+        "--subjects",
+        type=Path,
+        metavar="FILE",
+        help="of a scenario of the audit: producers of your own in place of its own (`kafka-chaos audit --prove`)",
+    )
     run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
     common(run)
 

@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,7 @@ from evidence.errors import (
     HarnessError,
     KafkaChaosError,
     RecorderDied,
+    UsageError,
     WaitTimeout,
     refusal,
 )
@@ -57,6 +59,7 @@ from harness.removal import Removals, abandoned_data, remove_data
 from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
 from harness.scenario import mistakes_told
 from harness.setup.images import ensure_image
+from harness.subjects import NOTHING_STATED, Given, read_given
 from harness.workloads.handles.client import FinalReader
 from harness.workloads.libraries import Library, library
 
@@ -74,7 +77,7 @@ LOW_DISK_BYTES: Final = 2 * 1024**3
 FULL_DISK_BYTES: Final = 32 * 1024**2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """What to run."""
 
@@ -88,6 +91,8 @@ class Request:
     """The anomalies that the user expects, in place of what is documented; None: no expectation of the user's."""
     client: str | None = None
     """The producers to drive, in place of the case's."""
+    subjects: Path | None = None
+    """A file of the user's own subjects, in place of the scenario's (harness/subjects.py)."""
     root: Path = Path("runs")
     keep: bool = False
     """Leave the cluster up and its data in place."""
@@ -99,6 +104,8 @@ class Request:
         options = "".join(f" --setting {key}={value}" for key, value in sorted(self.settings.items()))
         if self.client is not None:
             options += f" --client {self.client}"
+        if self.subjects is not None:
+            options += f" --subjects {self.subjects}"
         if self.expect is not None:
             options += f" --expect {','.join(self.expect) or 'none'}"
         return f"kafka-chaos run {self.scenario.name}{case} --version {self.version.id} --seed {self.seed}{options}"
@@ -122,6 +129,18 @@ class Request:
     def library(self) -> Library:
         """The producers of this run. Raises UsageError for a client that is none."""
         return library(self.client or self.scenario.case(self.case).client, self.version)
+
+    @cached_property
+    def given(self) -> tuple[Given, ...]:
+        """The user's own subjects. Raises UsageError for a file of none, and for clients that are not understood."""
+        if self.subjects is None:
+            return ()
+        if not self.scenario.name.startswith("audit-"):
+            raise UsageError(f"{self.scenario.name} takes no --subjects: only scenarios of the audit do (audit-…)")
+        given = read_given(self.subjects)
+        for one in given:
+            library(one.subject(NOTHING_STATED).library(self.version).name, self.version)
+        return given
 
     @property
     def observed(self) -> bool:
@@ -243,6 +262,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
             "settings": dict(settings),
             "overridden": dict(request.settings),
             "observed": observed,
+            **({"given": [one.as_json for one in request.given]} if request.given else {}),
             "expect": None if request.expect is None else list(request.expect),
             "topics": [topic.as_json()],
             "documented": {
@@ -421,6 +441,7 @@ def execute(
     the run has been removed. Whoever gives `removals` waits for them, whatever happens.
     """
     request.scenario.documented_for(request.version, request.case)
+    _ = request.given
     client = client or connect()
     request.root.mkdir(parents=True, exist_ok=True)
     check_disk(request.root)
@@ -428,6 +449,8 @@ def execute(
     settings = clusters.broker_settings(request.version, request.cluster, request.settings)
     ensure_image(request.version, echo)
     recorders = request.library.arguments(echo)
+    for one in request.given:
+        one.subject(NOTHING_STATED).library(request.version).arguments(echo)  # fetches its jars
     name = run_id(request)
     removals = removals or Removals()
 
@@ -582,6 +605,7 @@ def _carry_out(
             library=request.library,
             recorders=recorders,
             facts=recording.facts,
+            given=request.given,
         )
     )
     cleanup.callback(_tidy, recording, run.clients.close)

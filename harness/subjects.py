@@ -8,17 +8,27 @@ A `Subject` says which cell it is and what must come of it. The client is given 
 everything else is the client's own default, but for time-outs: `TIME_OUTS` makes those short that would have a run take
 minutes, in the order in which the defaults are (a broker's session ends before a request times out, and that before
 the delivery does). run.json has them beside each subject.
+
+A run may be given subjects of somebody's own in place of the scenario's (`Given`, `kafka-chaos run --subjects`): a
+client of any release with the very settings of a configuration. Such a run proves one configuration, and is no
+measurement of the matrix's cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from evidence.errors import UsageError
 from evidence.subjects import OUTCOMES
 from harness.workloads.libraries import JAVA, SCALA, Library
 from harness.workloads.settings import LIBRDKAFKA
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
 
 MANY: Final = "many"
 RETRIES: Final[Mapping[str, str]] = {LIBRDKAFKA: "2147483647", JAVA: "2147483647", SCALA: "100"}
@@ -124,12 +134,51 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """A producer's settings as somebody has them, for a client of a release."""
+
+    release: str
+    """Of the client; of librdkafka for the record only, since one is installed."""
+    settings: Mapping[str, str] = field(hash=False)
+    """All that its client is given but for what is made short; everything else is the client's default."""
+    stated: bool
+    """Whether what a scenario's rule states of the settings' meaning is stated of these."""
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """As run.json has it."""
+        return {"release": self.release, "settings": dict(self.settings), "stated": self.stated}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """A producer and a topic, and what is stated of the two."""
 
     producer: Producer
     topic: Topic
     stated: Outcome
+    own: Own | None = None
+    """In place of the cell's settings."""
+
+    def library(self, version: Version) -> Library:
+        """What drives it: the installed librdkafka, or a client of the brokers' release, or of one's own."""
+        release = self.own.release if self.own else version.kafka
+        client = self.producer.client
+        return Library(client) if client == LIBRDKAFKA else Library(client, release)
+
+    def release(self, version: Version) -> tuple[int, ...]:
+        """Of its client, as far as that decides over what it knows (of librdkafka it does not)."""
+        if self.own and self.producer.client != LIBRDKAFKA:
+            return tuple(int(part) for part in self.own.release.split("."))
+        return version.release
+
+    def settings(self, version: Version) -> dict[str, str]:
+        """What its producer is given, but for what is made short."""
+        return dict(self.own.settings) if self.own else self.producer.settings(version.release)
+
+    def time_outs(self, version: Version, limits: TimeOuts) -> dict[str, str]:
+        """What is made short for it."""
+        return self.producer.time_outs(self.release(version), limits)
 
     @property
     def key(self) -> dict[str, Any]:
@@ -140,6 +189,42 @@ class Subject:
         return f"{self.producer.client} with acks={self.producer.acks} to {self.topic.name}"
 
 
-def library_of(client: str, release: str) -> Library:
-    """The library of a client: librdkafka is whichever is installed, the others are of the brokers' own release."""
-    return Library(client) if client == LIBRDKAFKA else Library(client, release)
+NOTHING_STATED: Final = Outcome(
+    may=frozenset(OUTCOMES), why="Nothing is stated of such settings: what comes of them is observed."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A subject of somebody's own: a producer and a topic by what they mean, and the settings that say so."""
+
+    producer: Producer
+    topic: Topic
+    own: Own
+
+    def subject(self, stated: Outcome) -> Subject:
+        """The subject, with what a scenario's rule states of it, if the rule is for such settings."""
+        outcome = stated if self.own.stated else NOTHING_STATED
+        return Subject(producer=self.producer, topic=self.topic, stated=outcome, own=self.own)
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """As a file for `--subjects` has it, and run.json."""
+        return {"producer": asdict(self.producer), "topic": asdict(self.topic), "own": self.own.as_json}
+
+
+def write_given(given: Iterable[Given], path: Path) -> None:
+    """Write subjects for `kafka-chaos run --subjects`."""
+    lines = ",\n".join(json.dumps(one.as_json, sort_keys=True) for one in given)
+    path.write_text(f'{{"given": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def read_given(path: Path) -> tuple[Given, ...]:
+    """The subjects of such a file, or of the run.json of a run that was given any. Raises UsageError."""
+    try:
+        return tuple(
+            Given(producer=Producer(**one["producer"]), topic=Topic(**one["topic"]), own=Own(**one["own"]))
+            for one in json.loads(path.read_text(encoding="utf-8"))["given"]
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: no subjects ({error}); `kafka-chaos audit --prove` writes such files") from None

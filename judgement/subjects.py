@@ -148,7 +148,8 @@ def _doubts(subject: Facts, process: Facts | None, findings: Facts, found: Seque
         yield f"{name}: its records were sent with acks {own[0].get('acks')}"
     settings = process.get("settings") or {}
     given = next((str(settings[one]) for one in ACKS_SETTINGS if one in settings), None)
-    if ACKS.get("all" if given == "-1" else str(given)) != acks:
+    # One of somebody's own is given what was written; `_goes_by_others` has the default.
+    if (given is not None or "own" not in subject) and ACKS.get("all" if given == "-1" else str(given)) != acks:
         yield f"{name}: its producer was given acks={given}"
     for finding in findings_of(subject, found):
         if not whole(finding):
@@ -164,6 +165,8 @@ def _goes_by_others(subject: Facts, configuration: Mapping[str, str] | None) -> 
         return
     for setting, names in GOES_BY.items():
         given = next((configuration[one] for one in names if one in configuration), None)
+        if given is None and setting == "acks" and "own" in subject:
+            yield f"{name}: nothing says what acks its producer goes by"
         if given is not None and _meaning(setting, given) != str(subject.get(setting)).lower():
             yield f"{name}: its producer goes by {setting} {given}"
 

@@ -40,6 +40,7 @@ def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterato
     yield from _case(row, worst, accepted, width)
     for condition, case in told[1:]:
         yield from _labelled("but if", f"{condition or 'otherwise'}: {words.grade(case)}, {case.reason}", width)
+        yield from _proved(case, width)
 
 
 def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterator[str]:
@@ -54,6 +55,7 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
             text = f"{finding.fault}: {finding.count} of {finding.run.acknowledged} ({words.evidence(finding)}){mark}"
             yield from _labelled(label, text, width)
             label = ""
+    yield from _proved(case, width)
     if case.harmless:
         yield from _labelled("no harm", words.harmless(case), width)
     if case.not_measured:
@@ -71,6 +73,13 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
         yield from _labelled("note", text, width)
     if case.topic.assumed:
         yield from _labelled("assumed", "; ".join(case.topic.assumed), width)
+
+
+def _proved(case: Case, width: int) -> Iterator[str]:
+    label = "proved"
+    for text in words.proved(case):
+        yield from _labelled(label, text, width)
+        label = ""
 
 
 def _problems(answer: Answer, width: int) -> Iterator[str]:

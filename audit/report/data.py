@@ -9,6 +9,7 @@ from typing import Any, Final
 from audit import baseline
 from audit.grade import Answer, Case, Change, Cost, Finding, Fix, Row
 from audit.model import Origin
+from audit.proof import Proof, Proved, contradicts
 from audit.report import words
 from audit.resolve import Value
 
@@ -82,9 +83,31 @@ def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
         "not_measured": list(case.not_measured),
         "measure": list(words.commands(case)),
         "fixes": [_fix(one) for one in case.fixes],
+        "proved": None if case.proved is None else _proved(case, case.proved),
         "refused": list(resolved.refused),
         "remarks": [*resolved.remarks, *topic.remarks],
         "assumed": list(topic.assumed),
+    }
+
+
+def _proved(case: Case, proved: Proved) -> dict[str, Any]:
+    return {"runs": [_proof(case, one) for one in proved.proofs], "notes": list(proved.notes)}
+
+
+def _proof(case: Case, one: Proof) -> dict[str, Any]:
+    run, cell = one.run, case.measured.get(one.fault)
+    counts = ("acknowledged", "lost", "duplicated", "reordered", "refused", "unknown_present", "unknown_absent")
+    return {
+        "fault": one.fault,
+        "run_dir": one.run_dir or None,
+        "counts": None if run is None else {name: getattr(run, name) for name in counts},
+        "brokers": None if one.cell is None else one.cell.key.version,
+        "client_release": None if run is None else run.client_release,
+        "as_stated": None if run is None else one.as_stated,
+        "agrees": None if run is None or cell is None else not contradicts(one, cell),
+        "overrides": {} if one.cell is None else dict(one.cell.overrides),
+        "differs": list(one.differs),
+        "why_not": one.why_not or None,
     }
 
 

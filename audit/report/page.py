@@ -48,6 +48,7 @@ def render(answer: Answer, *, style: str, accepted: Collection[str] = ()) -> str
         fault=words.fault,
         where=words.where,
         harmless=words.harmless,
+        proved=words.proved,
         fix_text=words.fix,
         costs=words.costs,
         cost_runs=words.cost_runs,

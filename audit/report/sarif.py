@@ -2,8 +2,8 @@
 
 A result points at the line to change, or at the producer if nothing is written that does it. What is only known of a
 live cluster has no file: its result has a logical location. Loss is an error, duplicates and reordering are warnings;
-what is not measured is a note, and so is what was wrong with the configuration. With a baseline every result says
-whether it is new; one is unchanged if all its faults are accepted.
+notes are what is not measured, what was proved, and what was wrong with the configuration. With a baseline every harm
+says whether it is new; one is unchanged if all its faults are accepted.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ RULES: Final = {
     "acknowledged-records-lost": "With these settings, a measured fault loses acknowledged records.",
     "acknowledged-records-duplicated": "With these settings, a measured fault writes acknowledged records twice.",
     "acknowledged-records-reordered": "With these settings, a measured fault reorders acknowledged records.",
+    "proved": "This configuration itself was run through faults in containers.",
     "settings-refused": "The client refuses these settings and does not start.",
     "not-measured": "No cell of the measured matrix covers these settings: nothing is claimed.",
     "configuration": "Something in the configuration could not be read, or cannot be meant.",
@@ -87,6 +88,8 @@ def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[di
             "runs": [one.run.run for one in found],
         }
         yield result
+    if proofs := [text for case in row.cases for text in words.proved(case)]:
+        yield _result("proved", "note", f"{row.name}: {'; '.join(proofs)}", row.producer.origin, row.name)
     if row.grade == REFUSED:
         yield _result("settings-refused", "warning", row.worst.reason, row.producer.origin, row.name)
     elif row.grade == NOT_MEASURED:

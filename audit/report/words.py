@@ -10,6 +10,7 @@ from audit.cells import FAULTS
 from audit.defaults import FOREVER, product
 from audit.grade import GRADES, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost, Finding, Fix, Row
 from audit.model import Origin
+from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, conditions
 
 VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
@@ -115,6 +116,40 @@ def where(finding: Finding) -> str:
     return f"Kafka {key.version}, {product(key.client, run.client_release)}"
 
 
+HARMED = {"loses": "lost", "duplicates": "written twice", "reorders": "reordered"}
+
+
+def proved(case: Case) -> list[str]:
+    """What was proved of a producer, a sentence for each fault, and what was not as configured."""
+    if case.proved is None:
+        return []
+    return [_proof(case, one) for one in case.proved.proofs] + list(case.proved.notes)
+
+
+def _proof(case: Case, one: Proof) -> str:
+    where = f"; {one.run_dir}" if one.run_dir else ""
+    if one.run is None:
+        return f"{one.fault}: not proved: {one.why_not}{where}"
+    counts = [f"{number} {HARMED[name]}" for name, count in HARM.items() if (number := getattr(one.run, count))]
+    what = f"of {one.run.acknowledged} acknowledged records {_and(counts or ['none was harmed'])}"
+    agrees = agreement(case, one)
+    stated = "" if one.as_stated else "; not as stated beforehand"
+    return "; ".join([f"{one.fault}: {what} ({agrees}{stated}; run {one.run_dir})", *one.differs])
+
+
+def agreement(case: Case, one: Proof) -> str:
+    """How a proof and the matrix stand to each other."""
+    cell = case.measured.get(one.fault)
+    if cell is None:
+        return "the matrix has no such cell"
+    against = contradicts(one, cell)
+    if not against:
+        return "as the matrix has it"
+    runs = len(cell.cell.runs)
+    told = [f"{name} in {cell.cell.times(name)} of {runs} runs" for name in against]
+    return f"THE MATRIX HAS IT OTHERWISE: {', '.join(told)}"
+
+
 def fix(case: Case, one: Fix) -> str:
     """What to change, what it removes and what it leaves or brings, in a line."""
     changes = " and ".join(_change(change, case.resolved.producer.origin) for change in one.changes)
@@ -216,7 +251,7 @@ def alternatives(row: Row) -> list[tuple[str, Case]]:
     groups: dict[tuple[object, ...], list[Case]] = {}
     for case in row.cases:
         ends = tuple((one.effect, one.fault, one.count) for one in case.findings)
-        groups.setdefault((case.grade, case.at_best, ends, case.not_measured), []).append(case)
+        groups.setdefault((case.grade, case.at_best, ends, case.not_measured, case.proved), []).append(case)
     worst = row.worst
     ordered = sorted(groups.values(), key=lambda cases: worst not in cases)
     told = []

@@ -54,7 +54,7 @@ class Run:
         self._open_admin, self._facts = parts.open_admin, parts.facts
         self._random = Random(parts.facts["seed"])
         self.version, self.topic = parts.version, parts.topics[0]
-        self.case = parts.case
+        self.case, self.given = parts.case, parts.given
         """The case of the scenario that is run: its acks, its client's settings, its variant."""
         self.cluster, self.observer, self.timeline = parts.cluster, parts.observer, parts.timeline
         self.topics = parts.topics

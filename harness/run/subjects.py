@@ -23,7 +23,7 @@ from evidence.errors import WaitTimeout
 from evidence.events import NO_LEADER
 from harness.plan import TopicPlan
 from harness.run.who import Partition
-from harness.subjects import DEFAULT_TIME_OUTS, Subject, TimeOuts, library_of
+from harness.subjects import DEFAULT_TIME_OUTS, NOTHING_STATED, Subject, TimeOuts
 from harness.workloads.handles.chorus import Chorus, Tally
 from harness.workloads.settings import LIBRDKAFKA
 
@@ -75,9 +75,12 @@ class Subjects:
             run.create_topic(TopicPlan(name=topic.name, replicas=replicas, settings=topic.settings))
             partitions += [(one, Partition(topic.name, number)) for number, one in enumerate(members)]
         self.all: list[Placed] = []
-        by_client = sorted(partitions, key=lambda one: one[0].producer.client)
-        for client, members_of in groupby(by_client, key=lambda one: one[0].producer.client):
-            self._start(client, list(members_of))
+
+        def library(one: tuple[Subject, Partition]) -> str:
+            return one[0].library(run.version).name
+
+        for _, members_of in groupby(sorted(partitions, key=library), key=library):
+            self._start(list(members_of))
         run.clients.also_close(*self.choruses)
         for chorus in self.choruses:
             chorus.ready()
@@ -87,16 +90,16 @@ class Subjects:
         """The processes, each once."""
         return list(dict.fromkeys(one.chorus for one in self.all))
 
-    def _start(self, client: str, members: list[tuple[Subject, Partition]]) -> None:
+    def _start(self, members: list[tuple[Subject, Partition]]) -> None:
         run, version = self._run, self._run.version
-        library = library_of(client, version.kafka)
+        library = members[0][0].library(version)
         told = library.arguments(run.note) | {"own": True}
         clients = []
         for subject, _ in members:
-            time_outs = subject.producer.time_outs(version.release, self._time_outs)
-            if client == LIBRDKAFKA:
+            time_outs = subject.time_outs(version, self._time_outs)
+            if library.kind == LIBRDKAFKA:
                 time_outs |= version.client_settings
-            clients.append(run.clients.subject(subject.producer.settings(version.release) | time_outs, library.name))
+            clients.append(run.clients.subject(subject.settings(version) | time_outs, library.name))
         chorus = Chorus(clients, told, run.timeline)
         for number, ((subject, t), made) in enumerate(zip(members, clients, strict=True)):
             facts = subject.key | {
@@ -104,15 +107,16 @@ class Subjects:
                 "partition": t.number,
                 "process": made.name,
                 "client_release": library.release,
-                "overrides": subject.producer.time_outs(version.release, self._time_outs),
+                "overrides": subject.time_outs(version, self._time_outs),
                 "stated": {
                     "must": sorted(subject.stated.must),
                     "may": sorted(subject.stated.may),
                     "why": " ".join(subject.stated.why.split()),
                     "source": subject.stated.source,
                 },
-                "doomed": [],
+                "doomed": None if subject.stated is NOTHING_STATED else [],
             }
+            facts |= {} if subject.own is None else {"own": dict(subject.own.settings)}
             run.clients.note_subject(facts)
             self.all.append(Placed(subject, t, chorus, number, facts))
 
@@ -133,7 +137,7 @@ class Subjects:
                     continue
                 firsts = chorus.send([(one.number, *one.partition, count) for one in members])
                 for one, first in zip(members, firsts, strict=True):
-                    if doomed is not None and doomed(one.subject):
+                    if doomed is not None and doomed(one.subject) and one.facts["doomed"] is not None:
                         one.facts["doomed"].append([first, first + count])
 
     @contextmanager

@@ -144,22 +144,24 @@ def end_waiting_fetches(run: Run, leader: Target) -> None:
 
 
 def plan(
-    version: Version,
+    run: Run,
     stated: Stated,
     unclean: Iterable[bool] = (False,),
     *,
     among: Callable[[Producer], Iterable[Topic]] | None = None,
 ) -> list[Subject]:
     """Every subject of a scenario on a version; `among` says which topics are enough for a producer, if not all are
-    asked for that may differ (audit/cells.py has the argument).
+    asked for that may differ (audit/cells.py has the argument). A run that was given subjects has just these.
     """
-    allowed = tuple(unclean)
+    version, allowed = run.version, tuple(unclean)
+
+    def outcome(producer: Producer, topic: Topic) -> Outcome:
+        return REFUSED if refuses_idempotence(producer, version) else stated(producer, topic)
+
+    if run.given:
+        return [one.subject(outcome(one.producer, one.topic)) for one in run.given]
     return [
-        Subject(
-            producer=producer,
-            topic=topic,
-            stated=REFUSED if refuses_idempotence(producer, version) else stated(producer, topic),
-        )
+        Subject(producer=producer, topic=topic, stated=outcome(producer, topic))
         for client in clients(version)
         for producer in producers(client, version)
         for topic in (topics(producer, version, allowed) if among is None else among(producer))

@@ -69,7 +69,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 )
 def leader_cut_off(run: Run) -> None:
     t = run.partition()
-    subjects = Subjects(run, plan(run.version, stated))
+    subjects = Subjects(run, plan(run, stated))
 
     def taken(one: Subject) -> bool:
         return alone(one) and accepted(one, run.version)

@@ -57,7 +57,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 )
 def lost_acknowledgement(run: Run) -> None:
     t = run.partition()
-    subjects = Subjects(run, plan(run.version, stated, among=one_topic))
+    subjects = Subjects(run, plan(run, stated, among=one_topic))
 
     def taken(one: Subject) -> bool:
         return accepted(one, run.version)

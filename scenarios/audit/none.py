@@ -33,7 +33,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     applies=MEASURED,
 )
 def none(run: Run) -> None:
-    subjects = Subjects(run, plan(run.version, stated))
+    subjects = Subjects(run, plan(run, stated))
     subjects.begin(lambda one: accepted(one, run.version))
     run.send(run.partition(), 3)
     subjects.time(ONE_BY_ONE, AT_ONCE, lambda one: accepted(one, run.version))

@@ -82,7 +82,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 )
 def refused_then_accepted(run: Run) -> None:
     t = run.partition()
-    subjects = Subjects(run, plan(run.version, stated, among=refusing), PATIENT)
+    subjects = Subjects(run, plan(run, stated, among=refusing), PATIENT)
 
     def is_refused(one: Subject) -> bool:
         return refused(one.producer, one.topic) and accepted(one, run.version)

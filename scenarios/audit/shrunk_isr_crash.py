@@ -130,7 +130,7 @@ def _too_few(producer: Producer) -> Outcome:
 )
 def shrunk_isr_crash(run: Run) -> None:
     t, version = run.partition(), run.version
-    subjects = Subjects(run, plan(version, lambda one, topic: stated(one, topic, version), unclean=(False, True)))
+    subjects = Subjects(run, plan(run, lambda one, topic: stated(one, topic, version), unclean=(False, True)))
 
     def taken(one: Subject) -> bool:
         return accepted(one, version) and not too_few(one)

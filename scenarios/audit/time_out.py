@@ -54,14 +54,14 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 )
 def time_out(run: Run) -> None:
     t = run.partition()
-    subjects = Subjects(run, plan(run.version, stated, among=one_topic), IMPATIENT)
+    subjects = Subjects(run, plan(run, stated, among=one_topic), IMPATIENT)
 
     def taken(one: Subject) -> bool:
         return accepted(one, run.version)
 
     def gives_up(one: Subject) -> bool:
         has_deadline = one.producer.client == LIBRDKAFKA or (
-            one.producer.client == "java" and run.version.release >= DELIVERY_TIME_OUT_SINCE
+            one.producer.client == "java" and one.release(run.version) >= DELIVERY_TIME_OUT_SINCE
         )
         return taken(one) and (has_deadline or not retries(one.producer))
 

@@ -137,7 +137,7 @@ def all_are_killed(run: Run, subjects: Subjects) -> None:
 def under_load(strike: Strike, truncates: bool, run: Run) -> None:
     t = run.partition()
     old = truncates and HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    subjects = Subjects(run, plan(run.version, partial(stated, truncates=old)))
+    subjects = Subjects(run, plan(run, partial(stated, truncates=old)))
 
     def doomed(one: Subject) -> bool:
         return one.producer.acks != "all" or (old and others(one))

@@ -74,7 +74,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 )
 def zombie_leader(run: Run) -> None:
     t = run.partition()
-    subjects = Subjects(run, plan(run.version, stated))
+    subjects = Subjects(run, plan(run, stated))
     subjects.begin(lambda one: accepted(one, run.version))
     run.send(t, 3)
     leader, followers = run.leader_of(t), run.followers_of(t)

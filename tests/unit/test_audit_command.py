@@ -61,6 +61,13 @@ def test_fail_on_ends_with_1_and_says_what_met_it(conf: Path, capsys: pytest.Cap
     assert audit(conf, *JAVA, "--fail-on", "reorder,duplicate") == 1
 
 
+def test_faults_are_of_a_proof(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(conf, *JAVA, "--faults", "time-out") == 254
+    assert "add --prove" in capsys.readouterr().err
+    assert audit(conf, *JAVA, "--prove", "--faults", "meteorite") == 254
+    assert "'meteorite': what can be proved is" in capsys.readouterr().err
+
+
 def test_a_baseline_accepts_what_is_known_also_when_lines_move(conf: Path, tmp_path: Path) -> None:
     known = tmp_path / "known.json"
     assert audit("producer.properties", *JAVA, "--fail-on", "loss", "--write-baseline", known) == 0
@@ -195,7 +202,7 @@ def test_the_bundled_examples_are_audited_with_the_measured_matrix(capsys: pytes
 
 
 def test_what_is_said_to_measure_a_fault_is_there() -> None:
-    from harness.audit_matrix import VERSIONS, scenarios
+    from harness.audit_cells import VERSIONS, scenarios
     from harness.scenario import all_scenarios
 
     assert all_scenarios().keys() >= words.ALONE

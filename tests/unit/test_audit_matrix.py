@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,9 +14,11 @@ from audit.cells import FAULTS, LINES, Key, load, pruned
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness import audit_matrix
-from harness.audit_matrix import VERSIONS, gather, line_of, main, measured_by, scenarios, tonight
+from harness.audit_cells import VERSIONS, line_of, scenarios
+from harness.audit_matrix import gather, main, measured_by, tonight
 from harness.cluster import versions
-from harness.subjects import Outcome
+from harness.run import Run
+from harness.subjects import Given, Outcome
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
 from scenarios.audit import MEASURED, plan, shrunk_isr_crash
 
@@ -47,6 +50,10 @@ def a_run(root: Path, name: str = "r1", *, sound: bool = True, verdict: str = AS
     write_json(run_dir.verdict, Verdict(verdict=verdict, sound=sound, run=name).as_json())
     Timeline(run_dir.timeline).close()
     return run_dir
+
+
+def a_stage(version: versions.Version, *given: Given) -> Run:
+    return cast("Run", SimpleNamespace(version=version, given=given))
 
 
 def test_a_sound_run_measures_a_cell_for_each_of_its_subjects(tmp_path: Path) -> None:
@@ -136,7 +143,7 @@ def test_every_line_is_measured_by_one_version() -> None:
 def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
     """Each cell of a plan stands for itself: no argument leads to another one, but for clients that are synchronous."""
     version = versions.get(name)
-    subjects = plan(version, lambda *_: Outcome(), unclean=(False, True))
+    subjects = plan(a_stage(version), lambda *_: Outcome(), unclean=(False, True))
     keys = [
         Key(**one.key, line=line_of(version), version=name, fault="shrunk-isr-crash")
         for one in subjects
@@ -150,7 +157,7 @@ def test_eligible_replicas_lose_what_acks_1_was_told_with_unclean_elections_off(
     kraft, old = versions.get("4.3.1"), versions.get("3.9.2-zk")
 
     def losing(version: versions.Version) -> set[tuple[str, int, bool]]:
-        subjects = plan(version, lambda p, t: shrunk_isr_crash.stated(p, t, version), unclean=(False, True))
+        subjects = plan(a_stage(version), lambda p, t: shrunk_isr_crash.stated(p, t, version), unclean=(False, True))
         return {
             (one.producer.acks, one.topic.min_insync_replicas, one.topic.unclean)
             for one in subjects

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.subjects import Outcome, Producer, Subject, TimeOuts, Topic, library_of
+from harness.cluster import versions
+from harness.subjects import Outcome, Own, Producer, Subject, TimeOuts, Topic
 
 OLD, EPOCH, NEW = (0, 10, 2, 2), (2, 8, 2), (4, 3, 1)
 
@@ -66,8 +67,18 @@ def test_a_subject_is_named_by_all_that_its_cell_is_named_by() -> None:
 
 
 def test_kafkas_own_clients_are_of_the_brokers_release() -> None:
-    assert library_of("java", "2.8.2").name == "java-2.8.2"
-    assert library_of("librdkafka", "2.8.2").name == "librdkafka"
+    for client, name in (("java", "java-2.8.2"), ("librdkafka", "librdkafka")):
+        subject = Subject(producer=Producer(client=client, acks="1"), topic=Topic(), stated=Outcome())
+        assert subject.library(versions.get("2.8.2")).name == name
+
+
+def test_one_of_somebodys_own_is_given_what_is_written_and_its_own_release() -> None:
+    own = Own(release="0.9.0.1", settings={"linger.ms": "5"}, stated=True)
+    subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome(), own=own)
+    version = versions.get("2.8.2")
+    assert subject.library(version).name == "java-0.9.0.1"
+    assert subject.settings(version) == {"linger.ms": "5"}
+    assert set(subject.time_outs(version, TimeOuts())) == {"request.timeout.ms"}
 
 
 LIMITS = TimeOuts(request_ms=2_000, delivery_ms=4_000, scala_ms=2_500)

@@ -40,8 +40,9 @@ class Sender:
         library: Mapping[str, Any] = OF_LIBRDKAFKA,
     ) -> None:
         self._writer, self._producer, self._run = writer, producer, record.run_hash(run)
-        self._acks = child.acks_of(settings)
         self._client, self.configuration = open_producer(library, bootstrap, settings)
+        # Where nothing is written it is the client's default, which is its own affair.
+        self._acks = child.acks_of(self.configuration | dict(settings))
         self.transactional = "transactional.id" in settings
         self.number: int | None = None
         """The transaction that was begun last."""

@@ -176,3 +176,13 @@ def test_a_client_that_goes_by_other_settings_is_a_doubt(name: str, value: str, 
 def test_a_client_that_did_not_say_what_it_goes_by_is_a_doubt() -> None:
     (doubt,) = judge(run_of(subject()), {"subjects": [counts()]}, [], {}).doubts
     assert doubt.endswith("nothing says what its producer goes by")
+
+
+def test_one_of_somebodys_own_goes_by_its_clients_defaults_if_nothing_is_written() -> None:
+    assert judged(subject(), settings={}).doubts  # of a cell everything is written
+    own = subject(own={}, must=("loses",))
+    assert judged(own, finding(), settings={}).doubts == []
+    assert judged(own, finding(), settings={"acks": "0"}).doubts
+    silent = {name: value for name, value in GOES_BY.items() if name != "acks"}
+    told = judge(run_of(own, settings={}), {"subjects": [counts()]}, [finding()], {"producer-0": silent})
+    assert any("nothing says what acks" in doubt for doubt in told.doubts)

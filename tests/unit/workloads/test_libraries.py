@@ -37,6 +37,12 @@ def test_a_client_that_there_is_not(name: str, told: str) -> None:
         library(name, OLD)
 
 
+def test_the_scala_producer_is_not_understood_from_4_0_on() -> None:
+    assert library("scala-1.1.1", versions.get("3.9.2-zk")) == Library("scala", "1.1.1")
+    with pytest.raises(UsageError, match="share no version of the Produce request"):
+        library("scala-1.1.1", versions.get("4.0.2"))
+
+
 @pytest.mark.parametrize(
     ("client", "broker", "held"),
     [

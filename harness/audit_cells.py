@@ -1,0 +1,104 @@
+"""What a run of the audit's scenarios measures: a cell for each of its subjects, from its run directory alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from audit import cells as matrix
+from audit.cells import Cell, Key, RunCounts, Stated
+from evidence.errors import UsageError
+from evidence.events import Configuration, of
+from evidence.rundir import RunDir
+from evidence.subjects import counted, subjects_of
+from evidence.timeline import read
+from harness.cluster import versions
+from harness.scenario import Scenario, all_scenarios
+from judgement.verdict import read_findings, read_verdict
+
+PREFIX: Final = "audit-"
+"""Of the scenarios that measure cells; what follows is the fault."""
+VERSIONS: Final = ("0.10.2.2", "2.8.2", "3.9.2-zk", "3.9.2-pinned", "4.3.1")
+CLIENT_VERSION: Final = "client.software.version"
+"""What librdkafka says that it is."""
+
+
+def scenarios() -> dict[str, Scenario]:
+    """The scenarios that measure cells, by fault."""
+    return {name.removeprefix(PREFIX): made for name, made in all_scenarios().items() if name.startswith(PREFIX)}
+
+
+def line_of(version: versions.Version) -> str:
+    """The version line of a version."""
+    protocol = version.settings.get("inter.broker.protocol.version", "")
+    return matrix.line_of(version.kafka, kraft=version.mode == "kraft", protocol=protocol)
+
+
+def cells_of(run_dir: RunDir) -> Iterator[Cell]:
+    """A cell for each subject of a run, in order, whatever they are. Raises UsageError for a run that proves less than
+    it shows.
+    """
+    facts = run_dir.read_run()
+    verdict = read_verdict(run_dir)
+    if not verdict.sound or facts.get("observed"):
+        raise UsageError(f"{run_dir.path.name} measures nothing: {verdict.in_words[:300]}")
+    findings, damage = read_findings(run_dir)
+    if findings is None:
+        raise UsageError(f"{run_dir.path.name} measures nothing: {damage}")
+    releases = {
+        event.process: event.settings[CLIENT_VERSION]
+        for event in of(read(run_dir.timeline).trusted, Configuration)
+        if CLIENT_VERSION in event.settings
+    }
+    for subject in subjects_of(facts):
+        yield _cell(facts, subject, findings, releases)
+
+
+def _cell(
+    facts: Mapping[str, Any], subject: Mapping[str, Any], findings: Mapping[str, Any], releases: Mapping[str, str]
+) -> Cell:
+    counts = counted(subject, findings)
+    if counts is None:  # the verdict of such a run is in doubt
+        raise UsageError(f"{facts['run']} measures nothing: the records of {subject.get('process')} were not counted")
+    version = versions.get(str(facts["version"]))
+    stated = subject["stated"]
+    began = datetime.fromtimestamp(int(facts["started_wall_ns"]) / 1e9, UTC)
+    return Cell(
+        key=Key(
+            client=subject["client"],
+            line=line_of(version),
+            version=version.id,
+            replication_factor=subject["replication_factor"],
+            min_insync_replicas=subject["min_insync_replicas"],
+            unclean=subject["unclean"],
+            acks=subject["acks"],
+            idempotence=subject["idempotence"],
+            in_flight=subject["in_flight"],
+            retries=subject["retries"],
+            fault=str(facts["scenario"]).removeprefix(PREFIX),
+        ),
+        stated=Stated(
+            must=frozenset(stated["must"]), may=frozenset(stated["may"]), why=stated["why"], source=stated["source"]
+        ),
+        runs=(
+            RunCounts(
+                run=str(facts["run"]),
+                date=began.date().isoformat(),
+                commit=str(facts.get("commit") or ""),
+                client_release=str(subject.get("client_release") or releases.get(str(subject["process"]), "")),
+                broker_version=version.kafka,
+                acknowledged=counts.acknowledged,
+                lost=counts.lost,
+                duplicated=counts.duplicated,
+                reordered=counts.reordered,
+                refused=counts.refused,
+                unknown_present=counts.unknown_present,
+                unknown_absent=counts.unknown_absent,
+                latency_p50_ms=counts.latency_p50_ms,
+                latency_p99_ms=counts.latency_p99_ms,
+                records_per_s=counts.records_per_s,
+            ),
+        ),
+        overrides=dict(subject.get("overrides") or {}),
+    )
