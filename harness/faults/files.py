@@ -21,70 +21,74 @@ if TYPE_CHECKING:
     from harness.faults.base import Proof
 
 
-def _refuse_running(node: Node, ran: bool, what: str) -> None:
-    """FaultUnproved unless a node was down when the fault was injected, and is down."""
-    if ran or node.state()["Running"]:
-        raise FaultUnproved(f"{node.name}: its process runs, and may write {what} again")
-
-
 @dataclass(slots=True)
-class Remove:
-    """A file of a node that is down is removed, for good: the broker has to do without it."""
+class _OfOneThatIsDown:
+    """What the faults here have in common: files of a node are changed while it is down, by `_change`."""
 
     node: Node
     path: Path
-    name: str = "remove"
-    _bytes: int | None = field(default=None, init=False)
+    """The file, or the directory of its logs."""
     _ran: bool = field(default=False, init=False)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         return (self.node,)
 
+    def inject(self) -> None:
+        self._ran = bool(self.node.state()["Running"])
+        self._change()
+
+    def _change(self) -> None:
+        raise NotImplementedError
+
+    def _refuse_running(self, what: str) -> None:
+        """FaultUnproved unless the node was down when the fault was injected, and is down."""
+        if self._ran or self.node.state()["Running"]:
+            raise FaultUnproved(f"{self.node.name}: its process runs, and may write {what} again")
+
+    def heal(self) -> None:
+        """The broker writes the file again by itself, or fetches again what the leaders have."""
+
+
+@dataclass(slots=True)
+class Remove(_OfOneThatIsDown):
+    """A file of a node that is down is removed, for good: the broker has to do without it."""
+
+    name: str = "remove"
+    _bytes: int | None = field(default=None, init=False)
+
     @property
     def description(self) -> str:
         return f"removal of {self.path.name} of {self.node.name}"
 
-    def inject(self) -> None:
-        self._ran = bool(self.node.state()["Running"])
+    def _change(self) -> None:
         self._bytes = self.path.stat().st_size if self.path.exists() else None
         self.path.unlink(missing_ok=True)
 
     def verify(self) -> Proof:
         if self._bytes is None:
             raise FaultUnproved(f"{self.node.name}: there was no {self.path.name} to be removed")
-        _refuse_running(self.node, self._ran, self.path.name)
+        self._refuse_running(self.path.name)
         if self.path.exists():
             raise FaultUnproved(f"{self.node.name}: {self.path.name} is still there")
         return {"file": self.path.name, "bytes": self._bytes, "there": False}
 
-    def heal(self) -> None:
-        """The broker writes the file again by itself."""
-
 
 @dataclass(slots=True)
-class Overwrite:
+class Overwrite(_OfOneThatIsDown):
     """A checkpoint of a node that is down gets another offset for one replica, or one that it has none for yet."""
 
-    node: Node
-    path: Path
     topic: str
     partition: int
     offset: int
     name: str = "overwrite"
     _before: Mapping[tuple[str, int], int] = field(default_factory=dict, init=False)
-    _ran: bool = field(default=False, init=False)
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        return (self.node,)
 
     @property
     def description(self) -> str:
         return f"offset {self.offset} for {self.topic}-{self.partition} in {self.path.name} of {self.node.name}"
 
-    def inject(self) -> None:
-        self._ran = bool(self.node.state()["Running"])
+    def _change(self) -> None:
         self._before = read_offset_checkpoint(self.path).offsets if self.path.exists() else {}
         wrong = dict(self._before) | {(self.topic, self.partition): self.offset}
         self.path.write_bytes(encode_offset_checkpoint(wrong))
@@ -94,39 +98,27 @@ class Overwrite:
         before = self._before.get(key)
         if before == self.offset:
             raise FaultUnproved(f"{self.node.name}: {self.path.name} had offset {before}: nothing to be made wrong")
-        _refuse_running(self.node, self._ran, self.path.name)
+        self._refuse_running(self.path.name)
         now = read_offset_checkpoint(self.path).offsets
         if now != dict(self._before) | {key: self.offset}:
             raise FaultUnproved(f"{self.node.name}: {self.path.name} has {dict(now)}")
         replica = f"{self.topic}-{self.partition}"
         return {"file": self.path.name, "replica": replica, "offset_before": before, "offset": self.offset}
 
-    def heal(self) -> None:
-        """The broker writes the file again by itself."""
-
 
 @dataclass(slots=True)
-class Wipe:
+class Wipe(_OfOneThatIsDown):
     """The disk of a node that is down is replaced by an empty one."""
 
-    node: Node
-    path: Path
-    """The directory of its logs."""
     name: str = "wipe"
     _there: list[str] = field(default_factory=list, init=False)
     """The files that were on it."""
-    _ran: bool = field(default=False, init=False)
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        return (self.node,)
 
     @property
     def description(self) -> str:
         return f"blank disk in place of that of {self.node.name}"
 
-    def inject(self) -> None:
-        self._ran = bool(self.node.state()["Running"])
+    def _change(self) -> None:
         self._there = self._files()
         for entry in self.path.iterdir() if self.path.exists() else ():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
@@ -134,13 +126,10 @@ class Wipe:
     def verify(self) -> Proof:
         if not any(file.endswith(".log") for file in self._there):
             raise FaultUnproved(f"{self.node.name}: there was no log on its disk; there was {self._there}")
-        _refuse_running(self.node, self._ran, "its disk")
+        self._refuse_running("its disk")
         if left := self._files():
             raise FaultUnproved(f"{self.node.name}: its disk still has {', '.join(left)}")
         return {"files_before": len(self._there), "logs_before": _logs(self._there), "files_after": 0}
-
-    def heal(self) -> None:
-        """The broker fetches again what the leaders have."""
 
     def _files(self) -> list[str]:
         return sorted(str(file.relative_to(self.path)) for file in self.path.rglob("*") if file.is_file())

@@ -76,10 +76,10 @@ def slow_does_nothing() -> None:
 
 
 def overwrite_does_nothing() -> None:
-    def inject(self: Overwrite) -> None:
+    def change(self: Overwrite) -> None:
         self._before = read_offset_checkpoint(self.path).offsets
 
-    Overwrite.inject = inject  # type: ignore[method-assign]
+    Overwrite._change = change  # type: ignore[method-assign]
 
 
 def overwrite_is_claimed() -> None:

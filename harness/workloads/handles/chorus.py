@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, WaitTimeout
+from harness.workloads.handles.client import Handle
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
@@ -34,7 +35,7 @@ class Tally:
         return self.sent - self.ok - self.fail - self.info
 
 
-class Chorus:
+class Chorus(Handle):
     """Several producers of one library."""
 
     def __init__(self, clients: Sequence[Client], library: Mapping[str, Any], timeline: Timeline) -> None:
@@ -63,16 +64,6 @@ class Chorus:
     def clients(self) -> tuple[str, ...]:
         """Their names in run.json."""
         return tuple(client.name for client in self._clients)
-
-    @property
-    def pid(self) -> int:
-        """The process's number."""
-        return self._child.pid
-
-    @property
-    def status(self) -> int | None:
-        """How the process ended; None while it runs."""
-        return self._child.status
 
     def ready(self) -> None:
         """Wait until every client is made, and note what each is configured with."""
@@ -130,7 +121,3 @@ class Chorus:
                 self._take(self._child.hear(0.05, "closing"))
         except HarnessError:
             return
-
-    def kill(self) -> None:
-        """Kill the process, -9: every history of it ends torn."""
-        self._child.kill()

@@ -116,7 +116,33 @@ class Pending:
         return answer
 
 
-class Commanded:
+class Handle:
+    """What is asked of any workload process: who it is, and that it dies."""
+
+    name: str
+    _child: Child
+
+    def kill(self) -> None:
+        """Kill the process, -9."""
+        self._child.kill()
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """Its name in run.json; a process may have several clients."""
+        return (self.name,)
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._child.pid
+
+    @property
+    def status(self) -> int | None:
+        """How the process ended; None while it runs."""
+        return self._child.status
+
+
+class Commanded(Handle):
     """A producer process that does what it is told, command by command."""
 
     MODULE: ClassVar[str]
@@ -163,25 +189,6 @@ class Commanded:
     def close(self) -> None:
         """End the process."""
         self._child.close()
-
-    def kill(self) -> None:
-        """Kill the process, -9."""
-        self._child.kill()
-
-    @property
-    def clients(self) -> tuple[str, ...]:
-        """Its name in run.json; a process may have several clients."""
-        return (self.name,)
-
-    @property
-    def pid(self) -> int:
-        """The process's number."""
-        return self._child.pid
-
-    @property
-    def status(self) -> int | None:
-        """How the process ended; None while it runs."""
-        return self._child.status
 
 
 class ScriptedProducer(Commanded):
@@ -267,7 +274,7 @@ class ScriptedProducer(Commanded):
             return
 
 
-class Background(Generic[Progress]):
+class Background(Handle, Generic[Progress]):
     """A workload process that works by itself and reports its progress. As a context manager it is started on entering
     and stopped on leaving.
     """
@@ -322,21 +329,6 @@ class Background(Generic[Progress]):
         """Kill the process, -9. What it had told of until then is all there is: nothing more is waited for."""
         self._child.kill()
         self._done = True
-
-    @property
-    def clients(self) -> tuple[str, ...]:
-        """Its name in run.json; a process may have several clients."""
-        return (self.name,)
-
-    @property
-    def pid(self) -> int:
-        """The process's number."""
-        return self._child.pid
-
-    @property
-    def status(self) -> int | None:
-        """How the process ended; None while it runs."""
-        return self._child.status
 
     def __enter__(self) -> Self:
         self.start()

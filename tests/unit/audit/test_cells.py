@@ -18,23 +18,11 @@ from audit.cells import (
     save,
 )
 from evidence.errors import UsageError
-
-SETTINGS = Settings(
-    client="java",
-    line="epoch",
-    version="2.8.2",
-    replication_factor=3,
-    min_insync_replicas=1,
-    unclean=False,
-    acks="1",
-    idempotence=False,
-    in_flight=5,
-    retries="many",
-)
+from tests.unit.audit.cells import SPRING
 
 
 def key(fault: str = "leader-crash-behind", **changes: object) -> Key:
-    made = replace(SETTINGS, **changes)  # type: ignore[arg-type]
+    made = replace(SPRING, **changes)  # type: ignore[arg-type]
     return Key(**{name: getattr(made, name) for name in Settings.__slots__}, fault=fault)
 
 
@@ -89,8 +77,8 @@ def test_a_cell_is_as_stated_if_every_run_is() -> None:
 
 def test_a_question_finds_just_its_cell_and_says_nothing_more() -> None:
     one = cell()
-    assert covering(SETTINGS, [one, cell(key(acks="all"))]) == {"leader-crash-behind": one_covering(one)}
-    assert covering(replace(SETTINGS, acks="0"), [one]) == {}
+    assert covering(SPRING, [one, cell(key(acks="all"))]) == {"leader-crash-behind": one_covering(one)}
+    assert covering(replace(SPRING, acks="0"), [one]) == {}
 
 
 def one_covering(one: Cell) -> object:
@@ -100,19 +88,19 @@ def one_covering(one: Cell) -> object:
 
 
 def test_a_cell_without_runs_covers_nothing() -> None:
-    assert covering(SETTINGS, [replace(cell(), runs=())]) == {}
+    assert covering(SPRING, [replace(cell(), runs=())]) == {}
 
 
 def test_the_nearest_release_of_the_same_line_counts_and_is_said() -> None:
     cells = [cell(key(version=version)) for version in ("0.11.0.3", "2.2.2", "2.8.2")]
-    found = covering(replace(SETTINGS, version="2.4.1"), cells)["leader-crash-behind"]
+    found = covering(replace(SPRING, version="2.4.1"), cells)["leader-crash-behind"]
     assert found.cell.key.version == "2.2.2"
     assert found.differs == ("measured on 2.2.2, asked for 2.4.1",)
-    assert covering(replace(SETTINGS, line="kraft", version="2.8.2"), cells) == {}
+    assert covering(replace(SPRING, line="kraft", version="2.8.2"), cells) == {}
 
 
 def test_other_numbers_of_one_class_are_covered_and_more_replicas_are_said() -> None:
-    found = covering(replace(SETTINGS, retries="3", in_flight=100, replication_factor=5), [cell()])
+    found = covering(replace(SPRING, retries="3", in_flight=100, replication_factor=5), [cell()])
     assert found["leader-crash-behind"].differs == ("measured with replication factor 3, asked for 5",)
 
 
@@ -127,7 +115,7 @@ def test_other_numbers_of_one_class_are_covered_and_more_replicas_are_said() -> 
     ],
 )
 def test_what_cannot_differ_is_covered_with_its_argument(asked: dict[str, object], measured: dict[str, object]) -> None:
-    found = covering(replace(SETTINGS, **asked), [cell(key(**measured))])  # type: ignore[arg-type]
+    found = covering(replace(SPRING, **asked), [cell(key(**measured))])  # type: ignore[arg-type]
     assert [argument in {one.says for one in ARGUMENTS} for argument in found["leader-crash-behind"].arguments] == [
         True
     ]
@@ -160,7 +148,7 @@ def test_what_cannot_differ_is_covered_with_its_argument(asked: dict[str, object
 def test_replicas_count_where_a_fault_is_about_them(
     fault: str, asked: dict[str, object], measured: dict[str, object], covers: bool
 ) -> None:
-    settings = replace(SETTINGS, **{"acks": "all", **asked})  # type: ignore[arg-type]
+    settings = replace(SPRING, **{"acks": "all", **asked})  # type: ignore[arg-type]
     cells = [cell(key(**{"acks": "all", "fault": fault, **measured}))]  # type: ignore[arg-type]
     assert (fault in covering(settings, cells)) is covers
 
@@ -176,7 +164,7 @@ def test_replicas_count_where_a_fault_is_about_them(
 )
 def test_what_can_differ_is_not_covered(asked: dict[str, object], fault: str) -> None:
     base = {name: value for name, value in asked.items() if name in ("line", "version", "acks")}
-    assert covering(replace(SETTINGS, **asked), [cell(key(fault, **base))]) == {}  # type: ignore[arg-type]
+    assert covering(replace(SPRING, **asked), [cell(key(fault, **base))]) == {}  # type: ignore[arg-type]
 
 
 def test_pruning_ends_where_nothing_more_can_be_left_out() -> None:
