@@ -107,7 +107,7 @@ def prove(answer: Answer, options: argparse.Namespace, echo: Echo) -> Answer:
         if not case.resolved.refused
     ]
     ran = _run(wanted, chosen, options, echo) if any(one.given for one in wanted) else {}
-    proved = {one.at: _proved(one, chosen, ran, asked=bool(options.faults)) for one in wanted}
+    proved = {one.at: _proved(one, chosen, ran) for one in wanted}
     rows = []
     for row_at, row in enumerate(answer.rows):
         cases = [
@@ -361,7 +361,7 @@ def _told(facts: Mapping[str, Any]) -> str:
 # The answer
 
 
-def _proved(one: Wanted, chosen: Sequence[str], ran: Ran, *, asked: bool) -> Proved:
+def _proved(one: Wanted, chosen: Sequence[str], ran: Ran) -> Proved:
     faults = one.faults(chosen)
     if one.given is None:
         return Proved(proofs=tuple(Proof(fault=fault, why_not=one.why_not) for fault in faults))
@@ -374,7 +374,4 @@ def _proved(one: Wanted, chosen: Sequence[str], ran: Ran, *, asked: bool) -> Pro
     notes = [*one.notes, *([f"time-outs of the runs: {short}"] if short else [])]
     if not one.given.own.stated:
         notes.append("nothing is stated of such settings beforehand: what came of them was observed")
-    elsewhere = [fault for fault in one.case.applies if fault not in scenarios() and fault not in one.case.covered]
-    if elsewhere and not asked:
-        notes.append(f"not proved, being scenarios of their own: {', '.join(elsewhere)}")
     return Proved(proofs=proofs, notes=tuple(notes))

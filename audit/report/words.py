@@ -264,8 +264,8 @@ def alternatives(row: Row) -> list[tuple[str, Case]]:
 
 MEASURED_ON = {"old": "0.10.2.2", "epoch": "2.8.2", "zk3": "3.9.2-zk", "pinned": "3.9.2-pinned", "kraft": "4.3.1"}
 """The version that the matrix is measured on, for each line."""
-ALONE = frozenset({"double-failover", "follower-reboot"})
-"""Faults that are scenarios of their own, which run with any client."""
+ALONE = frozenset({"follower-reboot"})
+"""Faults that are measured of some topics only, and scenarios of their own, which run with any client."""
 
 
 def commands(case: Case) -> tuple[str, ...]:

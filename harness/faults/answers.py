@@ -1,14 +1,13 @@
 """What brokers answer to clients is held back, and clients' connections are reset: an acknowledgement that gets lost.
 
-Held back: at the broker every packet that ends what it wrote to a client (TCP's PSH) is dropped, and nothing else. So
-requests come in and are carried out, and the connection lasts. The answers wait in the broker's kernel, which sends
-them again at ever longer intervals: after the heal they arrive within about as long as they were held.
+Held back: at the broker every packet that ends what it wrote to a client (TCP's PSH) is lost, and nothing else. So
+requests come in and are carried out, and the connection lasts. The broker's kernel takes the answers for sent, as if a
+switch had lost them (iptables' NFQUEUE, a queue for a program, and there is none). It sends them again at ever longer
+intervals: after the heal they arrive within about as long as they were held.
 
-Limit: what is sent later than some 200 ms after the first unanswered request may not come in before the heal. The
-broker's kernel puts off its acknowledgement to send it with the answer, and an answer that is dropped on its way out
-takes it along; the client's kernel then takes its segment for lost and sends nothing new. A sequence that needs a later
-request waits until that is in the log, and fails if it does not come. (A queue that keeps answers, in place of a rule
-that drops them, would be free of this: TCP is told of a drop in its own host.)
+Not dropped (DROP): TCP is told of a packet that is dropped in its own host, keeps it as not sent, and tries it again
+whenever anything comes in. Each attempt carries the acknowledgement of what came, so none gets out, and after some
+200 ms the client's kernel takes its own segments for lost and sends nothing new. A later request did not come in then.
 
 The proof: a request of our own is taken, every byte of it acknowledged by the broker's kernel; the kernel's counter of
 dropped packets has moved; and no byte of an answer came.

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from harness.faults.base import Peer, Proof
 
 HOOKS = ("INPUT", "OUTPUT")
+DROPPED = "DROP"
+LOST = "NFQUEUE --queue-num 0"
+"""What becomes of packets: dropped, of which TCP is told if they are of its own host, or handed to a program that is
+not there, of which it is not: to TCP they are sent, and lost on their way."""
 DECIMALS = 3
 """Of a share: the kernel keeps it in 31 bits."""
 
@@ -45,7 +49,7 @@ class Rule:
     """Only packets from or to this port of TCP; 0 for all."""
     share: float = 1.0
     pushed: bool = False
-    """Only packets that end what an application wrote (TCP's PSH), not TCP's own."""
+    """Only packets that end what an application wrote (TCP's PSH), not TCP's own; TCP takes them for sent (`LOST`)."""
 
     def match(self) -> str:
         """Iptables' arguments for the packets of this rule."""
@@ -58,7 +62,7 @@ class Rule:
             words += ["-m", "tcp", "--tcp-flags", "PSH", "PSH"]
         if 0 < self.share < 1:
             words += ["-m", "statistic", "--mode", "random", "--probability", str(self.share)]
-        return " ".join([*words, "-j", "DROP"] if self.share else words)
+        return " ".join([*words, "-j", LOST if self.pushed else DROPPED] if self.share else words)
 
     def __str__(self) -> str:
         return f"{self.hook} {self.peer}" + (f":{self.port}" if self.port else "") + (" PSH" if self.pushed else "")
@@ -74,7 +78,7 @@ def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
         value = dict(pairwise(words))
         hook = words[1].removeprefix(f"{CHAIN}-")
         peer = value["-d" if hook == "OUTPUT" else "-s"].removesuffix("/32")
-        share = round(float(value.get("--probability", 1)), DECIMALS) if value.get("-j") == "DROP" else 0.0
+        share = round(float(value.get("--probability", 1)), DECIMALS) if "-j" in value else 0.0
         counters[Rule(hook, peer, int(value.get("--ports", 0)), share, "--tcp-flags" in value)] = int(value["-c"])
     return counters
 

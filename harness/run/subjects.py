@@ -67,7 +67,8 @@ class Subjects:
     def __init__(self, run: Run, subjects: Sequence[Subject], time_outs: TimeOuts = DEFAULT_TIME_OUTS) -> None:
         """Create their topics and start their processes; see `begin`."""
         self._run, self._time_outs = run, time_outs
-        order = run.assignment_of(run.partition())
+        first = run.assignment_of(run.partition())
+        order = (*first, *(broker for broker in run.cluster.plan.brokers if broker not in first))
         partitions: list[tuple[Subject, Partition]] = []
         for topic, group in groupby(sorted(subjects, key=lambda one: one.topic), key=lambda one: one.topic):
             members = list(group)

@@ -118,6 +118,7 @@ PROBES: Final = {
     "iptables": "iptables -N CHAOS && iptables -A CHAOS -s 192.0.2.1 -j DROP && iptables -S CHAOS | grep -q 192.0.2.1",
     "tcp-reset": "iptables -A INPUT -p tcp -s 192.0.2.1 -j REJECT --reject-with tcp-reset",
     "statistic": "iptables -A INPUT -s 192.0.2.1 -m statistic --mode random --probability 0.5 -j DROP",
+    "nfqueue": "iptables -A OUTPUT -p tcp -d 192.0.2.1 -j NFQUEUE --queue-num 0",
     "htb": "tc qdisc add dev lo root handle 1: htb && tc class add dev lo parent 1: classid 1:1 htb rate 1mbit && "
     "tc filter add dev lo parent 1: protocol ip u32 match ip dst 192.0.2.1/32 flowid 1:1 && tc qdisc del dev lo root",
     "netem": "tc qdisc add dev lo root netem delay 10ms && tc qdisc del dev lo root",
@@ -128,6 +129,7 @@ PROBE_NEEDS: Final[dict[str, tuple[Status, str]]] = {
     "iptables": ("missing", "network cuts need it: load the kernel's iptables modules, or use another engine"),
     "tcp-reset": ("warning", "cuts that refuse instead of dropping need it"),
     "statistic": ("warning", "lost packets need the kernel module xt_statistic"),
+    "nfqueue": ("warning", "answers that are held back need the kernel module xt_NFQUEUE"),
     "htb": ("warning", "slow links need the kernel modules sch_htb and cls_u32"),
     "netem": ("warning", "delays in the kernel need the module sch_netem; nothing in the default suite does"),
 }

@@ -11,9 +11,11 @@ moves what waits for one leader to the next, and has put single records out of o
 without retries too, and once without retries one record twice (0.10.2.2, 3.9.2-zk and 4.3.1, version 2.16): seen, not
 documented.
 
-An idempotent producer of librdkafka whose records' time is up (message.timeout.ms), as it may be where a partition is
-away or too small for that long, begins anew with another producer id, and writes what was under way once more: seen on
-2.8.2, where 291 of 416 records of one were there twice.
+An idempotent producer of librdkafka may begin a new epoch, and then writes once more what it has no answer for. It does
+so when records' time is up (message.timeout.ms), as it may be where a partition is away or too small for that long:
+seen on 2.8.2, where 291 of 416 records of one were there twice. With several requests in flight it does so as well when
+one is refused because an earlier one was (OUT_OF_ORDER_SEQUENCE_NUMBER; librdkafka issue 4953): seen on 4.3.1, where
+the last record before a leader was stopped came once with epoch 0 of its producer, and once with epoch 1.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from scenarios.audit import (
 )
 
 LIBRDKAFKA_DOC: Final = "librdkafka, INTRODUCTION.md: Idempotent Producer"
+OUT_OF_ORDER: Final = "librdkafka issue 4953"
 MOVED: Final = "seen of librdkafka 2.16 where leaders changed, documented nowhere"
 RATE_PER_S = 10.0
 BEFORE = 15
@@ -60,13 +63,13 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False) -> Outc
     if retries(producer) and producer.acks != "0" and not producer.idempotence:
         may.add("duplicates")
         sources.append(RETRIES_DOC)
-    if (
-        producer.idempotence
-        and producer.client == "librdkafka"
-        and topic.replication_factor <= topic.min_insync_replicas
-    ):
-        may.add("duplicates")
-        sources.append(LIBRDKAFKA_DOC)
+    if producer.idempotence and producer.client == "librdkafka":
+        begins_anew = {
+            LIBRDKAFKA_DOC: topic.replication_factor <= topic.min_insync_replicas,
+            OUT_OF_ORDER: producer.in_flight > 1,
+        }
+        sources += [source for source, holds in begins_anew.items() if holds]
+        may |= {"duplicates"} if any(begins_anew.values()) else set()
     if producer.client == "librdkafka" and producer.acks != "0" and not producer.idempotence:
         may.update({"duplicates", "reorders"})
         sources.append(MOVED)

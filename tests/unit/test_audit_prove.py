@@ -336,8 +336,8 @@ def test_every_format_has_the_proof_and_none_a_secret(tmp_path: Path, monkeypatc
 def test_a_fault_that_cannot_be_proved_is_refused_with_those_that_can() -> None:
     assert chosen_faults((BEHIND, BEHIND)) == [BEHIND]
     assert "none" not in chosen_faults(())
-    with pytest.raises(UsageError, match=r"--faults 'follower-reboot': what can be proved is .*zombie-leader"):
-        chosen_faults(("follower-reboot",))
+    with pytest.raises(UsageError, match=r"--faults 'power-loss': what can be proved is .*zombie-leader"):
+        chosen_faults(("power-loss",))
 
 
 def test_of_nothing_written_nothing_is_given_and_nothing_said() -> None:

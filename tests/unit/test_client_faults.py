@@ -22,7 +22,7 @@ from harness.faults.network import WHOLE
 CLIENTS = Host("172.20.0.1")
 LISTING = (
     "-A CHAOS-OUTPUT -d 172.20.0.1/32 -p tcp -m multiport --ports {port} -m tcp --tcp-flags PSH PSH "
-    "-c {count} 0 -j DROP"
+    "-c {count} 0 -j NFQUEUE --queue-num 0"
 )
 
 
@@ -76,7 +76,8 @@ def hold(broker: Broker) -> Hold:
 
 def test_a_rule_for_what_an_application_wrote_and_nothing_of_tcp() -> None:
     rule = Rule("OUTPUT", "172.20.0.1", 9092, pushed=True)
-    assert rule.match() == "-d 172.20.0.1 -p tcp -m multiport --ports 9092 -m tcp --tcp-flags PSH PSH -j DROP"
+    match = "-d 172.20.0.1 -p tcp -m multiport --ports 9092 -m tcp --tcp-flags PSH PSH -j NFQUEUE --queue-num 0"
+    assert rule.match() == match
     assert parse_counters([LISTING.format(port=9092, count=7)]) == {rule: 7}
     assert str(rule) == "OUTPUT 172.20.0.1:9092 PSH"
 

@@ -1,0 +1,126 @@
+"""A follower restarts with records above its high watermark, and is next in line to lead (KIP-101; KAFKA-3143).
+
+The sequence of [follower-reboot](follower-reboot.md), of many partitions at once: the follower is frozen while each
+subject sends a record, goes on, fetches all of these with one request, and is killed before it hears that they are
+committed. It was the controller, so until 2.3 the next controller leaves it in the ISR. It comes back, cut from the
+leader, truncates to its high watermark, and is elected when the leader dies. From 2.3 on it leaves the ISR, and nobody
+leads without the record: not with leader epochs, and not without.
+
+Where it is elected there are no topics with three replicas: the third would find that its new leader's log ends before
+its own, and such a broker ends itself if unclean elections are off (KAFKA-1211 tells of both).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.run.subjects import FIRST, Subjects
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
+from harness.subjects import Outcome, Producer, Subject, Topic
+from scenarios.audit import (
+    ACKS_DOC,
+    CLUSTER,
+    IN_FLIGHT,
+    MEASURED,
+    OPERATOR,
+    accepted,
+    end_waiting_fetches,
+    others,
+    overtakes,
+    plan,
+    topics,
+    unanswered,
+)
+from scenarios.audit.double_failover import PARKED_FETCHES, holding, third_leads
+from scenarios.truncation.follower_reboot import DEAD_CONTROLLER_STAYS, TRAP
+
+KIP_101 = "KIP-101; KAFKA-3143"
+
+
+def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
+    may = {"reorders"} if overtakes(producer) else set()
+    if trap and topic.replication_factor > 1:
+        return Outcome(
+            must=frozenset({"loses"}),
+            may=frozenset(may),
+            why="The follower truncated the record when it came back, was in the ISR still, and leads without it.",
+            source=f"{KIP_101}; {IN_FLIGHT}" if may else KIP_101,
+        )
+    return Outcome(
+        may=frozenset(may | ({"loses"} if producer.acks == "0" else set())),
+        why="Nobody leads who lacks the record.",
+        source=f"{KIP_101}; {ACKS_DOC}",
+    )
+
+
+@scenario(
+    name="audit-follower-reboot",
+    claim="""A follower that restarts truncates to its high watermark before 0.11, and loses what was acknowledged if it
+        leads next, with acks=all and min.insync.replicas=2 too; where it leaves the ISR nothing is lost.""",
+    source=KIP_101,
+    operator=OPERATOR,
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3),
+        controller=2,
+        session_timeout_ms=9000,
+        settings=CLUSTER | PARKED_FETCHES | {"replica.lag.time.max.ms": "60000"},
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[
+        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | {"replica-divergence"}),
+        Documented(on=EVERY_VERSION, allowed=LOST),
+    ],
+    applies=MEASURED,
+)
+def follower_reboot(run: Run) -> None:
+    t, trap = run.partition(), TRAP.holds(run.version)
+
+    def among(producer: Producer) -> Iterator[Topic]:
+        return (one for one in topics(producer, run.version) if not trap or one.replication_factor < 3)
+
+    subjects = Subjects(run, plan(run, partial(stated, trap=trap), among=among))
+    run.require("no third replica is to follow one that has truncated", not (trap and subjects.of(third_leads)))
+
+    def taken(one: Subject) -> bool:
+        return accepted(one, run.version)
+
+    subjects.begin(taken)
+    run.send(t, 3)
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    third = next(run.broker(number) for number in run.cluster.plan.brokers if number not in run.assignment_of(t))
+
+    run.freeze(follower)
+    end_waiting_fetches(run, leader)
+    subjects.send(1, doomed=lambda one: trap and taken(one) and others(one))
+    subjects.wait_log_end(FIRST + 1, leader, taken)
+    run.thaw()
+    subjects.wait_acknowledged(FIRST + 1, taken)
+    run.kill(follower)
+    holding(run, subjects, follower, truncates=run.version.truncates_to_high_watermark)
+    run.wait_unregistered(follower)
+
+    if DEAD_CONTROLLER_STAYS.holds(run.version):
+        isr = run.state_of(t).isr
+        run.require("the dead follower is still in the ISR", follower.id in isr, isr=isr)
+        run.move_controller_away_from(leader, follower)
+        run.start_cut_off(follower, [leader])
+        if trap:
+            subjects.wait_log_end(FIRST, follower, lambda one: taken(one) and others(one))
+        run.kill(leader)
+        run.heal_network()
+        subjects.wait_led(follower, which=others)
+        subjects.lead(follower, lambda one: taken(one) and others(one))
+    else:
+        subjects.wait_isr([leader, third], others)
+        run.kill(leader)
+        run.start(follower)
+        subjects.wait_led(third, which=third_leads)
+        subjects.wait_leaderless(leader, lambda one: others(one) and not third_leads(one))
+    run.start(leader)
+    subjects.wait_isr([leader, follower, third])
+    subjects.settle()
+    subjects.send(2, doomed=unanswered)
+    subjects.settle()
