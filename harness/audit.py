@@ -119,8 +119,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
         )
         inputs += Inputs(producers=(nothing,))
     else:
-        why = "a cluster does not know what its producers are set to" if options.bootstrap else "audit what?"
-        raise UsageError(f"{why}: name files or directories that configure them, or {A_CLIENT}")
+        why = "a cluster does not know what its producers are set to" if options.bootstrap else "there is no PATH"
+        raise UsageError(f"{why}: name files or directories that configure producers, or {A_CLIENT}")
     if options.bootstrap:
         from audit.live import read_cluster
 
@@ -138,6 +138,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
 
 def _nothing(options: argparse.Namespace, inputs: Inputs) -> str:
     read, passed = len(inputs.read), sum(inputs.ignored.values())
+    if not read and not passed:
+        return f"no file was read: name files or directories that configure producers, or {A_CLIENT}"
     counts = f"{read} file{'' if read == 1 else 's'} of Kafka's read, {passed} passed over"
     others = "only brokers and topics are: " if inputs.brokers or inputs.topics else ""
     return (
@@ -171,5 +173,5 @@ def _stated(options: argparse.Namespace) -> Stated:
     version = options.brokers_version or ""
     release, _, way = version.partition("-")
     if version and (len(numbers(release)) < 2 or way not in WAYS):
-        raise UsageError(f"--brokers-version {version!r} is no release: write it as 2.8.2, 3.9.2-zk or 3.9.2-pinned")
+        raise UsageError(f"--brokers-version {version!r} is no release: write it as 2.8.2, 3.9.2-zk, 3.9.2-kraft or 3.9.2-pinned")
     return Stated(version=version, topics=tuple(parse_topic(text) for text in options.topic))

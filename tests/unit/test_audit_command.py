@@ -116,7 +116,7 @@ def test_nothing_to_audit_is_254_with_the_way_out(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "audit what?"),
+        ((), "there is no PATH"),
         (("--bootstrap", "localhost:1"), "does not know what its producers are set to"),
         (("--client", "java", "--output", "/nowhere/at/all"), "cannot be written"),
         (("--client", "kafkajs-2"), "no client: java, librdkafka or scala"),

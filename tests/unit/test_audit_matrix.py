@@ -20,7 +20,7 @@ from harness.cluster import versions
 from harness.run import Run
 from harness.subjects import Given, Outcome
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
-from scenarios.audit import MEASURED, plan, shrunk_isr_crash
+from scenarios.audit import MEASURED, double_failover, follower_reboot, plan, shrunk_isr_crash, under_load
 
 SUBJECT = {
     "client": "librdkafka", "acks": "1", "idempotence": False, "in_flight": 5, "retries": "many",
@@ -166,6 +166,39 @@ def test_eligible_replicas_lose_what_acks_1_was_told_with_unclean_elections_off(
 
     assert losing(old) == {("0", 1, True), ("1", 1, True), ("all", 1, True)}
     assert losing(kraft) - losing(old) == {("0", 2, True), ("1", 2, True), ("0", 2, False), ("1", 2, False)}
+
+
+@pytest.mark.parametrize(
+    ("truncates", "replicas"), [(True, {3}), (False, set())], ids=["to the high watermark", "by leader epoch"]
+)
+def test_two_elections_lose_with_every_acks_where_followers_truncate(truncates: bool, replicas: set[int]) -> None:
+    subjects = plan(a_stage(versions.get("2.8.2")), lambda p, t: double_failover.stated(p, t, truncates=truncates))
+    losing = [one for one in subjects if "loses" in one.stated.must]
+    assert {one.topic.replication_factor for one in losing} == replicas
+    assert {one.producer.acks for one in losing} == ({"0", "1", "all"} if truncates else set())
+    assert any(one.topic.min_insync_replicas == 2 for one in losing) is truncates
+
+
+def test_a_follower_that_reboots_loses_where_it_stays_in_the_isr() -> None:
+    def losing(*, trap: bool) -> set[int]:
+        subjects = plan(a_stage(versions.get("0.10.2.2")), lambda p, t: follower_reboot.stated(p, t, trap=trap))
+        return {one.topic.replication_factor for one in subjects if "loses" in one.stated.must}
+
+    assert losing(trap=True) == {2, 3}
+    assert losing(trap=False) == set()
+
+
+def test_idempotent_librdkafka_may_begin_anew_and_java_may_not() -> None:
+    def duplicating(client: str) -> set[tuple[int, int, int]]:
+        return {
+            (one.producer.in_flight, one.topic.replication_factor, one.topic.min_insync_replicas)
+            for one in plan(a_stage(versions.get("4.3.1")), under_load.stated)
+            if one.producer.client == client and one.producer.idempotence and "duplicates" in one.stated.may
+        }
+
+    assert duplicating("java") == set()
+    several = {(5, replicas, least) for replicas in (1, 2, 3) for least in (1, 2) if replicas >= least}
+    assert duplicating("librdkafka") == {(1, 1, 1), (1, 2, 2)} | several
 
 
 def test_the_committed_matrix_names_known_lines_and_faults() -> None:

@@ -208,7 +208,7 @@ def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
         "99th percentile 2.1 → 3.4 ms, throughput 41 000 → 36 000 records/s",
         "or            acks=all (line 5) and enable.idempotence=true: removes the losses and duplicates (then A)",
         "not measured  8 of 14 faults",
-        'make audit-matrix FAULT="leader-crash-under-load leader-cut-off shrunk-isr-crash refused-then-accepted ',
+        'make audit-matrix FAULT="leader-crash-under-load leader-cut-off shrunk-isr-crash double-failover ',
         "kafka-chaos run follower-reboot --version 2.8.2 --client java",
         "1 producer and topic: 1 × D at best",
     ):
