@@ -10,6 +10,7 @@ line share a row; what was seen in some runs only has its count.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
@@ -205,6 +206,8 @@ def page(cells: Sequence[Cell]) -> str:
     for line in lines:
         text += [f"![What came of each producer on {line}]({_map_name(line)})", ""]
     text += _not_as_stated(cells)
+    text += _differing(cells, lines)
+    text += _runs(cells, lines)
     text += ["## What came of which settings", "", _reading(lines, cells), ""]
     for fault, words in FAULTS.items():
         own = [cell for cell in cells if cell.key.fault == fault]
@@ -241,6 +244,42 @@ def _not_as_stated(cells: Sequence[Cell]) -> list[str]:
         stated = ", ".join([*must, *(f"may: {name}" for name in may)]) or "kept"
         seen = ", ".join(f"{name} {cell.times(name)}/{len(cell.runs)}" for name in sorted(cell.seen)) or "kept"
         text.append(f"| {cell.key} | {stated} | {seen} |")
+    return [*text, ""]
+
+
+def _differing(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
+    """Which outcomes some runs of a cell show and others do not: in how many cells of each line, and why."""
+    counts: dict[tuple[str, str, str], Counter[str]] = {}
+    for cell in cells:
+        for outcome in OUTCOMES:
+            if 0 < cell.times(outcome) < len(cell.runs):
+                counts.setdefault((cell.key.fault, outcome, cell.stated.why), Counter())[cell.key.line] += 1
+    if not counts:
+        return ["Every cell came to the same in each of its runs.", ""]
+    number = sum(any(0 < cell.times(outcome) < len(cell.runs) for outcome in OUTCOMES) for cell in cells)
+    text = [
+        f"## Not the same in every run: {number} cells",
+        "",
+        "So many cells of each line, and what is stated of them.",
+    ]
+    text += ["", f"| fault | in some runs | {' | '.join(lines)} | why |", "|---" * (3 + len(lines)) + "|"]
+    for (fault, outcome, why), of_line in counts.items():
+        numbers = " | ".join(str(of_line[line] or "") for line in lines)
+        text.append(f"| {fault} | {outcome} | {numbers} | {why} |")
+    return [*text, ""]
+
+
+def _runs(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
+    """How many runs measured each cell of a fault on a line."""
+    text = ["## How often each was measured", "", "Runs of each cell.", "", f"| fault | {' | '.join(lines)} |"]
+    text.append("|---" * (1 + len(lines)) + "|")
+    for fault in FAULTS:
+        of_line = [
+            {len(cell.runs) for cell in cells if (cell.key.fault, cell.key.line) == (fault, line)} for line in lines
+        ]
+        if any(of_line):
+            numbers = ["·" if not of else "–".join(map(str, sorted({min(of), max(of)}))) for of in of_line]
+            text.append(f"| {fault} | {' | '.join(numbers)} |")
     return [*text, ""]
 
 

@@ -92,6 +92,8 @@ def follower_reboot(run: Run) -> None:
     leader, (follower,) = run.leader_of(t), run.followers_of(t)
     third = next(run.broker(number) for number in run.cluster.plan.brokers if number not in run.assignment_of(t))
 
+    run.wait_high_watermark(t, 3, [follower])  # the last to be written, and so the last to be checkpointed
+
     run.freeze(follower)
     end_waiting_fetches(run, leader)
     subjects.send(1, doomed=lambda one: trap and taken(one) and others(one))

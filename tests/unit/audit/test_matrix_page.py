@@ -47,6 +47,20 @@ def test_what_is_not_as_stated_is_listed_with_what_was_stated_and_seen() -> None
     assert "Every cell came to what was stated" in page([lost(key(), 7)])
 
 
+def test_what_differs_between_runs_is_counted_with_what_is_stated_of_it() -> None:
+    told = page([lost(key(), 7, 0), lost(key(acks="all"), 0, 0)])
+    assert "## Not the same in every run: 1 cells" in told
+    assert f"| leader-crash-behind | loses | 1 | {cell().stated.why} |" in told
+    assert "Every cell came to the same in each of its runs." in page([lost(key(), 7, 7)])
+
+
+def test_how_often_each_fault_was_measured_is_said_for_each_line() -> None:
+    kraft = lost(key(line="kraft", version="4.3.1"), 7)
+    told = page([lost(key(), 7, 7), lost(key(acks="all"), 0), kraft])
+    assert "| leader-crash-behind | 1–2 | 1 |" in told
+    assert "| none | · | 1 |" in page([lost(key(), 7), replace(kraft, key=replace(kraft.key, fault="none"))])
+
+
 def test_a_heat_map_has_the_worst_of_each_cell_and_a_dot_for_what_cannot_differ() -> None:
     made = ET.fromstring(heat_map([lost(key(), 7, 0), lost(key(acks="all"), 0)], "epoch"))
     titled = {one.find(f"{SVG}title").text: one for one in made.iter() if one.find(f"{SVG}title") is not None}  # type: ignore[union-attr]
