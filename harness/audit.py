@@ -173,5 +173,7 @@ def _stated(options: argparse.Namespace) -> Stated:
     version = options.brokers_version or ""
     release, _, way = version.partition("-")
     if version and (len(numbers(release)) < 2 or way not in WAYS):
-        raise UsageError(f"--brokers-version {version!r} is no release: write it as 2.8.2, 3.9.2-zk, 3.9.2-kraft or 3.9.2-pinned")
+        raise UsageError(
+            f"--brokers-version {version!r} is no release: write it as 2.8.2, 3.9.2-zk, 3.9.2-kraft or 3.9.2-pinned"
+        )
     return Stated(version=version, topics=tuple(parse_topic(text) for text in options.topic))
