@@ -263,9 +263,9 @@ def _differing(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
         "So many cells of each line, and what is stated of them.",
     ]
     text += ["", f"| fault | in some runs | {' | '.join(lines)} | why |", "|---" * (3 + len(lines)) + "|"]
-    for (fault, outcome, why), of_line in counts.items():
+    for (fault, name, why), of_line in counts.items():
         numbers = " | ".join(str(of_line[line] or "") for line in lines)
-        text.append(f"| {fault} | {outcome} | {numbers} | {why} |")
+        text.append(f"| {fault} | {name} | {numbers} | {why} |")
     return [*text, ""]
 
 
