@@ -29,6 +29,7 @@ from itertools import pairwise, zip_longest
 from typing import Any, Final, NamedTuple
 
 from evidence.events import (
+    DEATHS,
     NO_LEADER,
     Answer,
     Blind,
@@ -435,7 +436,7 @@ def _ends(event: Fault, begin: Fault) -> bool:
     """Whether what begins with `begin` is over with this event."""
     if event.at_ns < begin.at_ns:
         return False
-    if begin.fault in ("kill", "stop", "exit"):
+    if begin.fault in (*DEATHS, "stop", "exit"):
         return event.fault == "start" and event.phase == "verified" and event.target.node == begin.target.node
     return event.id == begin.id and event.phase == ("verified" if begin.fault in AT_ONCE else "healed")
 

@@ -108,6 +108,8 @@ class Target(Struct, frozen=True, kw_only=True):
 
 NETWORK_FAULTS: Final = ("cut", "loss", "slow", "hold")
 """The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate, or answers wait."""
+DEATHS: Final = ("kill", "power-loss")
+"""The kinds of faults by which a process is gone from one moment to the next."""
 FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
 
 
@@ -116,8 +118,8 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
 
     source: Literal["runner"] = "runner"
     fault: str
-    """kill, stop, start, double (a start too), exit, freeze, remove or wipe; reset (of connections) or kill-client of
-    clients; or one of NETWORK_FAULTS."""
+    """kill, power-loss, stop, start, double (a start too), exit, freeze, remove or wipe; reset (of connections) or
+    kill-client of clients; or one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target

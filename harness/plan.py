@@ -10,7 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
-from typing import Any
+from typing import Any, Final
+
+from evidence.errors import UsageError
 
 Layout = Mapping[int, int]
 """The broker that stands for each broker which a scenario names."""
@@ -25,6 +27,28 @@ def layout(brokers: Sequence[int], seed: int) -> dict[int, int]:
     """
     number = (seed - 1) % math.factorial(len(brokers))
     return dict(zip(brokers, next(islice(permutations(brokers), number, None)), strict=True))
+
+
+FILE_SYSTEMS: Final = {"ext4": 16 << 20, "xfs": 320 << 20}
+"""Those that a node's disk may have, and how small it may be (bytes)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disks:
+    """A file system of its own for each node of a cluster, on an image file (harness/cluster/disks.py).
+
+    Raises UsageError for one that is not known, or too small.
+    """
+
+    file_system: str = "ext4"
+    size_bytes: int = 1 << 30
+    """Of each; the image is sparse and takes what is written to it."""
+
+    def __post_init__(self) -> None:
+        if self.file_system not in FILE_SYSTEMS:
+            raise UsageError(f"Disks(file_system={self.file_system!r}): it is {' or '.join(FILE_SYSTEMS)}")
+        if self.size_bytes < (least := FILE_SYSTEMS[self.file_system]):
+            raise UsageError(f"Disks(size_bytes={self.size_bytes}): {self.file_system} takes at least {least}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +74,10 @@ class ClusterPlan:
     double_of: int | None = None
     """A broker of which there is a second one, with the same id and a disk and an address of its own: the node
     "double", which only the scenario starts. Not for combined nodes."""
+    format: str = ""
+    """KRaft: arguments for `kafka-storage format`, such as "--feature eligible.leader.replicas.version=0"."""
+    disks: Disks | None = None
+    """A file system of its own for each node; None: all lie on this machine's own."""
     trace: tuple[str, ...] = ()
     """Broker loggers turned to TRACE, for scenarios whose evidence is in the log."""
 

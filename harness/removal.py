@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import RunDir
 from harness.cluster import docker
+from harness.cluster.disks import release
 from harness.cluster.ownership import fate
 
 if TYPE_CHECKING:
@@ -94,10 +95,16 @@ def abandoned_data(
             left_alone(f"{run_dir.data}: {became.why}")
 
 
-def remove_data(run_dir: RunDir) -> str | None:
-    """Remove a run's live data; None if it is gone, or why it is not. A symbolic link is not followed and stays."""
+def remove_data(client: DockerClient, run_dir: RunDir) -> str | None:
+    """Unmount and remove a run's live data; None if it is gone, or why it is not. A symbolic link is not followed and
+    stays.
+    """
     if run_dir.data.is_symlink():
         return f"{run_dir.data} is a symbolic link to {run_dir.data.readlink()}, which is not ours to empty"
+    try:
+        release(client, run_dir.data)
+    except (HarnessError, UsageError) as error:
+        return str(error)
     refusals: list[str] = []
 
     def note(_function: object, path: str, error: BaseException | tuple[object, ...]) -> None:
@@ -123,7 +130,7 @@ def clean(
     for why in leftovers.left_alone:
         left_alone(f"{why}; `kafka-chaos clean --all` removes it")
     for run_dir in list(abandoned_data("**/data", root, owned_too=owned_too, left_alone=left_alone)):
-        left = remove_data(run_dir)
+        left = remove_data(client, run_dir)
         if left is None:
             removed += 1
             tell(f"removed the live data of {run_dir.path}")

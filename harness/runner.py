@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +46,7 @@ from evidence.rundir import DEFAULT_CASE, EVIDENCE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
+from harness.cluster.disks import Keeper, make_disks, release, writeback
 from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_unanswered
 from harness.cluster.ownership import owner
 from harness.faults.network import foreign_rules
@@ -208,7 +209,7 @@ def reap_abandoned(client: DockerClient, root: Path) -> int:
     reaped = 0
     with suppress(HarnessError):
         reaped = remove(find_ours(client, only_abandoned=True))
-    return reaped + sum(remove_data(run_dir) is None for run_dir in list(abandoned_data("*/data", root)))
+    return reaped + sum(remove_data(client, run_dir) is None for run_dir in list(abandoned_data("*/data", root)))
 
 
 def check_disk(path: Path) -> None:
@@ -458,7 +459,9 @@ def execute(
         try:
             remove(find_ours(client, run=name))
         finally:
-            shutil.rmtree(RunDir(request.root / name).data, ignore_errors=True)
+            data = RunDir(request.root / name).data
+            release(client, data)
+            shutil.rmtree(data, ignore_errors=True)
 
     if not request.keep:
         removals.owe(name, remove_everything)
@@ -579,6 +582,11 @@ def _carry_out(
             data=run_dir.data.resolve(),
             rendered=run_dir.compose_file,
         )
+        if plan.disks is not None:
+            cluster.keeper = Keeper(client, request.version.image)
+            cleanup.callback(_tidy, recording, cluster.keeper.close)
+            cluster.disks = make_disks(cluster.keeper, plan.disks, cluster.data, list(cluster.nodes))
+            recording.facts["disks"] = asdict(plan.disks) | {"writeback": writeback()}
         recording.save(images=clusters.images_of(cluster))
         for name_of_node, release in clusters.releases_of(cluster).items():
             timeline.append(Software(source="docker", node=name_of_node, version=release))

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from evidence.course import Course, FaultFact
 from evidence.events import (
+    DEATHS,
     KILLED,
     SIGNALLED,
     TERMINATED,
@@ -50,6 +51,7 @@ PHASES: Final = (
 """The courses that a fault may take."""
 CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
     "kill": ("kill", "die"),
+    "power-loss": ("kill", "die"),
     "stop": ("kill", "kill", "die", "stop"),
     "start": ("start",),
     "double": ("start",),
@@ -83,12 +85,17 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
     """What the proof of a verified fault lacks; None for a proof that holds."""
     proof = fault.proof
     of_node = [event for event in containers if event.node == fault.node]
-    if fault.kind in ("kill", "stop"):
-        allowed = (KILLED,) if fault.kind == "kill" else TERMINATED
+    if fault.kind in (*DEATHS, "stop"):
+        allowed = TERMINATED if fault.kind == "stop" else (KILLED,)
         if proof.get("exit_code") not in allowed:
             return f"its proof has the exit code {proof.get('exit_code')}"
         if not any(_is(event, "die", proof) and event.exit_code == proof["exit_code"] for event in of_node):
             return "Docker told of no such end of the process"
+        if fault.kind == "power-loss":
+            if proof.get("flushed_file_held") is not True or proof.get("unflushed_file_held") is not False:
+                return "its proof does not show a disk that forgot what was not flushed, and that alone"
+            if not proof.get("refused_then") or proof.get("replicas") is None:
+                return "its proof does not show what the disk was shut down with and holds"
     elif fault.kind in ("start", "double"):
         if not any(_is(event, "start", proof) for event in of_node):
             return "Docker told of no such start"

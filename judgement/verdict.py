@@ -41,7 +41,7 @@ from evidence import claims, errors, manifest
 from evidence.anomalies import LOST_WRITE, METADATA, consequence, permitted
 from evidence.availability import summary
 from evidence.course import Course
-from evidence.events import Configuration, Precondition, of
+from evidence.events import DEATHS, Configuration, Precondition, of
 from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, read_json
 from judgement import losses, soundness, subjects
 from judgement.outcome import Outcome, of_findings
@@ -203,7 +203,7 @@ def _explained(course: Course, begin_ns: int, end_ns: int, why: str) -> bool:
     """Whether an observer was blind because ZooKeeper itself was away. It wrote nothing then, and when it is back the
     versions of znodes tell what came before the observer did.
     """
-    away = [one for one in course.faults if one.node == "zookeeper" and one.kind in ("kill", "stop", "freeze")]
+    away = [one for one in course.faults if one.node == "zookeeper" and one.kind in (*DEATHS, "stop", "freeze")]
     return why.startswith("zookeeper ") and any(
         one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away
     )

@@ -24,7 +24,7 @@ from evidence.claims.basis import (
     timed,
 )
 from evidence.course import DOWN, DYING, FROZEN, Course
-from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
+from evidence.events import DEATHS, NO_LEADER, Event, Log, Partition, Znode, of
 
 QUORUM_MS: Final = {
     "controller.quorum.fetch.timeout.ms": 2000,
@@ -350,7 +350,7 @@ def _gone(course: Course) -> Iterator[tuple[str, int]]:
             if course.off_coordinator(node, cut.inject_ns) and node in course.processes and node != "zookeeper":
                 yield node, cut.inject_ns
     for fault in course.faults:
-        conditions = {"kill": (DYING, DOWN), "freeze": (FROZEN,)}.get(fault.kind, ())
+        conditions = {**dict.fromkeys(DEATHS, (DYING, DOWN)), "freeze": (FROZEN,)}.get(fault.kind, ())
         ended = (one for one in course.processes.get(fault.node, ()) if one.value in conditions)
         for one in islice((one for one in ended if one.end_ns > fault.inject_ns), 1):
             yield fault.node, one.begin_ns

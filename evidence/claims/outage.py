@@ -14,11 +14,11 @@ from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged,
 from evidence.claims.partitions import PAUSE_MS
 from evidence.claims.unavailability import longest_pause_ms
 from evidence.course import ALIVE
-from evidence.events import Broker, Controller, Event, Partition
+from evidence.events import DEATHS, Broker, Controller, Event, Partition
 
 RESUMED_MS: Final = 10_000
 """From the end of an outage until the writes that it had stopped are acknowledged again, at most."""
-ENDS: Final = ("kill", "stop", "freeze")
+ENDS: Final = (*DEATHS, "stop", "freeze")
 """Faults that take a node away."""
 
 
@@ -84,7 +84,7 @@ def acks_all_waits_for_coordinator(witness: Witness) -> Judged:
     course, rows = witness.course, list[dict[str, Any]]()
     for outage in _outages(witness):
         killed = [
-            one for one in course.faults if one.kind == "kill" and outage.begin_ns < one.inject_ns < outage.end_ns
+            one for one in course.faults if one.kind in DEATHS and outage.begin_ns < one.inject_ns < outage.end_ns
         ]
         for one in course.sends:
             state = course.state_at(one.topic, one.partition, outage.begin_ns)
@@ -106,7 +106,7 @@ def _writes_with_dead_member(witness: Witness, until_ms: int) -> Iterator[dict[s
     acks = (witness.run.get("case_changes") or {}).get("acks", "all")
     for outage in _outages(witness) if acks == "1" else ():
         for one in course.faults:
-            if one.kind != "kill" or not outage.begin_ns < one.inject_ns < outage.end_ns:
+            if one.kind not in DEATHS or not outage.begin_ns < one.inject_ns < outage.end_ns:
                 continue
             for (topic, number), state in ((key, course.state_at(*key, outage.begin_ns)) for key in course.states):
                 if state is not None and one.node in map(broker, state.isr) and one.node != broker(state.leader):

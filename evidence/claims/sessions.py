@@ -26,7 +26,7 @@ from evidence.claims.basis import (
     timed,
 )
 from evidence.course import ALIVE, DOWN, DYING, NEVER_NS, Course, FaultFact, Interval
-from evidence.events import Container, Log, Metadata, Missed, Partition, of
+from evidence.events import DEATHS, Container, Log, Metadata, Missed, Partition, of
 
 MACHINE_MS: Final = 1000
 """What a process that is busy, or an observer, may be late or early by."""
@@ -37,7 +37,7 @@ AT_ONCE_MS: Final = 100
 def dead_broker_leaves_in_session(witness: Witness) -> Judged:
     """A killed broker's registration ends no later than its session after its death."""
     rows = [
-        row for fault in witness.course.faults if fault.kind == "kill" for row in _session(witness, fault.node, fault)
+        row for fault in witness.course.faults if fault.kind in DEATHS for row in _session(witness, fault.node, fault)
     ]
     return timed(
         rows,
@@ -89,7 +89,7 @@ def registration_outlives_broker(witness: Witness) -> Judged:
     course = witness.course
     rows: list[dict[str, Any]] = []
     for fault in course.faults:
-        died, held = _death(course, fault.node, fault) if fault.kind == "kill" else (None, None)
+        died, held = _death(course, fault.node, fault) if fault.kind in DEATHS else (None, None)
         limit_ms = session_ms(witness.run, fault.node)
         if died is None or held is None or limit_ms is None or not _ended(course, fault.node, held):
             continue
@@ -112,7 +112,7 @@ def leader_kept_while_registered(witness: Witness) -> Judged:
     course = witness.course
     rows: list[dict[str, Any]] = []
     for fault in course.faults:
-        died, held = _death(course, fault.node, fault) if fault.kind == "kill" else (None, None)
+        died, held = _death(course, fault.node, fault) if fault.kind in DEATHS else (None, None)
         if died is None or held is None:
             continue
         for (topic, partition), states in course.states.items():

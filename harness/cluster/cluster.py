@@ -31,6 +31,7 @@ from harness.cluster.networks import free_prefixes_here
 if TYPE_CHECKING:
     from docker import DockerClient
 
+    from harness.cluster.disks import Disk, Keeper
     from harness.cluster.versions import Version
     from harness.plan import ClusterPlan
 
@@ -121,6 +122,7 @@ def environment(
         "CHAOS_UID": str(os.getuid()),
         "CHAOS_GID": str(os.getgid()),
         "CHAOS_LOG_TRACE": ",".join(plan.trace),
+        "CHAOS_FORMAT": plan.format,
         "CHAOS_DOUBLE_OF": str(plan.double_of or 1),
     }
 
@@ -197,6 +199,10 @@ class Cluster:
     data: Path
     nodes: dict[str, Node] = field(default_factory=dict)
     rendering: Future[None] | None = None
+    keeper: Keeper | None = None
+    """Who mounts and unmounts the disks; None if the nodes have none of their own."""
+    disks: Mapping[str, Disk] = field(default_factory=dict)
+    """By node."""
 
     @property
     def coordinator(self) -> Node:

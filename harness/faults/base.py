@@ -8,7 +8,7 @@ can demand it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -93,12 +93,26 @@ class Faults:
 
         Raises FaultUnproved after recording it: the run is then unknown, whatever else is seen.
         """
-        self.count += 1
-        fault_id = f"f{self.count}"
-        self._record(fault_id, fault, "inject", role)
+        fault_id = self._announce(fault, role)
         if lasting:
             self.active.append((fault_id, fault))
         fault.inject()
+        return self._prove(fault_id, fault, role)
+
+    def carry_out_at_once(self, faults: Sequence[tuple[Fault, str]]) -> list[Proof]:
+        """Inject several faults, given with their roles, at one moment, and then prove each. Raises as `carry_out`."""
+        named = [(self._announce(fault, role), fault, role) for fault, role in faults]
+        for _, fault, _ in named:
+            fault.inject()
+        return [self._prove(*one) for one in named]
+
+    def _announce(self, fault: Fault, role: str) -> str:
+        self.count += 1
+        fault_id = f"f{self.count}"
+        self._record(fault_id, fault, "inject", role)
+        return fault_id
+
+    def _prove(self, fault_id: str, fault: Fault, role: str) -> Proof:
         try:
             proof = fault.verify()
         except FaultUnproved as error:

@@ -86,10 +86,11 @@ class Run:
         self.wait_high_watermark = disks.wait_high_watermark
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
-        self.copy_replicas = disks.copy_replicas
+        self.copy_replicas, self.flush_disks = disks.copy_replicas, disks.flush_disks
 
         self.nemesis = nemesis = Nemesis(parts, waits, account)
         self.kill, self.stop, self.freeze, self.thaw = nemesis.kill, nemesis.stop, nemesis.freeze, nemesis.thaw
+        self.lose_power = nemesis.lose_power
         self.cut, self.cut_clients, self.cut_from_coordinator = (
             nemesis.cut,
             nemesis.cut_clients,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from evidence.errors import WaitTimeout
+from evidence.errors import UsageError, WaitTimeout
 from evidence.events import Checkpoint, Moment
+from harness.cluster.disks import flush
 from harness.observers.replicas import LOG_DIR, copy_replicas, files_of, leo_and_hw
 from kafkafiles.checkpoints import (
     HIGH_WATERMARKS,
@@ -40,6 +41,21 @@ class Disks:
     def log_end_and_high_watermark(self, target: Target, t: Partition) -> tuple[int, int]:
         """LEO and checkpointed HW of a replica, read from its files."""
         return leo_and_hw(self._cluster.data / target.node.name, t.topic, t.number)
+
+    def flush_disks(self, *targets: Target) -> None:
+        """Have the disks of these nodes, or of all, take everything that was written until now, as in a cluster that
+        has long been up. For clusters with disks of their own (`ClusterPlan.disks`).
+        """
+        disks = [
+            disk for name, disk in self._cluster.disks.items() if name in {t.node.name for t in targets} or not targets
+        ]
+        if not disks:
+            raise UsageError(
+                "flush_disks: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()"
+            )
+        with self._account.step("flush file systems", nodes=[disk.node for disk in disks]):
+            for disk in disks:
+                flush(disk.mount)
 
     def wait_files(self, what: str, satisfied: Callable[[], bool], describe: Callable[[], str], limit_s: float) -> None:
         """Wait until files on the brokers' disks show something; WaitTimeout says what they show."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from evidence.errors import UsageError
 from evidence.events import NETWORK_FAULTS
 from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
@@ -13,6 +14,7 @@ from harness.faults.base import Faults, OfTheNetwork
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut, Host
 from harness.faults.files import Overwrite, Remove, Wipe
+from harness.faults.power import Outage, PowerLoss
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
 from harness.observers.replicas import LOG_DIR
@@ -46,6 +48,19 @@ class Nemesis:
         """Kill -9, proved by exit code 137."""
         for target in targets:
             proof = self._faults.carry_out(Kill(target.node, self._events), role=target.role)
+            self._killed_ns[target.node.name] = int(proof["signal_nano"])
+
+    def lose_power(self, *targets: Target) -> None:
+        """These nodes lose power at one moment: what their disks have not taken is gone. They are down, their disks
+        mounted again, when this returns. For clusters with disks of their own (`ClusterPlan.disks`).
+        """
+        if self._cluster.keeper is None:
+            raise UsageError(
+                "lose_power: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()"
+            )
+        outage = Outage([target.node for target in targets], self._cluster.disks, self._cluster.keeper)
+        faults = [(PowerLoss(target.node, self._events, outage=outage), target.role) for target in targets]
+        for target, proof in zip(targets, self._faults.carry_out_at_once(faults), strict=True):
             self._killed_ns[target.node.name] = int(proof["signal_nano"])
 
     def stop(self, *targets: Target) -> None:

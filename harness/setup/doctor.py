@@ -8,10 +8,8 @@ cluster can run; "warning" that some scenario cannot, or that something will be 
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from docker.errors import DockerException, ImageNotFound, NotFound
 
-from evidence.errors import UsageError
+from evidence.errors import HarnessError, UsageError
+from harness.cluster import disks, versions
 from harness.cluster import docker as engine
-from harness.cluster import versions
 from harness.cluster.namespace import namespace
+from harness.plan import FILE_SYSTEMS
 from harness.setup import images, java
 from harness.setup.bootstrap import compose_version
 from harness.setup.cache import cache_dir
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 Status = Literal["ok", "missing", "warning"]
 
-PROBE_LIMIT_S: Final = 60
 FREE_BYTES: Final = 5_000_000_000
 """Images of a few releases, and the replicas and histories of a suite."""
 NODE_BYTES: Final = 300_000_000
@@ -56,7 +54,7 @@ class Check:
 
 def diagnose() -> list[Check]:
     """Check everything that a run needs. What is missing is reported, never raised."""
-    checks = [_python(), *_engine_checks(), _compose(), _java(), _loop_mounts(), _memory()]
+    checks = [_python(), *_engine_checks(), _compose(), _java(), _memory()]
     return [*checks, _ours(Path("runs"), "runs", "choose another place with --runs-dir"), _cache()]
 
 
@@ -77,6 +75,7 @@ def _engine_checks() -> list[Check]:
             found.append(_disk(root, "Docker"))
         found.append(_images(client))
         found.extend(_inside(client))
+        found.extend(_loop_mounts(client))
         return found
     except (DockerException, OSError) as error:
         return [Check("Docker engine", "missing", str(error)[:200], "look at the engine's log")]
@@ -184,34 +183,21 @@ def _freezer(container: Any) -> Check:
     return Check("freezer", "ok" if state == "paused" else "warning", f"a frozen container is {state}")
 
 
-def _loop_mounts() -> Check:
-    """Power loss is simulated on file systems in loop images, which need root and loop devices."""
-    remedy = "power-loss scenarios on real file systems need root and loop devices; nothing in the default suite does"
-    if os.geteuid() != 0:
-        return Check("loop mounts", "warning", "not root", remedy)
-    if shutil.which("mkfs.ext4") is None:
-        return Check("loop mounts", "warning", "no mkfs.ext4", "install e2fsprogs")
-    with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
-        image, place = Path(scratch) / "image", Path(scratch) / "mount"
-        place.mkdir()
-        with image.open("wb") as file:
-            file.truncate(16_000_000)
-        for command in (["mkfs.ext4", "-q", str(image)], ["mount", "-o", "loop", str(image), str(place)]):
-            problem = _try(command)
-            if problem is not None:
-                return Check("loop mounts", "warning", problem, remedy)
-        problem = _try(["umount", str(place)])
-    if problem is not None:
-        return Check("loop mounts", "warning", problem, remedy)
-    return Check("loop mounts", "ok", "an ext4 image was mounted")
-
-
-def _try(command: list[str]) -> str | None:
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_LIMIT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)[:160]
-    return None if result.returncode == 0 else " ".join(result.stderr.split())[:160] or f"{command[0]} failed"
+def _loop_mounts(client: DockerClient) -> list[Check]:
+    """Power loss is shown on file systems in loop images, which a privileged container of ours mounts."""
+    tag = next((version.image for version in versions.ALL if images.present(client, version)), None)
+    checks = []
+    for kind in FILE_SYSTEMS if tag is not None else ():
+        try:
+            disks.probe(client, str(tag), kind)
+        except (UsageError, HarnessError) as error:
+            remedy = "scenarios that lose power need root's rights through the engine, and loop devices"
+            if kind == "xfs":
+                remedy += "; for xfs install xfsprogs (no scenario's default needs it)"
+            checks.append(Check(f"{kind} disks", "warning", str(error)[:160], remedy))
+        else:
+            checks.append(Check(f"{kind} disks", "ok", "a file system on a loop device was made, mounted and removed"))
+    return checks
 
 
 def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usage) -> Check:

@@ -138,11 +138,27 @@ def proof_text(fault: FaultFact) -> str:
         return (
             f"proved: its CPU clock stood still at {proof['cpu_ticks'][0]} ticks for {proof.get('watched_ms', '?')} ms"
         )
+    if fault.kind == "power-loss" and "replicas" in proof:
+        return f"proved: its disk forgot what was not flushed; {on_disk(proof)}"
     if "exit_code" in proof:
         return f"proved: exit code {proof['exit_code']}, Docker's event “{proof.get('event', 'die')}”"
     if "pid" in proof:
         return f"proved: running as process {proof['pid']}, Docker's event “{proof.get('event', 'start')}”"
     return "proved: " + ", ".join(f"{key} {value}" for key, value in proof.items()) if proof else "proved"
+
+
+def on_disk(proof: Mapping[str, Any]) -> str:
+    """What a disk that lost power holds of each replica, of those that lost something.
+
+    >>> on_disk({"replicas": {"t-0": {"written": 13, "held": 3}, "t-1": {"written": 2, "held": 2}}})
+    'of t-0 it holds 3 of 13 offsets'
+    """
+    short = [
+        f"of {name} it holds {row['held'] or 0} of {row['written']} offsets"
+        for name, row in sorted(proof["replicas"].items())
+        if (row["held"] or 0) < row["written"]
+    ]
+    return "; ".join(short) or "of its replicas it holds everything"
 
 
 def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:

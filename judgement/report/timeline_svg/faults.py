@@ -13,7 +13,7 @@ from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag
 
 OF_CLIENTS: Final = ("reset", "kill-client")
 """Faults of clients, of whom one process may have many: the description names them as one."""
-FAULT_VERB: Final = {"kill": "kill -9", "double": "start"}
+FAULT_VERB: Final = {"kill": "kill -9", "double": "start", "power-loss": "power loss"}
 
 
 def _colour(kind: str) -> str:
@@ -46,6 +46,7 @@ def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
     ink = "var(--surface)" if proved else colour
     shape = {
         "kill": f"M{x - 2.6:.1f} {y - 2.6:.1f}l5.2 5.2m0 -5.2l-5.2 5.2",
+        "power-loss": f"M{x + 1.2:.1f} {y - 4.2:.1f}l-3.4 4.8h4.4l-3.4 4.4",
         "stop": f"M{x - 2.4:.1f} {y - 2.4:.1f}h4.8v4.8h-4.8z",
         "start": f"M{x - 2:.1f} {y - 3:.1f}l5 3l-5 3z",
         "freeze": f"M{x:.1f} {y - 4:.1f}v8m-3.5 -6l7 4m0 -4l-7 4",

@@ -1,0 +1,341 @@
+"""A file system of its own for each node: an image file on a loop device, mounted where the node's data lies.
+
+Only clusters that ask for it get it (`ClusterPlan.disks`). What a file system promises, and what it forgets when the
+power goes, can be shown on nothing less: a directory of this machine's own disk cannot lose power alone.
+
+Mounting takes rights that this process may not have, and often only the engine's socket is there. So it is done by a
+container of ours (`Keeper`), made from an image that is there anyway, with the two capabilities that it takes and no
+device but loops: it makes the file system with mkfs.ext4 of the image (xfs with that of this machine), attaches the
+loop device, and mounts it in the mount namespace of this process, which it finds by its id and knows by its namespace.
+That this process sees the mount is asked each time, and once that the engine does too, by a container which looks. With
+an engine on another machine, in another mount namespace or without rights of its own (rootless) that is not so, and
+then there is no such cluster; nothing weaker takes its place.
+
+The loop device is attached apart from the mount, and known by its backing file (/sys/block/loop*/loop). A mount that is
+still held somewhere (the mount namespace of a container that is being torn down) keeps the old file system alive
+behind an `umount` that succeeded, and to mount its device again would bring that one back, shut down as it is. So
+`unmount` returns only when the device is detached, which is when nobody has it any more.
+
+Whatever lies below a run's data directory is that run's: `release` unmounts all of it and nothing else. It is called
+before live data is removed, and so by the next run and by `kafka-chaos clean` after a harness that was killed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from docker.errors import APIError, DockerException, NotFound
+
+from evidence.errors import HarnessError, UsageError
+from harness.cluster.docker import KAFKA_LABEL, LABEL, OWNER_LABEL, owner, printed
+from harness.cluster.namespace import namespace
+from harness.plan import FILE_SYSTEMS
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+    from harness.plan import Disks
+
+IMAGES: Final = "disks"
+"""The directory of the image files, beside the nodes' own."""
+SYNCED: Final = ".kafka-chaos-synced"
+"""A file on each disk that was flushed when the disk was made: no power loss may take it."""
+CONTENT: Final = b"kafka-chaos" * 372
+"""Of our own files: less than a block."""
+NO_DISKS: Final = "there can be no file system of its own for each node here"
+GONE: Final = re.compile("not mounted|No such device")
+"""What umount and losetup say of what is done already."""
+LIMIT_S: Final = 30.0
+POLL_S: Final = 0.05
+SETTINGS: Final = (
+    "dirty_background_bytes",
+    "dirty_background_ratio",
+    "dirty_bytes",
+    "dirty_expire_centisecs",
+    "dirty_ratio",
+    "dirty_writeback_centisecs",
+)
+"""Of /proc/sys/vm: by what the kernel writes back. Put on record, never changed."""
+
+PRELUDE: Final = """
+root=/proc/$PROCESS/root
+there() { nsenter --mount=/proc/$PROCESS/ns/mnt -- "$@"; }
+"""
+"""Of every script: where the files of this machine are as this process sees them, and running a command there."""
+SAME: Final = '[ "$(stat --dereference --format %i /proc/$PROCESS/ns/mnt)" = "$1" ]'
+MAKE: Final = {
+    "ext4": 'mkfs.ext4 -q -F -m 0 -N 16384 -E nodiscard "$root$1"',
+    "xfs": 'there mkfs.xfs -q -f -K "$1"',
+}
+ATTACH: Final = 'losetup --find "$root$1"'
+DETACH: Final = 'losetup --detach "$1"'
+MOUNT: Final = 'there mount -t "$1" "$2" "$3" && chown "$4" "$root$3"'
+UNMOUNT: Final = 'there umount "$1"'
+SHUT_DOWN: Final = """
+for place do set -- "$@" "$root$place"; shift; done
+exec perl -e '
+for (@ARGV) {
+    open(my $place, "<", $_) or die "$_: $!\\n";
+    my $flags = pack("L", 2);
+    defined ioctl($place, 0x8004587d, $flags) or die "$_: $!\\n";
+}' "$@"
+"""
+"""EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN, which have one number, with NOLOGFLUSH: from then on the file system writes
+nothing, not even its journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """One node's file system: its image and where it is mounted."""
+
+    node: str
+    file_system: str
+    image: Path
+    mount: Path
+
+
+def mounted_below(place: Path, mountinfo: Iterable[str] | None = None) -> list[Path]:
+    """The mount points at and below a directory, the innermost first, as this process sees them.
+
+    >>> mounted_below(Path("/r"), ["36 35 7:0 / /r/a rw - ext4 /dev/loop0 rw", "37 35 7:1 / /rest rw - xfs /dev/loop1"])
+    [PosixPath('/r/a')]
+    """
+    lines = Path("/proc/self/mountinfo").read_text().splitlines() if mountinfo is None else mountinfo
+    places = [Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4])) for line in lines]
+    return sorted((each for each in places if each.is_relative_to(place)), reverse=True)
+
+
+def loops_below(place: Path, devices: Path = Path("/sys/block")) -> dict[str, Path]:
+    """The loop devices whose backing files lie below a directory, by their paths in /dev."""
+    found = {}
+    for file in devices.glob("loop*/loop/backing_file"):
+        with suppress(OSError):  # detached meanwhile
+            image = Path(file.read_text().strip().removesuffix(" (deleted)"))
+            if image.is_relative_to(place):
+                found[f"/dev/{file.parts[-3]}"] = image
+    return found
+
+
+def loop_of(disk: Disk) -> str:
+    """The loop device of a disk; HarnessError if it has none."""
+    found = next((device for device, image in loops_below(disk.image.parent).items() if image == disk.image), None)
+    if found is None:
+        raise HarnessError(f"{disk.node}: no loop device has {disk.image}")
+    return found
+
+
+def writeback() -> dict[str, int]:
+    """By what this machine's kernel writes dirty pages back, and how much is dirty (KiB)."""
+    found = {}
+    for name in SETTINGS:
+        with suppress(OSError, ValueError):
+            found[name] = int(Path("/proc/sys/vm", name).read_text())
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, amount = line.partition(":")
+        if name in ("Dirty", "Writeback"):
+            found[f"{name.lower()}_kib"] = int(amount.split()[0])
+    return found
+
+
+class Keeper:
+    """A container that may mount file systems where this process sees them, and does nothing of itself."""
+
+    def __init__(self, client: DockerClient, image: str) -> None:
+        """Start it. UsageError if the engine gives no such rights."""
+        self._client, self._image = client, image
+        try:
+            self._container: Container = client.containers.run(
+                image,
+                ["-c", "exec sleep infinity"],
+                entrypoint="bash",
+                detach=True,
+                # Not `privileged`: an engine that lacks any capability at all refuses that.
+                cap_add=["SYS_ADMIN", "SYS_PTRACE"],
+                device_cgroup_rules=["b 7:* rwm", "c 10:237 rwm"],
+                security_opt=["apparmor=unconfined", "label=disable"],
+                pid_mode="host",
+                network_mode="none",
+                user="0",
+                environment={"PROCESS": str(os.getpid())},
+                volumes={"/dev": {"bind": "/dev", "mode": "rw"}},
+                # Not the run's label: the events of its nodes are evidence, and this is none of them.
+                labels={LABEL: namespace(), OWNER_LABEL: owner()},
+            )
+        except (APIError, DockerException) as error:
+            said = " ".join(str(getattr(error, "explanation", None) or error).split())[:200]
+            raise UsageError(f"{NO_DISKS}: the engine gives no container the rights to mount them ({said})") from None
+        try:
+            self.run(SAME, Path("/proc/self/ns/mnt").stat().st_ino)
+        except HarnessError:
+            self.close()
+            raise UsageError(f"{NO_DISKS}: the engine does not run beside this process, in its namespaces") from None
+
+    def run(self, script: str, *arguments: object) -> str:
+        """Run a shell script with arguments as root; what it printed, HarnessError if it fails."""
+        command = ["sh", "-c", PRELUDE + script, "keeper", *map(str, arguments)]
+        status, output = self._container.exec_run(command, user="0")
+        said = (output if isinstance(output, bytes) else b"".join(output)).decode(errors="replace")
+        if status != 0:
+            raise HarnessError(f"{' '.join(said.split())[:300] or script} (status {status})")
+        return said
+
+    def make(self, disk: Disk, size_bytes: int) -> None:
+        """Make the image and its file system, of so many bytes, sparse; mount it, and flush a file to it."""
+        disk.image.parent.mkdir(parents=True, exist_ok=True)
+        disk.mount.mkdir(parents=True, exist_ok=True)
+        with disk.image.open("wb") as file:
+            file.truncate(size_bytes)
+        self.run(MAKE[disk.file_system], disk.image)
+        self.mount(disk)
+        write(disk.mount / SYNCED, flush=True)
+
+    def mount(self, disk: Disk) -> None:
+        """Attach and mount it. HarnessError if that fails, or if this process does not see it."""
+        self.run(ATTACH, disk.image)
+        self.run(MOUNT, disk.file_system, loop_of(disk), disk.mount, f"{os.getuid()}:{os.getgid()}")
+        if disk.mount not in mounted_below(disk.mount):
+            raise HarnessError(f"{disk.mount}: mounted by the engine, and not seen here: it is in another namespace")
+
+    def unmount(self, disk: Disk) -> None:
+        """Unmount it and wait until nobody has it any more; HarnessError if that is not within the limit."""
+        self._unmount([disk.mount], lambda: loops_below(disk.image.parent), {disk.image})
+
+    def remount(self, disk: Disk, options: str) -> None:
+        """Change the options of its mount ("ro")."""
+        self.run('there mount -o "remount,$1" "$2"', options, disk.mount)
+
+    def show_engine(self, disk: Disk) -> None:
+        """HarnessError unless the engine gives its containers this disk, and not the directory beneath it."""
+        look, bound = ["-c", f"test -s /disk/{SYNCED}"], {str(disk.mount): {"bind": "/disk", "mode": "ro"}}
+        try:
+            printed(self._client, self._image, look, entrypoint="bash", volumes=bound, network_mode="none", user="0")
+        except HarnessError as error:
+            raise HarnessError(f"the engine does not see what is mounted for this process ({error})") from None
+
+    def shut_down(self, disks: Iterable[Disk]) -> None:
+        """Have these file systems write nothing any more, one right after the other."""
+        self.run(SHUT_DOWN, *(disk.mount for disk in disks))
+
+    def release(self, place: Path) -> None:
+        """Unmount and detach whatever lies below a directory."""
+        attached = loops_below(place)
+        self._unmount(mounted_below(place), lambda: loops_below(place), set(attached.values()))
+
+    def _unmount(self, mounts: Iterable[Path], attached: Callable[[], Mapping[str, Path]], images: set[Path]) -> None:
+        deadline = time.monotonic() + LIMIT_S
+        for mount in mounts:
+            self._insist(UNMOUNT, mount, deadline)
+        for device, image in attached().items():
+            if image in images:
+                self._insist(DETACH, device, deadline)
+        while left := images & set(attached().values()):
+            if time.monotonic() > deadline:
+                held = ", ".join(map(str, sorted(left)))
+                raise HarnessError(
+                    f"still attached {LIMIT_S:.0f} s after it was unmounted, so somebody holds it: {held}"
+                )
+            time.sleep(POLL_S)
+
+    def _insist(self, script: str, what: object, deadline: float) -> None:
+        """Try until it works: what is busy now, by a container that goes or a reader of ours, is not for long."""
+        while True:
+            try:
+                self.run(script, what)
+            except HarnessError as error:
+                if GONE.search(str(error)):
+                    return
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(POLL_S)
+            else:
+                return
+
+    def close(self) -> None:
+        """Remove the container; what it mounted stays."""
+        with suppress(NotFound):
+            self._container.remove(force=True, v=True)
+
+
+def write(path: Path, *, flush: bool) -> None:
+    """Write a file of ours, and flush it and its name to the disk, or leave it in the page cache."""
+    with path.open("wb", buffering=0) as file:
+        file.write(CONTENT)
+        if flush:
+            os.fsync(file.fileno())
+    if flush:
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def flush(place: Path) -> None:
+    """Have the file system of a directory write all that it has in memory (syncfs); OSError if it does not."""
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(handle):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(place))
+    finally:
+        os.close(handle)
+
+
+def make_disks(hands: Keeper, plan: Disks, data: Path, nodes: Sequence[str]) -> dict[str, Disk]:
+    """Make the disk of each node whose data lies in `data/<node>`, all at once."""
+    kind = plan.file_system
+    made = [Disk(node=n, file_system=kind, image=data / IMAGES / f"{n}.{kind}", mount=data / n) for n in nodes]
+    try:
+        with ThreadPoolExecutor(max_workers=len(made)) as pool:
+            list(pool.map(lambda disk: hands.make(disk, plan.size_bytes), made))
+        hands.show_engine(made[0])
+    except HarnessError as error:
+        raise UsageError(f"{NO_DISKS}: {error}") from None
+    return {disk.node: disk for disk in made}
+
+
+def release(client: DockerClient, place: Path) -> None:
+    """Unmount and detach what lies below a directory, if anything does; HarnessError if that cannot be."""
+    place = place.resolve()
+    if not mounted_below(place) and not loops_below(place):
+        return
+    images = client.images.list(filters={"label": f"{LABEL}={namespace()}"})
+    tag = next((tag for image in images if image.labels.get(KAFKA_LABEL) for tag in image.tags), None)
+    if tag is None:
+        raise HarnessError(
+            f"{place}: file systems are mounted there, and no image of ours is left to unmount them with"
+        )
+    with keeper(client, tag) as hands:
+        hands.release(place)
+
+
+@contextmanager
+def keeper(client: DockerClient, image: str) -> Iterator[Keeper]:
+    """A keeper for as long as the block lasts."""
+    hands = Keeper(client, image)
+    try:
+        yield hands
+    finally:
+        hands.close()
+
+
+def probe(client: DockerClient, image: str, file_system: str, root: Path | None = None) -> None:
+    """Make, mount and remove a small file system; UsageError or HarnessError with the reason if that cannot be had."""
+    with keeper(client, image) as hands, tempfile.TemporaryDirectory(prefix="kafka-chaos-", dir=root) as scratch:
+        place = Path(scratch).resolve()
+        disk = Disk(node="probe", file_system=file_system, image=place / "image", mount=place / "mount")
+        try:
+            hands.make(disk, FILE_SYSTEMS[file_system])
+            hands.show_engine(disk)
+        finally:
+            hands.release(place)
