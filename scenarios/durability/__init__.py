@@ -1,0 +1,11 @@
+"""Durability: what is on disks, and when.
+
+Kafka acknowledges what the replicas in sync have in memory. A broker writes a record into the page cache of its machine
+and flushes it, with default settings, when a segment is full or the broker stops cleanly; until then the kernel writes
+it back in its own time, half a minute by default. That is enough when processes die, for the page cache outlives them.
+It is not when machines do: what protects a record then is that not all of its replicas lose power at once, that
+whoever still has it is asked first, or a flush before the acknowledgement.
+
+`page-cache-only` takes the power of all brokers at one moment. In `last-replica-standing` the others are merely away,
+and have the records, when the last one in the ISR loses power.
+"""

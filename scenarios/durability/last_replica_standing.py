@@ -1,0 +1,146 @@
+"""The last replica in the ISR loses power, while the others, which have the records on their disks, are only away
+(KIP-966: motivation, unclean shutdown, last known leader).
+
+The followers are stopped cleanly, frozen for longer than a session, or killed; the ISR shrinks to the leader, which
+then loses power, and with it what it had not flushed. It returns first.
+
+With min.insync.replicas=1 the leader acknowledges ten records alone, and they are nowhere else. With
+min.insync.replicas=2 the ten were acknowledged by all three before the followers went, and nothing is acknowledged
+after that: two whole copies are left. Without eligible leader replicas the leader is elected all the same, for it is in
+the ISR, and the followers throw their copies away. With them (KIP-966) it is not, since it comes back without the mark
+of a clean stop: the partition waits for a follower that left when there were too few. Unless that one comes back
+without the mark too, because it was killed: then nobody is eligible, and the last known leader is elected, the one
+replica that lost the records. Unclean elections are off throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.run import Run, Target
+from harness.scenario import EVERY_VERSION, LAST_KNOWN_LEADER, LOST, Case, Documented, Line, scenario
+
+COUNT: Final = 10
+PLAN: Final = ClusterPlan(
+    disks=Disks(), settings={"unclean.leader.election.enable": "false", "replica.socket.timeout.ms": "3000"}
+)
+OPTIONAL: Final = Line(
+    "eligible leader replicas can be turned on (KIP-966, 4.0)", lambda version: (4, 0) <= version.release < (4, 1)
+)
+CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+"""A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
+TWO: Final = {"min.insync.replicas": "2"}
+
+ALONE: Final = [
+    Documented(
+        on=LAST_KNOWN_LEADER,
+        required=LOST,
+        allowed=CUT,
+        claims=["leader-elected-from-outside-isr"],
+        says="""Nobody is eligible: with min.insync.replicas=1 the leader alone is enough. It is elected as the last
+            known leader, without what it had not flushed.""",
+    ),
+    Documented(
+        on=EVERY_VERSION,
+        required=LOST,
+        allowed=CUT,
+        claims=["leader-elected-from-isr"],
+        says="The leader is still the ISR, and is elected without what it had not flushed.",
+    ),
+]
+THROWN_AWAY: Final = Documented(
+    on=EVERY_VERSION,
+    required=LOST,
+    allowed=CUT,
+    claims=["leader-elected-from-isr"],
+    says="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have all
+        of it, truncate to the leader's log.""",
+)
+KEPT: Final = Documented(
+    on=EVERY_VERSION,
+    allowed=CUT,
+    claims=["leader-elected-from-isr"],
+    says="The partition waits for the follower that is eligible, which has everything.",
+)
+HOLE: Final = Documented(
+    on=LAST_KNOWN_LEADER,
+    required=LOST,
+    allowed=CUT,
+    claims=["leader-elected-from-outside-isr"],
+    says="""Leader and follower come back without the mark of a clean stop, so nobody is eligible. The last known leader
+        is elected, with unclean elections off: the one replica that has lost the records, and the others truncate to
+        its log.""",
+)
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    """min.insync.replicas × how the followers go × eligible leader replicas as the release has them, or not."""
+    for gone, outcome in (("stopped", KEPT), ("frozen", KEPT), ("killed", HOLE)):
+        yield f"min-1-{gone}", Case(variant=gone, documented=ALONE)
+        eligible = replace(outcome, on=LAST_KNOWN_LEADER)
+        yield f"min-2-{gone}", Case(variant=gone, topic=TWO, documented=[eligible, THROWN_AWAY])
+        off, on = (replace(PLAN, format=f"--feature eligible.leader.replicas.version={n}") for n in (0, 1))
+        yield (
+            f"min-2-{gone}-elr-off",
+            Case(variant=gone, topic=TWO, cluster=off, applies=LAST_KNOWN_LEADER, documented=[THROWN_AWAY]),
+        )
+        yield (
+            f"min-2-{gone}-elr-on",
+            Case(variant=gone, topic=TWO, cluster=on, applies=OPTIONAL, documented=[replace(outcome, on=OPTIONAL)]),
+        )
+
+
+@scenario(
+    name="last-replica-standing",
+    claim="""The last replica in the ISR loses power and is elected when it is back, without what it had not flushed:
+        acknowledged records are lost though other replicas have them.""",
+    source="KIP-966: motivation, unclean shutdown, last known leader",
+    operator="""Set min.insync.replicas=2 and use eligible leader replicas (on by default in new clusters from 4.1 on;
+        kafka-features upgrades others): they save what other replicas have, if one of them went cleanly or only
+        stood still. When the last leader comes back from a power loss, and others with its records are still down,
+        start those first.""",
+    cluster=PLAN,
+    topic=TopicPlan(settings={"min.insync.replicas": "1"}),
+    cases=dict(cases()),
+)
+def last_replica_standing(run: Run) -> None:
+    t = run.partition()
+    alone = run.case.name.startswith("min-1")
+    run.send(t, 3)
+    run.wait_high_watermark(t, 3, run.replicas_of(t))
+    run.flush_disks()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    if not alone:
+        run.send(t, COUNT, doomed=True)
+    take_away(run, followers)
+    run.wait_isr(t, [leader])
+    if alone:
+        run.send(t, COUNT, doomed=True)
+    run.copy_replicas("armed")
+
+    run.lose_power(leader)
+    run.wait_no_leader(t, leader)
+    run.copy_replicas("after the power loss")
+    if run.case.variant == "frozen":
+        run.thaw()
+        run.wait_registered(followers)
+    run.start(leader)
+    if run.case.variant != "frozen":
+        for follower in followers:
+            run.start(follower)
+    run.wait_leader(t)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def take_away(run: Run, followers: list[Target]) -> None:
+    """Stop, freeze or kill the followers, in the way of the case."""
+    if run.case.variant == "stopped":
+        run.stop(*followers)
+    elif run.case.variant == "frozen":
+        run.freeze(*followers)
+    else:
+        run.kill(*followers)

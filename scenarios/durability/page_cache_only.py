@@ -1,0 +1,78 @@
+"""All brokers lose power at one moment, and what they had acknowledged last was on no disk (Kafka documentation,
+Application vs. OS flush management; log.flush.interval.messages, log.flush.interval.ms).
+
+Three replicas, min.insync.replicas=2, acks=all. The disks take everything written so far (`flush_disks`), as in a
+cluster that has long been up, then a load goes on for so long that the kernel has begun to write back: it looks every
+5 s for what has been dirty for 30 s (vm.dirty_writeback_centisecs, vm.dirty_expire_centisecs; the proof of each power
+loss has them). Then the brokers lose power, and with it what was acknowledged since that write-back: records of the
+last seconds, on all three disks at once. How old what is lost was stands in the proof too (`by_age`).
+
+With log.flush.interval.messages=1 each broker flushes before it acknowledges, and nothing is lost; each record waits
+for the flush of the leader and then for that of its followers. With log.flush.interval.ms a broker flushes in the
+background: what was written since the last flush is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
+
+RATE_PER_S: Final = 100
+CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+"""A disk that lost power holds less than the high watermark that was flushed to it."""
+GIVEN_UP_SOON: Final = {"message.timeout.ms": "5000"}
+"""Of the load: what it has in flight when the power goes is not waited for."""
+
+
+@scenario(
+    name="page-cache-only",
+    claim="""A record acknowledged with acks=all is in the memory of every replica in sync, and on nobody's disk: when
+        all of them lose power at one moment it is lost, unless the brokers flush before they acknowledge.""",
+    source="""Kafka documentation, Application vs. OS flush management; Kafka documentation, broker configuration:
+        log.flush.interval.messages""",
+    operator="""Put the replicas of a partition where they do not lose power together (racks, zones), and let
+        min.insync.replicas reach across. If one power supply feeds them all, up to half a minute of acknowledged
+        records is at stake. log.flush.interval.messages=1 prevents that; acknowledgements then wait for disks.""",
+    cluster=ClusterPlan(disks=Disks(), settings={"unclean.leader.election.enable": "false"}),
+    topic=TopicPlan(settings={"min.insync.replicas": "2"}),
+    cases={
+        "default": Case(documented=[Documented(on=EVERY_VERSION, required=LOST, allowed=CUT)]),
+        "flush-each": Case(
+            settings={"log.flush.interval.messages": "1"},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    says="Each replica flushes a record before it counts: nothing acknowledged is lost.",
+                )
+            ],
+        ),
+        "flush-interval": Case(
+            settings={"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "1000"},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    required=LOST,
+                    allowed=CUT,
+                    says="A flush each second bounds the loss to about that second, and does not prevent it.",
+                )
+            ],
+        ),
+    },
+)
+def page_cache_only(run: Run) -> None:
+    t = run.partition()
+    replicas = run.replicas_of(t)
+    run.send(t, 3)
+    run.wait_high_watermark(t, 3, replicas)
+    run.flush_disks()
+    load_s = run.vary(40, low=36, high=44) if run.case.name == "default" else run.vary(12, low=8, high=15)
+    with run.load(t, rate_per_s=RATE_PER_S, doomed=True, settings=GIVEN_UP_SOON) as load:
+        load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60)
+        run.lose_power(*replicas)
+    run.copy_replicas("after the power loss")
+    run.start(*replicas)
+    run.wait_isr(t, replicas)
+    run.send(t)
