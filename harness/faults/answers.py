@@ -9,8 +9,8 @@ Not dropped (DROP): TCP is told of a packet that is dropped in its own host, kee
 whenever anything comes in. Each attempt carries the acknowledgement of what came, so none gets out, and after some
 200 ms the client's kernel takes its own segments for lost and sends nothing new. A later request did not come in then.
 
-The proof: a request of our own is taken, every byte of it acknowledged by the broker's kernel; the kernel's counter of
-dropped packets has moved; and no byte of an answer came.
+The proof: a request of our own is taken, every byte of it acknowledged by the broker's kernel, and so is a second one
+after it; the kernel's counter of lost packets has moved; and no byte of an answer came.
 
 Reset: the broker's ends of clients' connections are closed by the kernel (ss -K, sock_diag's SOCK_DESTROY), which tells
 the clients at once (RST) and forgets what it had not delivered. The proof: connections that the kernel listed before,
@@ -22,7 +22,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -108,16 +108,26 @@ class Hold(Cut):
         with ExitStack() as open_ones:
             asked = {n.name: open_ones.enter_context(_asked(n, self.port, self.question)) for n in self.senders}
             proof = dict(Cut.verify(self))  # not super(): a dataclass with slots is another class
-            deadline = time.monotonic() + network.COUNTER_LIMIT_S
-            while not all(_taken(connection) for connection in asked.values()):
-                if time.monotonic() > deadline:
-                    limit = f"{network.COUNTER_LIMIT_S:.0f} s"
-                    raise FaultUnproved(f"{self.description}: a request of our own was not taken in {limit}: a cut")
-                time.sleep(POLL_S)
+            self._taken_and_unanswered(asked, "a request of our own")
             for name, connection in asked.items():
-                if (came := _answered(connection)) is not None:
-                    raise FaultUnproved(f"{self.description}: {came} came from {name} for a request of our own")
+                try:
+                    connection.sendall(self.question)
+                except OSError as error:
+                    raise FaultUnproved(f"{self.description}: {name} took a request, and then {error}") from None
+            self._taken_and_unanswered(asked, "a second request of our own")
         return proof | {"taken_and_unanswered": sorted(asked)}
+
+    def _taken_and_unanswered(self, asked: Mapping[str, socket.socket], what: str) -> None:
+        """Wait until what was sent on each connection is taken; FaultUnproved if it is not, or if anything comes."""
+        deadline = time.monotonic() + network.COUNTER_LIMIT_S
+        while not all(map(_taken, asked.values())):
+            if time.monotonic() > deadline:
+                limit = f"{network.COUNTER_LIMIT_S:.0f} s"
+                raise FaultUnproved(f"{self.description}: {what} was not taken in {limit}: a cut")
+            time.sleep(POLL_S)
+        for name, connection in asked.items():
+            if (came := _answered(connection)) is not None:
+                raise FaultUnproved(f"{self.description}: {came} came from {name} for {what}")
 
 
 def parse_connections(lines: Iterable[str], peer: str) -> list[str]:

@@ -12,6 +12,7 @@ from evidence.events import Fault, Note, Precondition
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
+from harness.faults import cut
 from harness.faults.answers import Hold, Reset
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut
@@ -126,6 +127,14 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
         "start",
     ]
     assert [phase for _, phase in phases].count("healed") == len(network) + 1
+
+
+def test_answers_whose_loss_tcp_is_told_of_are_no_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut, "LOST", cut.DROPPED)
+    scenario = replace(EVERY_FAULT, name="sabotaged-fault", steps=held_back)
+    finished = execute(Request(scenario=scenario, version=versions.get("4.3.1"), root=tmp_path), echo=lambda _: None)
+    finished.wait_removed()
+    assert "request of our own was not taken" in finished.run_dir.read_run()["sequence"]["ended"]
 
 
 def killed_and_wiped(run: Run) -> None:

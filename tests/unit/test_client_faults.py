@@ -13,7 +13,7 @@ import pytest
 
 from evidence.errors import FaultUnproved
 from harness.cluster.docker import Node
-from harness.faults import network
+from harness.faults import answers, network
 from harness.faults.answers import Hold, Reset, parse_connections, question
 from harness.faults.client import KillClient
 from harness.faults.cut import Host, Rule, parse_counters
@@ -119,6 +119,14 @@ def test_a_broker_that_closes_the_connection_has_not_taken_the_request(monkeypat
 
     monkeypatch.setattr(Broker, "run_inside", later)
     with listening(None) as broker, pytest.raises(FaultUnproved, match="the end of the connection came"):
+        hold(broker).verify()
+
+
+def test_a_broker_that_takes_one_request_and_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "COUNTER_LIMIT_S", 0.0)
+    told = iter([True, False])
+    monkeypatch.setattr(answers, "_taken", lambda connection: next(told))
+    with listening(b"") as broker, pytest.raises(FaultUnproved, match="a second request of our own was not taken"):
         hold(broker).verify()
 
 
