@@ -92,12 +92,12 @@ def _names(text: Sequence[str]) -> list[str]:
     return [name for part in text for name in part.replace(",", " ").split()]
 
 
-def _versions(names: Sequence[str]) -> list[Version]:
-    """The versions that --versions names, or all."""
+def _versions(names: Sequence[str]) -> list[Version] | None:
+    """The versions that --versions names; None for all."""
     from harness.cluster import versions
 
     ids = _names(names)
-    return list(versions.ALL) if ids == ["all"] else [versions.get(name) for name in ids]
+    return None if ids == ["all"] else [versions.get(name) for name in ids]
 
 
 def _judged(run_dir: RunDir, verdict: Verdict) -> dict[str, Any]:
@@ -184,6 +184,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _matrix(options: argparse.Namespace) -> int:
+    from harness.cluster import versions as known_versions
     from harness.matrix import Matrix, cells, from_another_cell, write_reports
     from harness.scenario import all_scenarios, get_scenario
     from harness.setup import images
@@ -195,14 +196,15 @@ def _matrix(options: argparse.Namespace) -> int:
     chosen = [get_scenario(name) for name in names if name != "all"]
     if not chosen:
         chosen = [each for each in all_scenarios().values() if names or each.suite]
-    versions, overrides, expect = _versions(options.versions), _settings(options.setting), _expected(options.expect)
+    named, overrides, expect = _versions(options.versions), _settings(options.setting), _expected(options.expect)
+    wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
+    versions = [version for version in known_versions.KNOWN if any(cell.version == version.id for cell in wanted)]
     for version in versions:
         known_settings.validate(version, overrides)
-    wanted = cells(chosen, versions, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
     if options.minutes is not None:
         wanted = from_another_cell(wanted, options.seed)
     progress = Progress(quiet=options.quiet)
-    images.ensure_images([v for v in versions if any(c.version == v.id for c in wanted)], progress.line)
+    images.ensure_images(versions, progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
     until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
@@ -377,9 +379,11 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _setup(options: argparse.Namespace) -> int:
+    from harness.cluster import versions
     from harness.setup import bootstrap
 
-    bootstrap.setup(_versions(options.versions), Progress().line)
+    named = _versions(options.versions)
+    bootstrap.setup(versions.ALL if named is None else named, Progress().line)
     return 0
 
 

@@ -24,7 +24,7 @@ def described() -> dict[str, Any]:
     made = all_scenarios().values()
     folders = sorted({_folder(one) for one in made} - {""})
     return {
-        "versions": [version.id for version in versions.ALL],
+        "versions": [version.id for version in versions.KNOWN],
         "sections": {
             folder: inspect.getdoc(importlib.import_module(f"{PACKAGE}.{folder}")) or "" for folder in folders
         },
@@ -44,6 +44,7 @@ def of(made: Scenario) -> dict[str, Any]:
         "operator": made.operator,
         "applies": made.applies.label,
         "suite": made.suite,
+        "exhibit": None if made.exhibit is None else made.exhibit.as_json(),
         "told": inspect.getdoc(module) or "",
         "steps": steps_of(inspect.getsource(module)),
         "cases": [
@@ -68,7 +69,7 @@ def steps_of(source: str) -> str:
 def documented(made: Scenario, case: Case) -> list[dict[str, Any]]:
     """What is documented for a case, each with the versions that it is stated for, in the order of these."""
     found: list[dict[str, Any]] = []
-    for version in versions.ALL:
+    for version in made.versions:
         if made.applies_to(version, case):
             outcome = made.documented_for(version, case.name)
             stated: Mapping[str, Any] = outcome.as_json() | {"on": outcome.on.label}

@@ -17,27 +17,34 @@ def _row(made: Scenario) -> dict[str, Any]:
         | {
             "documented": {
                 version.id: made.documented_for(version, case.name).as_json()
-                for version in versions.ALL
+                for version in made.versions
                 if made.applies_to(version, case)
             }
         }
         for case in made.cases.values()
     }
-    about = {"scenario": made.name, "claim": made.claim, "source": made.source, "suite": made.suite}
+    about: dict[str, Any] = {"scenario": made.name, "claim": made.claim, "source": made.source, "suite": made.suite}
+    if made.exhibit is not None:
+        about["exhibit"] = made.exhibit.as_json()
     plain = {"documented": cases[DEFAULT_CASE]["documented"]} if DEFAULT_CASE in cases else {}
     return about | plain | {"cases": cases}
 
 
 def as_json() -> dict[str, Any]:
     """Scenarios and versions, for programs."""
-    known = [{"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java} for v in versions.ALL]
+    known = [{"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java} for v in versions.KNOWN]
     return {"scenarios": [_row(made) for made in all_scenarios().values()], "versions": known}
 
 
 def as_text() -> str:
     """The same for people: versions for which the same is documented stand together."""
     lines = [line for made in all_scenarios().values() for line in (*_lines(made), "")]
-    return "\n".join([*lines, "versions: " + " ".join(v.id for v in versions.ALL)])
+    return "\n".join([*lines, *_known()])
+
+
+def _known() -> Iterator[str]:
+    yield "versions: " + " ".join(v.id for v in versions.ALL)
+    yield "of exhibits alone: " + " ".join(v.id for v in versions.OF_EXHIBITS)
 
 
 def _lines(made: Scenario) -> Iterator[str]:

@@ -70,21 +70,22 @@ class Cell:
 
 def cells(
     scenarios: Iterable[Scenario],
-    versions: Sequence[Version],
+    versions: Sequence[Version] | None,
     *,
     seed: int,
     repeat: int,
     cases: Collection[str] = (),
 ) -> list[Cell]:
     """Every case of every scenario on the versions that it applies to: all of one seed before the next, so that a
-    cut-short matrix is even. `cases` narrows it to the cases of these names.
+    cut-short matrix is even. Without versions they are each scenario's own, which are those of the matrix, or what an
+    exhibit is shown on. `cases` narrows it to the cases of these names.
 
     Raises UsageError if nothing applies to any of the versions.
     """
     found = [
         (s.name, c.name, v.id)
         for s in scenarios
-        for v in versions
+        for v in (s.versions if versions is None else versions)
         for c in s.cases.values()
         if s.applies_to(v, c) and (not cases or c.name in cases)
     ]

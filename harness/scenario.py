@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import DEFAULT_CASE
+from harness.bugs import Bug, Exhibit
 from harness.case import (
     EVERY_VERSION,
     HIGH_WATERMARK_TRUNCATION,
@@ -38,6 +39,7 @@ from harness.case import (
     Line,
     one_of,
 )
+from harness.cluster import versions
 from harness.plan import ClusterPlan, TopicPlan
 
 if TYPE_CHECKING:
@@ -52,8 +54,10 @@ __all__ = [
     "LEADER_EPOCHS",
     "LOST",
     "ZOOKEEPER",
+    "Bug",
     "Case",
     "Documented",
+    "Exhibit",
     "Line",
     "Scenario",
     "all_scenarios",
@@ -84,6 +88,8 @@ class Scenario:
     applies: Line = EVERY_VERSION
     suite: bool = False
     """Whether the default suite runs it."""
+    exhibit: Exhibit | None = None
+    """Of the museum: its bug, and the versions that show it."""
     file: str = ""
 
     def case(self, name: str = DEFAULT_CASE) -> Case:
@@ -91,6 +97,11 @@ class Scenario:
         if name not in self.cases:
             raise unknown_name("case", name, self.cases, hint=f"of scenario {self.name}")
         return self.cases[name]
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """The versions that `all` stands for: those of the matrix, or, of an exhibit, those that it is shown on."""
+        return versions.ALL if self.exhibit is None else tuple(map(versions.get, self.exhibit.versions))
 
     def applies_to(self, version: Version, case: Case) -> bool:
         """Whether the sequence makes sense on this version, in this case."""
@@ -147,6 +158,7 @@ def scenario(
     topic: TopicPlan | None = None,
     applies: Line = EVERY_VERSION,
     suite: bool = False,
+    exhibit: Exhibit | None = None,
 ) -> Callable[[Callable[[Run], None]], Scenario]:
     """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`.
 
@@ -173,6 +185,7 @@ def scenario(
             steps=steps,
             applies=applies,
             suite=suite,
+            exhibit=exhibit,
             file=steps.__module__,
         )
         other = _REGISTRY.get(name)

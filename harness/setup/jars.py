@@ -361,7 +361,7 @@ def main(arguments: Sequence[str]) -> int:
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
 
-    releases = [next((v.kafka for v in versions.ALL if v.id == name), name) for name in arguments[1:]]
+    releases = [next((v.kafka for v in versions.KNOWN if v.id == name), name) for name in arguments[1:]]
     if arguments[0] == "lock":
         for kafka in releases:
             lock(kafka, say)

@@ -1,0 +1,124 @@
+"""Bugs of Kafka as traits of a version: which releases have each one, and what an exhibit of the museum is made of.
+
+A fix goes into several lines of releases, and into each with a release of its own: KAFKA-13727 is fixed in 2.8.2, 3.0.2
+and 3.1.1, so 3.1.0 has the bug though it is newer than 2.8.2. Therefore a bug names the first fixed release of each
+line that got the fix. A line is what Kafka numbers its bug-fix releases within: 2.8, and 0.11.0 before 1.0. The newest
+of these releases is where the fix came from the development branch: all lines after it have it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evidence.errors import UsageError
+from harness.case import Line
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Mode, Version
+
+Release = tuple[int, ...]
+
+
+def numbers(release: str) -> Release:
+    """A release as numbers. Raises UsageError for what is none.
+
+    >>> numbers("0.11.0.3")
+    (0, 11, 0, 3)
+    """
+    parts = release.split(".")
+    if len(parts) < 2 or not all(part.isdigit() for part in parts):
+        raise UsageError(f"{release!r} is no release of Kafka; write it as 2.8.1 or 0.11.0.0")
+    return tuple(int(part) for part in parts)
+
+
+def line_of(release: Release) -> Release:
+    """The line of releases that a release belongs to.
+
+    >>> line_of((2, 8, 1)), line_of((0, 11, 0, 3))
+    ((2, 8), (0, 11, 0))
+    """
+    return release[:2] if release >= (1,) else release[:3]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bug:
+    """A bug that Kafka had or has. Raises UsageError if two fixed releases are of one line."""
+
+    id: str
+    """Its JIRA, such as "KAFKA-4893"."""
+    title: str
+    """What it does, in the words of somebody whom it bit."""
+    since: str
+    """The first release that has it."""
+    fixed: tuple[str, ...]
+    """The first fixed release of each line that got the fix, oldest first; empty if nobody has fixed it."""
+    commits: tuple[str, ...] = ()
+    """The commits that fixed it, in apache/kafka."""
+    mode: Mode | None = None
+    """The mode it is of: ZooKeeper's, KRaft's, or both."""
+
+    def __post_init__(self) -> None:
+        lines = [line_of(numbers(release)) for release in self.fixed]
+        if lines != sorted(set(lines)):
+            raise UsageError(f"{self.id}: one fixed release of each line, oldest first: {', '.join(self.fixed)}")
+
+    def affects(self, version: Version) -> bool:
+        """Whether the version has the bug."""
+        release = version.release
+        if release < numbers(self.since) or self.mode not in (None, version.mode):
+            return False
+        return not any(
+            release >= fixed and (line_of(release) == line_of(fixed) or fixed == self._last_fix)
+            for fixed in map(numbers, self.fixed)
+        )
+
+    @property
+    def _last_fix(self) -> Release | None:
+        """The release with which the fix came from the development branch."""
+        return numbers(self.fixed[-1]) if self.fixed else None
+
+    @property
+    def releases(self) -> str:
+        """The releases that have it, in words: "KRaft, from 3.3.0 on, fixed in 3.8.0"."""
+        mode = {None: "", "kraft": "KRaft, ", "zookeeper": "ZooKeeper, "}[self.mode]
+        return f"{mode}from {self.since} on, " + (f"fixed in {', '.join(self.fixed)}" if self.fixed else "not fixed")
+
+    @cached_property
+    def affected(self) -> Line:
+        """The versions that have it."""
+        return Line(f"{self.id}: {self.releases}", self.affects)
+
+    @cached_property
+    def unaffected(self) -> Line:
+        """All others: those that got the fix, and those of before."""
+        return Line(f"without {self.id}", lambda version: not self.affects(version))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """What makes a scenario an exhibit of the museum: its bug, and the versions that it is shown on.
+
+    The sequence can be run on any version that it applies to; these are those that it is run on if none is named.
+    """
+
+    bug: Bug
+    affected: tuple[str, ...]
+    fixed: tuple[str, ...]
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The ids of the versions that it is shown on: affected, then fixed."""
+        return (*self.affected, *self.fixed)
+
+    def as_json(self) -> dict[str, Any]:
+        """For `kafka-chaos list` and the pages."""
+        return {
+            "bug": self.bug.id,
+            "title": self.bug.title,
+            "releases": self.bug.releases,
+            "commits": list(self.bug.commits),
+            "affected": list(self.affected),
+            "fixed": list(self.fixed),
+        }
