@@ -28,6 +28,7 @@ from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.due import Asked, due, times
+from analysis.groups import GROUP_CHECKS
 from analysis.metadata import METADATA_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement, unsent
 from analysis.settled import NOTHING_SETTLED, Settled
@@ -671,7 +672,7 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
     for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
-    for name, check in METADATA_CHECKS.items():
+    for name, check in (METADATA_CHECKS | GROUP_CHECKS).items():
         result.run(name, None, OF_METADATA, lambda check=check: check(course))  # type: ignore[misc]
     witness = Witness(
         run=facts,

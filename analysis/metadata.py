@@ -14,12 +14,14 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from evidence.anomalies import registered
-from evidence.course import Course, leader_of
-from evidence.events import Controller, Partition, of
+from evidence.course import DOWN, Course, leader_of
+from evidence.events import SIGNALLED, Controller, Partition, of
 
 Evidence = dict[str, Any]
 
 SETTLED_NS: Final = 1_000_000_000
+CRASH_NS: Final = 60_000_000_000
+"""Within this time brokers end together."""
 
 
 def broker_of(node: str) -> int:
@@ -144,6 +146,39 @@ def two_controllers_in_one_epoch(course: Course) -> list[Evidence]:
     return found
 
 
+def correlated_crash(course: Course) -> list[Evidence]:
+    """Brokers that ended themselves one soon after the other, and were all of those that held some partition and were
+    up; with these partitions.
+
+    A broker has ended itself if its process ended with an exit code that is no signal's and no clean stop's: nobody
+    killed or stopped it. One that was down before, for whatever reason, is no part of it.
+    """
+    ended = sorted(
+        (one.begin_ns, node)
+        for node, conditions in course.processes.items()
+        for one in conditions
+        if node.startswith("broker-") and _by_itself(one.value, one.detail)
+    )
+    found: dict[tuple[str, ...], Evidence] = {}
+    for where, states in course.states.items():
+        holders = {f"broker-{number}" for state in states for number in state.replicas or ()}
+        for last_ns, last in ended:
+            together = {node: at_ns for at_ns, node in ended if node in holders and 0 <= last_ns - at_ns <= CRASH_NS}
+            first_ns = min(together.values(), default=last_ns)
+            up = {node for node in holders if course.condition_at(node, first_ns - 1) != DOWN}
+            left = any(course.condition_at(node, last_ns) != DOWN for node in holders)
+            if last in holders and len(together) > 1 and set(together) == up and not left:
+                row = {"brokers": sorted(up), "first_ns": first_ns, "last_ns": last_ns, "partitions": []}
+                found.setdefault(tuple(sorted(up)), row)["partitions"].append("{}-{}".format(*where))
+                break
+    return list(found.values())
+
+
+def _by_itself(condition: str, detail: str) -> bool:
+    code = detail.removeprefix("exit code ")
+    return condition == DOWN and code.isdigit() and 0 < int(code) <= SIGNALLED
+
+
 METADATA_CHECKS: Final[dict[str, Callable[[Course], list[Evidence]]]] = registered(
     {
         "leader-epoch-regression": leader_epoch_regression,
@@ -152,6 +187,7 @@ METADATA_CHECKS: Final[dict[str, Callable[[Course], list[Evidence]]]] = register
         "empty-isr": empty_isr,
         "isr-outside-assignment": isr_outside_assignment,
         "two-leaders-in-one-epoch": two_leaders_in_one_epoch,
+        "correlated-crash": correlated_crash,
         "two-controllers-in-one-epoch": two_controllers_in_one_epoch,
     }
 )

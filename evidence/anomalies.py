@@ -33,9 +33,11 @@ T = TypeVar("T")
 HISTORIES: Final = "client histories"
 REPLICAS: Final = "replicas' files"
 METADATA: Final = "cluster metadata"
+COORDINATORS: Final = "answers of group coordinators"
 
 JEPSEN: Final = "Jepsen, Kafka workload"
 ADYA: Final = "Adya, Weak Consistency (1999); Jepsen, Kafka workload"
+OFFSETS_DOC: Final = "Kafka documentation, Design: consumer offset tracking"
 GUARANTEES: Final = "Kafka documentation, Design: replication"
 
 LOST_WRITE: Final = "lost-write"
@@ -426,10 +428,35 @@ EVERY: Final[tuple[Anomaly, ...]] = (
         permits=_leaderless,
     ),
     Anomaly(
+        name="correlated-crash",
+        seen_in=METADATA,
+        definition="All brokers that held a partition and were up, two or more, ended themselves within a minute.",
+        source="this project; KAFKA-4893",
+    ),
+    Anomaly(
         name="isr-outside-assignment",
         seen_in=METADATA,
         definition="The ISR of a partition had a broker that is not one of its replicas.",
         source=GUARANTEES,
+    ),
+    Anomaly(
+        name="committed-offset-lost",
+        seen_in=COORDINATORS,
+        definition="A group's coordinator knows of no offset for a partition, though it had acknowledged one.",
+        source=OFFSETS_DOC,
+    ),
+    Anomaly(
+        name="committed-offset-regression",
+        seen_in=COORDINATORS,
+        definition="A group's coordinator answers with an offset before the one that it had acknowledged last.",
+        source=OFFSETS_DOC,
+    ),
+    Anomaly(
+        name="group-unavailable",
+        seen_in=COORDINATORS,
+        definition="A group's coordinator that had acknowledged an offset answers nothing but errors from some moment "
+        "on, for 20 s or more.",
+        source=OFFSETS_DOC,
     ),
 )
 CATALOGUE: Final[Mapping[str, Anomaly]] = MappingProxyType({anomaly.name: anomaly for anomaly in EVERY})
@@ -475,7 +502,7 @@ def page() -> str:
         "settings or it is a documented anomaly seen from another side (*follows from*). Both are reported.",
         "",
     ]
-    for evidence in (HISTORIES, REPLICAS, METADATA):
+    for evidence in (HISTORIES, REPLICAS, METADATA, COORDINATORS):
         lines += [f"## Seen in {evidence}", "", "| name | definition | permitted | source |", "|---|---|---|---|"]
         for one in EVERY:
             if one.seen_in.startswith(evidence):

@@ -185,6 +185,16 @@ class PlaceTopic(Event, frozen=True, kw_only=True, tag="place-topic"):
     """By which mechanism: the tool's class, or the request's name."""
 
 
+class DeleteTopic(Event, frozen=True, kw_only=True, tag="delete-topic"):
+    """A topic is asked to be deleted, or that is withdrawn."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    by: str
+    """By which mechanism: the znode's path, or the request's name."""
+    withdrawn: bool = False
+
+
 class Reassign(Event, frozen=True, kw_only=True, tag="reassign"):
     """A partition's replicas are asked to be these, the preferred leader first."""
 
@@ -271,6 +281,31 @@ class Position(Event, frozen=True, kw_only=True, tag="position"):
     offset: int
     read_ns: int
     """When it had been, by its own clock (monotonic): it may be heard later."""
+
+
+class OffsetCommit(Event, frozen=True, kw_only=True, tag="offset-commit"):
+    """A group's coordinator acknowledged an offset, committed by somebody who is no member."""
+
+    source: Literal["runner"] = "runner"
+    group: str
+    topic: str
+    partition: int
+    offset: int
+    metadata_bytes: int = 0
+
+
+class OffsetAnswer(Event, frozen=True, kw_only=True, tag="offset-answer"):
+    """What a group's coordinator answered when it was asked for the committed offset: None for none."""
+
+    source: Literal["runner"] = "runner"
+    group: str
+    topic: str
+    partition: int
+    offset: int | None
+    error: str | None = None
+    """The error's name, if there was no answer."""
+    asked_ns: int
+    """When (monotonic); the event's own time is that of the answer."""
 
 
 class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
@@ -542,6 +577,7 @@ AnyEvent = (
     | Moment
     | Checkpoint
     | PlaceTopic
+    | DeleteTopic
     | Reassign
     | Send
     | Handed
@@ -549,6 +585,8 @@ AnyEvent = (
     | Failed
     | Configuration
     | Position
+    | OffsetCommit
+    | OffsetAnswer
     | Transaction
     | Controller
     | Broker

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -40,6 +40,7 @@ POLL_S: Final = 0.05
 CONTROLLER: Final = "/controller"
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
 REASSIGNMENT: Final = "/admin/reassign_partitions"
+DELETIONS: Final = "/admin/delete_topics"
 TOPIC_TOOL: Final = "kafka.admin.TopicCommand"
 
 
@@ -51,6 +52,15 @@ class Admin(Protocol):
 
     def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
         """Create a topic whose replicas Kafka places itself; returns by which mechanism."""
+
+    def delete_topic(self, name: str) -> str:
+        """Ask for a topic to be deleted, and do not wait until it is; returns by which mechanism it was asked."""
+
+    def withdraw_deletion(self, name: str) -> str:
+        """Take back that a topic is to be deleted, while no broker runs; returns how. UsageError where nothing can."""
+
+    def set_broker_default(self, name: str, value: str) -> str:
+        """Set a broker setting for all brokers while they run (KIP-226, 1.1); returns by which mechanism."""
 
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
@@ -83,6 +93,27 @@ class ZnodeAdmin:
         of = ("--topic", name, "--partitions", str(partitions), "--replication-factor", str(replication))
         self._run_tool(TOPIC_TOOL, "--zookeeper", "localhost:2181", "--create", *of)
         return f"tool {TOPIC_TOOL}"
+
+    def delete_topic(self, name: str) -> str:
+        """By the znode that the tool of the time wrote; the controller deletes it when the topic is gone."""
+        self._client.create(f"{DELETIONS}/{name}")
+        return f"znode {DELETIONS}"
+
+    def withdraw_deletion(self, name: str) -> str:
+        """By deleting that znode, which a request to delete makes as well."""
+        self._client.delete(f"{DELETIONS}/{name}")
+        return f"znode {DELETIONS}"
+
+    def set_broker_default(self, name: str, value: str) -> str:
+        """By the znodes that the tool of the time wrote (`ConfigCommand`): the setting, and a notification of it."""
+        path = "/config/brokers/<default>"
+        self._client.ensure_path(path)
+        held = self._client.get(path)[0]
+        settings = json.loads(held)["config"] if held else {}
+        self._client.set(path, _json({"version": 1, "config": settings | {name: value}}))
+        change = _json({"version": 2, "entity_path": "brokers/<default>"})
+        self._client.create("/config/changes/config_change_", change, sequence=True)
+        return f"znode {path}"
 
     def place_controller(self, broker: int) -> None:
         """Delete /controller until `broker` is the one that creates it anew.
@@ -185,6 +216,25 @@ class ProtocolAdmin:
         self._create(NewTopic(name, num_partitions=partitions, replication_factor=replication))
         return "request CreateTopics"
 
+    def delete_topic(self, name: str) -> str:
+        """By the request of KIP-4 (0.10.1). A broker that is told to wait no time for the end answers that it has timed
+        out when it has taken the request.
+        """
+        self._until_done(
+            f"delete topic {name}",
+            lambda: self._client.delete_topics([name], operation_timeout=0, request_timeout=REQUEST_TIMEOUT_S)[name],
+            done={"REQUEST_TIMED_OUT", "UNKNOWN_TOPIC_OR_PART"},
+        )
+        return "request DeleteTopics"
+
+    def withdraw_deletion(self, name: str) -> str:
+        raise UsageError(f"the deletion of {name} cannot be withdrawn: with KRaft it is done when it is asked for")
+
+    def set_broker_default(self, name: str, value: str) -> str:
+        raise UsageError(
+            f"{name} cannot be set for all brokers with KRaft: the client library has no name for them all"
+        )
+
     def _create(self, topic: Any) -> None:
         self._until_done(
             f"create topic {topic.topic}",
@@ -221,8 +271,10 @@ class ProtocolAdmin:
                     raise HarnessError(f"{what}: {error}") from None
             time.sleep(POLL_S)  # who takes it is known to brokers only: asking again is all there is
 
-    def _until_done(self, what: str, ask: Any) -> None:
-        """Repeat a request while it fails for a passing reason: too few brokers are up, or a connection is dropped."""
+    def _until_done(self, what: str, ask: Any, done: Collection[str] = ("TOPIC_ALREADY_EXISTS",)) -> None:
+        """Repeat a request while it fails for a passing reason: too few brokers are up, or a connection is dropped.
+        The errors `done` say that there is nothing left to do.
+        """
         deadline = time.monotonic() + TOPIC_LIMIT_S
         while True:
             future: Future[Any] = ask()
@@ -231,7 +283,7 @@ class ProtocolAdmin:
                 return
             except (KafkaException, TimeoutError) as error:
                 code = error.args[0].name() if isinstance(error, KafkaException) else "timed out"
-                if code == "TOPIC_ALREADY_EXISTS":
+                if code in done:
                     return
                 if code in {"INVALID_CONFIG", "POLICY_VIOLATION", "INVALID_TOPIC_EXCEPTION"}:
                     raise UsageError(f"{what}: the broker refuses: {error.args[0].str()}") from None
@@ -260,6 +312,9 @@ class ZooKeeperAdmin(ZnodeAdmin):
 
     def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
         return self._protocol.create_topic_anywhere(name, partitions, replication)
+
+    def delete_topic(self, name: str) -> str:
+        return self._protocol.delete_topic(name)
 
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         if self._version.has_elect_leaders:

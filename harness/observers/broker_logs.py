@@ -204,6 +204,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("id-taken", " ephemeral node [", r"at /brokers/ids/\d+ a while back in a different session"),
         ("id-taken", " DUPLICATE_BROKER_REGISTRATION", r"Unable to register"),
         ("fatal", "unable to register with the controller quorum", r"Shutting down"),
+        ("fatal", "Shutdown broker because all log dirs in ", r"have failed"),
         ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
         ("fatal", "Encountered fatal fault", r"fatal"),
         ("fatal", "java.lang.OutOfMemoryError", r"OutOfMemoryError"),

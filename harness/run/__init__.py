@@ -8,6 +8,7 @@ module for each noun:
     account   steps, notes, and preconditions: what the timeline says of the sequence itself
     who       roles and what the cluster states of them
     clients   producers, loads, consumers, transactions, pipelines
+    groups    what consumer groups have committed
     waits     until the cluster states something, or a node has logged it
     disks     what lies on the brokers' disks, and copies of it
     nemesis   faults, and starting again what they struck
@@ -17,6 +18,7 @@ module for each noun:
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,11 +29,12 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import PlaceTopic, Reassign
+from evidence.events import DeleteTopic, PlaceTopic, Reassign
 from harness.plan import TopicPlan
 from harness.run.account import Account, PreconditionNotHeld
 from harness.run.clients import NO_SETTINGS, Clients
 from harness.run.disks import Disks
+from harness.run.groups import Groups
 from harness.run.nemesis import Nemesis
 from harness.run.parts import Parts
 from harness.run.waits import START_LIMIT_S, Waits
@@ -83,6 +86,7 @@ class Run:
         disks = Disks(parts, account)
         self.log_end_and_high_watermark, self.epochs_of = disks.log_end_and_high_watermark, disks.epochs_of
         self.wait_files, self.wait_log_end, self.wait_quiet = disks.wait_files, disks.wait_log_end, disks.wait_quiet
+        self.wait_deleted, self.wait_log_start = disks.wait_deleted, disks.wait_log_start
         self.wait_high_watermark = disks.wait_high_watermark
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
@@ -118,6 +122,9 @@ class Run:
         self.load = clients.load
         self.consume, self.transaction = clients.consume, clients.transaction
 
+        groups = Groups(parts, account)
+        self.commit, self.committed, self.wait_committed = groups.commit, groups.committed, groups.wait_committed
+
     @cached_property
     def admin(self) -> Admin:
         """The cluster's administration."""
@@ -132,8 +139,10 @@ class Run:
         self.note(f"{drawn:g}, by the seed, from {low:g} to {high:g}")
         return drawn
 
-    def create_topic(self, plan: TopicPlan) -> None:
-        """Create a topic and wait until its preferred leaders lead it and every replica is in sync."""
+    def create_topic(self, plan: TopicPlan, *, without: Sequence[Target] = ()) -> None:
+        """Create a topic and wait until its preferred leaders lead it and every replica is in sync, but for those on
+        the brokers `without`, which are down.
+        """
         with self.step("create topic", topic=plan.name):
             self.admin.create_topic(plan.name, plan.replicas, plan.settings)
         if plan not in self.topics:
@@ -142,7 +151,8 @@ class Run:
         for number, brokers in enumerate(plan.replicas):
             t = Partition(plan.name, number)
             self.wait_leader(t, self.broker(brokers[0]))
-            self.wait_isr(t, self.replicas_of(t))
+            down = {target.id for target in without}
+            self.wait_isr(t, [replica for replica in self.replicas_of(t) if replica.id not in down])
 
     def create_topic_anywhere(self, name: str, *, partitions: int, replication: int) -> None:
         """Create a topic whose replicas Kafka places itself, in the way of the version, and wait until all are in sync.
@@ -161,6 +171,37 @@ class Run:
         plan = TopicPlan(name=name, replicas=tuple(state.partitions[t].replicas or () for t in numbers))
         self.topics.append(plan)
         self._facts["topics"].append(plan.as_json())
+
+    def delete_topic(self, name: str) -> None:
+        """Ask for a topic to be deleted; does not wait for it (`wait_deleted`). It is none of `topics` from now on."""
+        with self.step("delete topic", topic=name):
+            number = next(i for i, plan in enumerate(self.topics) if plan.name == name)
+            del self.topics[number], self._facts["topics"][number]
+            self.timeline.append(DeleteTopic(topic=name, by=self.admin.delete_topic(name)))
+
+    def withdraw_deletion(self, name: str) -> None:
+        """ZooKeeper: take back that a topic is to be deleted, while every broker is down: a controller that runs would
+        go on with it.
+        """
+        with self.step("withdraw the deletion", topic=name):
+            self.timeline.append(DeleteTopic(topic=name, by=self.admin.withdraw_deletion(name), withdrawn=True))
+
+    def set_broker_default(self, name: str, value: str) -> None:
+        """ZooKeeper, 1.1 and later: set a broker setting for all brokers while they run, and wait until each goes by
+        it.
+        """
+        with self.step("set for all brokers", setting=name, value=value):
+            self.note(f"asked by {self.admin.set_broker_default(name, value)}")
+        for node in self.cluster.brokers.values():
+            told = (
+                rf"override for entityPath: brokers/<default> with config: .*{re.escape(name)}\W+{re.escape(value)}\b"
+            )
+            self.wait_log_line(self.broker(node.id), told, f"{name}={value}, for all brokers")
+
+    def let_pass(self, seconds: float, what: str) -> None:
+        """Wait so long, where the time is the sequence: for what happens, or must not, by a broker's clock alone."""
+        with self.step(f"wait until {what}", seconds=seconds):
+            time.sleep(seconds)
 
     def reassign(self, t: Partition, targets: Sequence[Target]) -> None:
         """Ask for the partition's replicas to be on these brokers, the preferred leader first, in the way of the

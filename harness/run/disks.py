@@ -20,6 +20,8 @@ from kafkafiles.checkpoints import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evidence.events import Ends
     from harness.run.account import Account
     from harness.run.parts import Parts
@@ -114,6 +116,30 @@ class Disks:
             lambda: self._describe_files(t, targets),
             FILE_LIMIT_S,
         )
+
+    def wait_log_start(self, t: Partition, offset: int, targets: Sequence[Target], limit_s: float) -> None:
+        """Wait until the first segment of these replicas begins at this offset or beyond: all before is deleted."""
+
+        def starts() -> list[int]:
+            logs = [(self._logs(target.node.name) / str(t)).glob("*.log") for target in targets]
+            return [min((int(path.stem) for path in segments), default=0) for segments in logs]
+
+        what = f"the log of {t} begins at {offset} on {', '.join(target.node.name for target in targets)}"
+        self.wait_files(what, lambda: min(starts()) >= offset, lambda: str(starts()), limit_s)
+
+    def wait_deleted(self, topic: str) -> None:
+        """Wait until no broker has a directory of this topic any more; one that is renamed to be deleted is none."""
+
+        def left() -> list[str]:
+            found = (path for node in self._cluster.brokers.values() for path in self._logs(node.name).iterdir())
+            return [f"{path.parts[-3]}/{path.name[:40]}" for path in found if path.name.rpartition("-")[0] == topic]
+
+        self.wait_files(
+            f"{topic[:40]} is deleted on every broker", lambda: not left(), lambda: str(left()), FILE_LIMIT_S
+        )
+
+    def _logs(self, node: str) -> Path:
+        return self._cluster.data / node / LOG_DIR
 
     def epochs_of(self, target: Target, t: Partition) -> list[tuple[int, int]]:
         """(leader epoch, start offset) of a replica, from its leader-epoch-checkpoint."""

@@ -23,7 +23,17 @@ from judgement.report.cells import version_key
 
 FOLDER: Final = "scenarios"
 DATA: Final = "data"
-ORDER: Final = ("", "truncation", "replication", "controller", "placement", "brokers", "partition", "producer")
+ORDER: Final = (
+    "",
+    "truncation",
+    "replication",
+    "controller",
+    "placement",
+    "brokers",
+    "partition",
+    "producer",
+    "museum",
+)
 """The sections in the order in which they are read; others follow."""
 MADE: Final = "Made by `kafka-chaos guide` (`make docs`); do not edit."
 LONGEST_SEQUENCE: Final = 60

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.metadata import (
     controller_epoch_regression,
+    correlated_crash,
     empty_isr,
     isr_outside_assignment,
     leader_epoch_regression,
@@ -17,7 +18,7 @@ from analysis.metadata import (
     two_leaders_in_one_epoch,
 )
 from evidence.course import Course
-from evidence.events import Controller, Event, Partition
+from evidence.events import Container, Controller, Event, Partition
 from tests.unit.timelines import at as at_ns
 
 
@@ -131,3 +132,51 @@ def test_two_controllers_under_one_epoch() -> None:
 @pytest.mark.parametrize("passing", [controller(2, "broker-1", 5), controller(1, "broker-2", 5)])
 def test_node_and_epoch_are_read_one_after_the_other(passing: Controller) -> None:
     assert two_controllers_in_one_epoch(course([controller(1), passing, controller(2, "broker-2", 5.001)])) == []
+
+
+def process(node: int, action: str, at_s: float, exit_code: int | None = None) -> Container:
+    said = Container(node=f"broker-{node}", action=action, exit_code=exit_code)  # type: ignore[arg-type]
+    return at_ns(int(at_s * 1e9), said)
+
+
+UP = [stated(0, isr=(1, 2, 3), replicas=(1, 2)), process(1, "start", 1), process(2, "start", 1)]
+
+
+def test_all_who_hold_a_partition_and_end_themselves_together_are_a_correlated_crash() -> None:
+    (row,) = correlated_crash(course([*UP, process(1, "die", 10, 1), process(2, "die", 12, 1)]))
+    assert row == {
+        "brokers": ["broker-1", "broker-2"],
+        "first_ns": 10 * 10**9,
+        "last_ns": 12 * 10**9,
+        "partitions": ["t-0"],
+    }
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        [process(1, "die", 10, 1)],
+        [process(1, "die", 10, 1), process(2, "die", 12, 137)],
+        [process(1, "die", 10, 143), process(2, "die", 12, 1)],
+        [process(1, "die", 10, 1), process(2, "die", 90, 1)],
+        [process(1, "die", 10, 1), process(1, "start", 11), process(2, "die", 12, 1)],
+    ],
+    ids=["one is left", "one was killed", "one was stopped", "long after each other", "one is back"],
+)
+def test_other_ends_of_brokers_are_no_correlated_crash(ends: list[Event]) -> None:
+    assert correlated_crash(course([*UP, *ends])) == []
+
+
+def test_a_broker_that_was_down_before_is_no_part_of_a_crash() -> None:
+    down = [stated(1, topic="u", replicas=(1, 2, 3)), process(3, "start", 1), process(3, "die", 2, 137)]
+    (row,) = correlated_crash(course([*UP, *down, process(1, "die", 10, 1), process(2, "die", 12, 1)]))
+    assert row["partitions"] == ["t-0", "u-0"]
+    assert row["brokers"] == ["broker-1", "broker-2"]
+
+
+def test_a_broker_that_holds_nothing_of_it_may_live() -> None:
+    apart = process(4, "start", 1)
+    assert len(correlated_crash(course([*UP, apart, process(1, "die", 10, 1), process(2, "die", 12, 1)]))) == 1
+    third = stated(0, topic="t", replicas=(1, 2, 3))
+    held = [third, process(1, "start", 1), process(2, "start", 1), process(3, "start", 1)]
+    assert correlated_crash(course([*held, process(1, "die", 10, 1), process(2, "die", 12, 1)])) == []

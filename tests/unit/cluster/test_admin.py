@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from kazoo.exceptions import NodeExistsError
 
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.errors import HarnessError, UsageError, WaitTimeout
 from harness.cluster import admin, versions
 from harness.cluster.admin import ZnodeAdmin, ZooKeeperAdmin, watchers
 
@@ -65,10 +65,22 @@ class FakeZooKeeper:
     def __init__(self) -> None:
         self.nodes: dict[str, bytes] = {}
 
-    def create(self, path: str, data: bytes) -> None:
+    def create(self, path: str, data: bytes = b"", *, sequence: bool = False) -> None:
         if path in self.nodes:
             raise NodeExistsError
+        self.nodes[path + "0000000000" * sequence] = data
+
+    def ensure_path(self, path: str) -> None:
+        self.nodes.setdefault(path, b"")
+
+    def get(self, path: str) -> tuple[bytes, None]:
+        return self.nodes[path], None
+
+    def set(self, path: str, data: bytes) -> None:
         self.nodes[path] = data
+
+    def delete(self, path: str) -> None:
+        del self.nodes[path]
 
 
 def no_tool(*command: str) -> str:
@@ -86,6 +98,9 @@ class FakeProtocol:
 
     def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
         return f"asked for {name}"
+
+    def delete_topic(self, name: str) -> str:
+        return f"asked to delete {name}"
 
 
 def test_a_preferred_election_is_asked_for_in_a_znode_and_one_at_a_time() -> None:
@@ -143,3 +158,40 @@ def test_before_0_10_1_the_tool_places_replicas() -> None:
     assert command[0] == "kafka.admin.TopicCommand"
     assert " ".join(command[-6:]) == "--topic u --partitions 6 --replication-factor 2"
     assert of_version("0.10.2.2", zookeeper).create_topic_anywhere("u", 6, 2) == "asked for u"
+
+
+def test_a_deletion_is_asked_for_in_a_znode_and_withdrawn_there() -> None:
+    zookeeper: Any = FakeZooKeeper()
+    made = ZnodeAdmin(zookeeper, zookeeper, no_tool)
+    assert made.delete_topic("t") == "znode /admin/delete_topics"
+    assert zookeeper.nodes == {"/admin/delete_topics/t": b""}
+    made.withdraw_deletion("t")
+    assert zookeeper.nodes == {}
+
+
+def test_from_0_10_1_on_a_deletion_is_asked_for_by_request_and_withdrawn_in_its_znode() -> None:
+    zookeeper = FakeZooKeeper()
+    made = of_version("1.1.1", zookeeper)
+    assert made.delete_topic("t") == "asked to delete t"
+    zookeeper.create("/admin/delete_topics/t")
+    made.withdraw_deletion("t")
+    assert zookeeper.nodes == {}
+
+
+def test_with_kraft_a_deletion_cannot_be_withdrawn_nor_a_default_set_for_all() -> None:
+    made = admin.ProtocolAdmin({}, {"log_level": 0}, None)  # type: ignore[arg-type, dict-item]
+    with pytest.raises(UsageError, match="cannot be withdrawn"):
+        made.withdraw_deletion("t")
+    with pytest.raises(UsageError, match="cannot be set for all brokers"):
+        made.set_broker_default("message.max.bytes", "1")
+
+
+def test_a_default_of_all_brokers_is_set_beside_the_others_and_told_of() -> None:
+    zookeeper: Any = FakeZooKeeper()
+    made = of_version("2.2.2", zookeeper)
+    assert made.set_broker_default("message.max.bytes", "1") == "znode /config/brokers/<default>"
+    made.set_broker_default("log.cleaner.threads", "2")
+    assert zookeeper.nodes == {
+        "/config/brokers/<default>": b'{"version":1,"config":{"message.max.bytes":"1","log.cleaner.threads":"2"}}',
+        "/config/changes/config_change_0000000000": b'{"version":2,"entity_path":"brokers/<default>"}',
+    }

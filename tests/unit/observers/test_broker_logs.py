@@ -299,3 +299,9 @@ def test_a_line_that_the_engine_read_late_was_said_when_its_broker_says(own: str
     line = f"{STAMP}{own}INFO [Log partition=t-0, dir=/d] Truncating to offset 3 (kafka.log.Log)"
     (event,) = parse_lines([line], "broker-1")
     assert event.wall_ns // 1_000_000 % 1000 == wall_ms
+
+
+def test_a_broker_that_ends_itself_for_want_of_a_log_directory_is_told_of() -> None:
+    line = "FATAL Shutdown broker because all log dirs in /data/kafka have failed (kafka.log.LogManager)"  # 1.1.1
+    assert [event for event, _ in filter(None, [recognise(line)])] == ["fatal"]
+    assert recognise("INFO all log dirs in /data/kafka are there (kafka.log.LogManager)") is None

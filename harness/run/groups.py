@@ -1,0 +1,123 @@
+"""Consumer groups' offsets: committed and asked for by somebody who is no member, as operators and tools do.
+
+A client that commits without being a member is answered by the group's coordinator like any other, as long as the group
+has no members. Each commit and each answer is in the timeline, an error too: what became of an offset that was
+committed is judged from there (analysis/groups.py).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from evidence.errors import WaitTimeout
+from evidence.events import OffsetAnswer, OffsetCommit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.run.account import Account
+    from harness.run.parts import Parts
+    from harness.run.who import Partition
+
+ASK_S: Final = 3.0
+"""How long one request may take: a coordinator that loads, or is none, is asked again."""
+AGAIN_S: Final = 0.5
+COMMIT_LIMIT_S: Final = 60.0
+"""The first commit makes the topic of offsets."""
+
+
+class Groups:
+    """Asks groups' coordinators."""
+
+    def __init__(self, parts: Parts, account: Account) -> None:
+        self._timeline, self._account = parts.timeline, account
+        self._settings: dict[str, Any] = {
+            "bootstrap.servers": parts.cluster.bootstrap,
+            "enable.auto.commit": False,
+            "log_level": 0,
+            **parts.version.client_settings,
+        }
+
+    def commit(
+        self, group: str, t: Partition, offset: int, *, metadata_bytes: int = 0, limit_s: float = COMMIT_LIMIT_S
+    ) -> None:
+        """Commit an offset for a group that has no members, with so many bytes of metadata beside it.
+
+        Raises WaitTimeout if that is not acknowledged in time.
+        """
+        place = TopicPartition(*t, offset, metadata="m" * metadata_bytes or None)
+        deadline = time.monotonic() + limit_s
+        client = self._client(group)
+        try:
+            with self._account.step("commit an offset", group=group, partition=str(t), offset=offset):
+                while (error := _error(lambda: _committed(client, place))) is not None:
+                    if time.monotonic() > deadline:
+                        raise WaitTimeout(f"offset {offset} of {t} is not committed after {limit_s:.0f} s: {error}")
+                    time.sleep(AGAIN_S)  # a coordinator that is not ready tells nobody when it is
+                self._timeline.append(
+                    OffsetCommit(
+                        group=group, topic=t.topic, partition=t.number, offset=offset, metadata_bytes=metadata_bytes
+                    )
+                )
+        finally:
+            client.close()
+
+    def committed(self, group: str, t: Partition, limit_s: float) -> OffsetAnswer:
+        """What a group's coordinator says that it has committed, asked again until it answers or the time is over: the
+        last answer, or the last error.
+        """
+        deadline = time.monotonic() + limit_s
+        with self._account.step("ask for a group's offset", group=group, partition=str(t)):
+            while True:
+                # A client of its own each time: it looks for the coordinator anew.
+                answer = self._ask(group, t)
+                if answer.error is None or time.monotonic() > deadline:
+                    return answer
+                time.sleep(AGAIN_S)
+
+    def wait_committed(self, group: str, t: Partition, offset: int | None, limit_s: float) -> None:
+        """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not."""
+        deadline = time.monotonic() + limit_s
+        with self._account.step(f"wait until {group} has committed {offset}", partition=str(t)):
+            while (answer := self._ask(group, t)).error is not None or answer.offset != offset:
+                if time.monotonic() > deadline:
+                    said = answer.error or f"committed is {answer.offset}"
+                    raise WaitTimeout(f"{group} has not committed {offset} of {t} after {limit_s:.0f} s: {said}")
+                time.sleep(AGAIN_S)
+
+    def _ask(self, group: str, t: Partition) -> OffsetAnswer:
+        """Ask once. Of answers in a row that say the same the timeline has each: they are few."""
+        client, asked_ns = self._client(group), time.monotonic_ns()
+        found: list[TopicPartition] = []
+        try:
+            error = _error(lambda: found.extend(client.committed([TopicPartition(*t)], timeout=ASK_S)))
+        finally:
+            client.close()
+        offset = found[0].offset if found and found[0].offset >= 0 else None
+        answer = OffsetAnswer(
+            group=group, topic=t.topic, partition=t.number, offset=offset, error=error, asked_ns=asked_ns
+        )
+        self._timeline.append(answer)
+        return answer
+
+    def _client(self, group: str) -> Consumer:
+        return Consumer(self._settings | {"group.id": group})
+
+
+def _committed(client: Consumer, place: TopicPartition) -> None:
+    """Commit one offset; KafkaException if the coordinator refuses it."""
+    for one in client.commit(offsets=[place], asynchronous=False) or ():
+        if one.error is not None:
+            raise KafkaException(one.error)
+
+
+def _error(ask: Callable[[], None]) -> str | None:
+    """The name of the error that a request ends with; None if it succeeds."""
+    try:
+        ask()
+    except KafkaException as error:
+        return str(error.args[0].name())
+    return None

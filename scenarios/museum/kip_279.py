@@ -1,0 +1,105 @@
+"""Replicas in sync that differ for ever, in spite of leader epochs (KIP-279, KAFKA-6361).
+
+Two replicas take turns: whoever leads stops, and the other is started and elected uncleanly. Each turn is a leader
+epoch of its own, and each leader writes records that the other never sees. When both are there at last, the follower's
+newest epoch is one of which the leader knows nothing.
+
+A follower asks its leader where its newest epoch ends, and truncates there (KIP-101). Until 2.0 the leader answered
+with an offset alone: of an epoch that it does not know, the beginning of the next larger one that it does. That is
+beyond the follower's end, so it truncates nothing, fetches from its end on, and is in sync: at the offsets before, each
+has records of its own. From 2.0 on the answer names the epoch that it is about, the largest one not above the
+follower's, and the follower goes back, epoch by epoch, to one that both know.
+
+That the unclean elections lose what the second replica wrote in its turns is documented. That the replicas differ, and
+that nothing ever says so, is the bug.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run, Target
+from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_6361 = Bug(
+    id="KAFKA-6361",
+    title="in-sync replicas hold different records for ever, though they truncate by leader epoch",
+    since="0.11.0.0",
+    fixed=("2.0.0",),
+    commits=("9679c44d2b5",),
+    mode="zookeeper",
+)
+BY_EPOCH = Line(
+    "ZooKeeper, and followers that truncate by leader epoch (KIP-101, 0.11 and later)",
+    lambda version: version.mode == "zookeeper" and version.leader_epochs,
+)
+
+DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
+"""The replicas differ, and in the follower's log the epochs go back where the leader's records follow its own."""
+
+
+@scenario(
+    name="museum-kip-279",
+    claim="""Two replicas that led in turns by unclean elections come back in sync with different records at the same
+        offsets, and no log line, metric or consumer ever says so: which one a consumer is given depends on who
+        leads.""",
+    source="KAFKA-6361, KIP-279",
+    operator="""Before 2.0, replicas may differ for ever after unclean elections in a row. Keep
+        unclean.leader.election.enable=false; where it was on, compare replicas (kafka-replica-verification), and empty
+        the disk of one that differs.""",
+    exhibit=Exhibit(bug=KAFKA_6361, affected=("1.1.1",), fixed=("2.2.2",)),
+    applies=BY_EPOCH,
+    cluster=ClusterPlan(
+        brokers=(1, 2),
+        controller=3,
+        settings={
+            "unclean.leader.election.enable": "true",
+            # The last replica has nobody to hand its leadership to: it need not ask three times.
+            "controlled.shutdown.max.retries": "1",
+            "min.insync.replicas": "1",
+        },
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[
+        Documented(on=KAFKA_6361.affected, required=LOST | DIVERGED),
+        Documented(
+            on=KAFKA_6361.unaffected,
+            required=LOST,
+            says="""What the second replica wrote in its turns is lost by the unclean elections, as documented; then it
+                truncates to an epoch that both know, and the replicas agree.""",
+        ),
+    ],
+)
+def kip_279(run: Run) -> None:
+    t = run.partition()
+    one, two = run.replicas_of(t)
+    run.send(t)
+    run.wait_high_watermark(t, 1, [one, two])
+
+    run.stop(one)
+    run.wait_isr(t, [two])
+    run.send(t, acks="1", only=two, doomed=True)
+    elect_uncleanly(run, t, one, in_place_of=two)
+    run.send(t, 3, acks="1", only=one)
+    elect_uncleanly(run, t, two, in_place_of=one)
+    run.send(t, acks="1", only=two, doomed=True)
+    elect_uncleanly(run, t, one, in_place_of=two)
+    run.send(t, 2, acks="1", only=one)
+    run.copy_replicas("armed")
+    of_leader, of_follower = ([epoch for epoch, _ in run.epochs_of(replica, t)] for replica in (one, two))
+    run.require(
+        "the follower's newest epoch is none of the leader's, which has a newer one",
+        of_follower[-1] not in of_leader and of_follower[-1] < of_leader[-1],
+        leader=of_leader,
+        follower=of_follower,
+    )
+
+    run.start(two)
+    run.wait_isr(t, [one, two])
+    run.send(t)
+
+
+def elect_uncleanly(run: Run, t: Partition, heir: Target, *, in_place_of: Target) -> None:
+    """The only replica in sync stops, and the other, which is not in sync, is started and leads."""
+    run.stop(in_place_of)
+    run.start(heir)
+    run.wait_leader(t, heir)

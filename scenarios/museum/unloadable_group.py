@@ -1,0 +1,63 @@
+"""One large commit, and a group's coordinator never answers again (KAFKA-7286).
+
+A group's offsets are records of __consumer_offsets, and its coordinator is the leader of the partition that they are
+in. Who becomes the leader first loads the partition, chunk by chunk, into a buffer of offsets.load.buffer.size. Until
+2.0.1, when a batch is larger than the buffer, the loading reads the same chunk again and again: it ends never, and all
+groups of the partition have no coordinator. The next leader fares no better.
+
+Groups of hundreds of members write such records by themselves: the assignment of a group is one record. Here the buffer
+is made small, and one commit with long metadata takes the part. Nothing happens until the coordinator dies.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Partition, Run
+from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_7286 = Bug(
+    id="KAFKA-7286",
+    title="after one large commit, no coordinator of that partition of groups ever finishes loading",
+    since="0.9.0.0",
+    fixed=("2.0.1", "2.1.0"),
+    commits=("4a5cba87bcd", "518758fdcef"),
+)
+GROUP: Final = "wordy"
+OFFSETS = Partition("__consumer_offsets", 0)
+
+
+@scenario(
+    name="museum-unloadable-group",
+    claim="""After one large offset commit, the death of the group's coordinator leaves every group of that partition
+        without one for ever: no commit, no fetch of an offset, no rebalance.""",
+    source="KAFKA-7286",
+    operator="""Before 2.0.1, set offsets.load.buffer.size (5 MB) above the largest record of a group: hundreds of
+        members, or large metadata. The transaction log has the same flaw (transaction.state.log.load.buffer.size).""",
+    exhibit=Exhibit(bug=KAFKA_7286, affected=("1.1.1",), fixed=("2.2.2",)),
+    applies=Line("groups whose offsets Kafka keeps (0.9 and later)", lambda version: version.release >= (0, 9)),
+    cluster=ClusterPlan(
+        settings={
+            "offsets.load.buffer.size": "2000",
+            "offset.metadata.max.bytes": "10000",
+            "offsets.topic.num.partitions": "1",
+            "offsets.topic.replication.factor": "3",
+        }
+    ),
+    documented=[
+        Documented(on=KAFKA_7286.affected, required=frozenset({"group-unavailable"})),
+        Documented(on=KAFKA_7286.unaffected, says="The next coordinator takes a larger buffer, and answers."),
+    ],
+)
+def unloadable_group(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    run.commit(GROUP, t, 3, metadata_bytes=5000)
+    run.wait_committed(GROUP, t, 3, limit_s=30)
+
+    coordinator = run.leader_of(OFFSETS)
+    run.kill(coordinator)
+    heir = run.wait_leader(OFFSETS, *(broker for broker in run.replicas_of(t) if broker.id != coordinator.id))
+    run.note(f"{heir} leads {OFFSETS}, and has to load it")
+    run.committed(GROUP, t, limit_s=30)

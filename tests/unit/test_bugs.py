@@ -1,0 +1,100 @@
+"""Which releases have a bug whose fix went into several lines, and what exhibits are shown on."""
+
+from __future__ import annotations
+
+import pytest
+
+from evidence.errors import UsageError
+from harness.bugs import Bug, line_of, numbers
+from harness.cluster import versions
+from harness.cluster.versions import Version
+from harness.matrix import cells
+from harness.scenario import Scenario, all_scenarios, get_scenario
+
+BACKPORTED = Bug(id="KAFKA-1", title="it bites", since="1.1.0", fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"))
+EXHIBITS = [made for made in all_scenarios().values() if made.exhibit is not None]
+
+
+def version(kafka: str, mode: versions.Mode = "zookeeper") -> Version:
+    return Version(id=kafka, kafka=kafka, mode=mode)
+
+
+@pytest.mark.parametrize("kafka", ["1.1.0", "2.8.1", "3.0.1", "3.1.0", "2.9.0"])
+def test_a_release_has_the_bug_until_its_own_line_got_the_fix(kafka: str) -> None:
+    assert BACKPORTED.affects(version(kafka))
+    assert BACKPORTED.affected.holds(version(kafka))
+    assert not BACKPORTED.unaffected.holds(version(kafka))
+
+
+@pytest.mark.parametrize("kafka", ["0.11.0.3", "1.0.2", "2.8.2", "3.0.2", "3.1.1", "3.1.2", "3.2.0", "3.3.0", "4.0.0"])
+def test_releases_of_before_the_bug_and_with_the_fix_do_not(kafka: str) -> None:
+    assert not BACKPORTED.affects(version(kafka))
+    assert BACKPORTED.unaffected.holds(version(kafka))
+
+
+def test_a_bug_that_nobody_fixed_stays() -> None:
+    unfixed = Bug(id="KAFKA-2", title="it bites", since="3.3.0", fixed=(), mode="kraft")
+    assert unfixed.affects(version("4.3.1", "kraft"))
+    assert not unfixed.affects(version("3.2.9", "kraft"))
+    assert unfixed.releases == "KRaft, from 3.3.0 on, not fixed"
+
+
+def test_a_bug_of_one_mode_is_none_of_the_other() -> None:
+    of_kraft = Bug(id="KAFKA-3", title="it bites", since="3.3.0", fixed=("3.8.0",), mode="kraft")
+    assert of_kraft.affects(version("3.5.1", "kraft"))
+    assert not of_kraft.affects(version("3.5.1"))
+
+
+def test_before_1_0_a_line_has_three_numbers() -> None:
+    assert line_of(numbers("0.11.0.3")) == (0, 11, 0)
+    early = Bug(id="KAFKA-4", title="it bites", since="0.10.0.0", fixed=("0.10.1.1", "0.10.2.0"))
+    assert [kafka for kafka in ("0.10.0.1", "0.10.1.0") if early.affects(version(kafka))] == ["0.10.0.1", "0.10.1.0"]
+    assert not any(early.affects(version(kafka)) for kafka in ("0.9.0.1", "0.10.1.1", "0.10.2.0", "0.11.0.0"))
+
+
+@pytest.mark.parametrize("fixed", [("3.0.2", "2.8.2"), ("2.8.1", "2.8.2")])
+def test_fixed_releases_are_one_of_each_line_in_order(fixed: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="one fixed release of each line"):
+        Bug(id="KAFKA-5", title="it bites", since="1.0.0", fixed=fixed)
+
+
+def test_what_is_no_release_is_bad_input() -> None:
+    with pytest.raises(UsageError, match="is no release"):
+        numbers("3.9.2-kraft")
+
+
+@pytest.mark.parametrize("made", EXHIBITS, ids=lambda made: made.name)
+def test_an_exhibit_is_shown_on_releases_that_have_the_bug_and_on_some_that_have_not(made: Scenario) -> None:
+    exhibit = made.exhibit
+    assert exhibit is not None
+    assert made.name.startswith("museum-")
+    assert exhibit.affected
+    assert all(exhibit.bug.affects(versions.get(name)) for name in exhibit.affected)
+    assert not any(exhibit.bug.affects(versions.get(name)) for name in exhibit.fixed)
+    assert exhibit.fixed or not exhibit.bug.fixed
+    assert exhibit.bug.id in made.source
+    for one in made.versions:
+        (case, *_) = made.cases_for(one)
+        documented = made.documented_for(one, case.name)
+        affected = one.id in exhibit.affected
+        assert documented.on is (exhibit.bug.affected if affected else exhibit.bug.unaffected)
+
+
+def test_the_museum_is_there() -> None:
+    assert {made.file.split(".")[1] for made in EXHIBITS} == {"museum"}
+    assert len(EXHIBITS) >= 2
+
+
+def test_all_versions_are_those_of_the_matrix_and_for_an_exhibit_those_it_is_shown_on() -> None:
+    baseline, exhibit = get_scenario("baseline"), get_scenario("museum-kip-279")
+    found = [(cell.scenario, cell.version) for cell in cells([baseline, exhibit], None, seed=1, repeat=1)]
+    assert [version for name, version in found if name == "baseline"] == [one.id for one in versions.ALL]
+    assert [version for name, version in found if name == exhibit.name] == ["1.1.1", "2.2.2"]
+
+
+def test_a_version_of_exhibits_alone_is_run_where_it_is_named() -> None:
+    assert not {one.id for one in versions.OF_EXHIBITS} & {one.id for one in versions.ALL}
+    for one in versions.OF_EXHIBITS:
+        assert versions.get(one.id) is one
+        assert [cell.version for cell in cells([get_scenario("baseline")], [one], seed=1, repeat=1)] == [one.id]
+        assert any(one.id in made.exhibit.versions for made in EXHIBITS if made.exhibit is not None), one.id
