@@ -24,8 +24,11 @@ COVERAGE ?=
 RUNS ?=
 # What `make audit` reads, in place of the bundled examples.
 PATHS ?=
-# What `make audit-matrix` is narrowed to: faults of docs/audit-matrix.md.
+# What `make audit-matrix`, and the audit's part of `make nightly`, are narrowed to: faults of docs/audit-matrix.md.
 FAULT ?=
+# The versions that the audit's cells are measured on.
+MEASURED := 0.10.2.2 2.8.2 3.9.2-zk 3.9.2-pinned 4.3.1
+NARROWED = $(if $(FAULT),--faults $(FAULT)) $(if $(filter $(VERSION),$(MEASURED)),--versions $(filter $(VERSION),$(MEASURED)))
 # Which machines `make test-bare` makes: releases of Debian.
 DEBIAN ?= 12 13
 # What `make bench-analysis` measures, in millions of records.
@@ -52,11 +55,11 @@ chaos-run: engine venv ## Set everything up and run the default suite (SCENARIO=
 	$(CHAOS) suite $(OPTIONS)
 
 .PHONY: nightly
-nightly: engine venv ## Every scenario on every version, in runs/nightly; started again, it goes on (JOBS= MINUTES= change 3, 170)
+nightly: engine venv ## Every scenario on every version, in runs/nightly, and a part of the audit's cells; resumable (JOBS= MINUTES= change 3, 170)
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
 	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \
-	$(BIN)/python -m harness.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS) || status=$$?; \
+	$(BIN)/python -m harness.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS) $(NARROWED) || status=$$?; \
 	exit $${status:-0}
 
 .PHONY: audit
@@ -65,7 +68,7 @@ audit: venv ## What producers' settings risk, on the bundled examples (PATHS= na
 
 .PHONY: audit-matrix
 audit-matrix: engine venv ## The audit's matrix measured anew, in runs/audit-matrix; started again, it goes on (FAULT= VERSION= REPEAT= JOBS=)
-	$(CHAOS) setup --versions $(or $(VERSION),0.10.2.2 2.8.2 3.9.2-zk 3.9.2-pinned 4.3.1)
+	$(CHAOS) setup --versions $(or $(VERSION),$(MEASURED))
 	$(BIN)/python -m harness.audit_matrix measure --jobs $(JOBS) $(if $(FAULT),--faults $(FAULT)) \
 	  $(if $(VERSION),--versions $(VERSION)) $(if $(REPEAT),--repeat $(REPEAT))
 
