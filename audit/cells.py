@@ -481,7 +481,8 @@ def _cell(value: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]]) -> Ce
 def changed(before: Sequence[Cell], after: Sequence[Cell]) -> list[str]:
     """The cells of `after` of which a run shows another outcome than the same cell showed `before`, a line each.
 
-    An outcome that was seen in every run before must be seen in every run now, and one that was never seen in none.
+    An outcome that was seen in every run before must be seen in every run now, and one that was never seen in none. But
+    not one that is stated as possible only: however often it was seen, it may come and may not.
     """
     known = {cell.key: cell for cell in before if cell.runs}
     lines = []
@@ -489,7 +490,7 @@ def changed(before: Sequence[Cell], after: Sequence[Cell]) -> list[str]:
         was = known.get(cell.key)
         if was is None or not cell.runs:
             continue
-        for outcome in OUTCOMES:
+        for outcome in (one for one in OUTCOMES if one not in cell.stated.may):
             then, now = (was.times(outcome), len(was.runs)), (cell.times(outcome), len(cell.runs))
             never, always = then[0] == 0, then[0] == then[1]
             if (never and now[0]) or (always and not never and now[0] < now[1]):

@@ -184,3 +184,11 @@ def test_a_cell_that_changed_is_told_before_and_after() -> None:
     assert line.endswith("loses in 2 of 2 runs before, in 0 of 1 now")
     assert len(changed([cell(None, ran())], [cell(None, ran(duplicated=1))])) == 1
     assert changed([cell(None, ran("a", lost=1), ran("b"))], [cell(None, ran())]) == []
+
+
+@pytest.mark.parametrize(("before", "now"), [(7, 0), (0, 7)])
+def test_what_may_come_of_a_cell_and_may_not_is_no_change(before: int, now: int) -> None:
+    perhaps = Stated(may=frozenset({"loses"}))
+    then, after = ([replace(cell(None, ran(lost=count)), stated=perhaps)] for count in (before, now))
+    assert changed(then, after) == []
+    assert len(changed(then, [replace(one, stated=Stated()) for one in after])) == 1
