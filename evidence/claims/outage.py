@@ -185,8 +185,9 @@ CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         name="writes-stop-while-isr-cannot-shrink",
         says="Before KIP-497 a leader that cannot reach ZooKeeper stops taking records, even with acks=1, as soon as a "
-        "follower has to leave the ISR: it holds the partition's lock while it tries to write that.",
-        source="Kafka sources, Partition.maybeShrinkIsr (to 2.6): leaderIsrUpdateLock; KIP-497",
+        "follower has to leave the ISR: it holds the partition's lock while it tries to write that. Of several "
+        "partitions with that follower only the first stops: one thread does it for all.",
+        source="Kafka sources, Partition.maybeShrinkIsr (to 2.6): leaderIsrUpdateLock; ReplicaManager; KIP-497",
         judge=writes_stop_while_isr_cannot_shrink,
     ),
     Claim(

@@ -5,7 +5,8 @@ It is killed, or stands still, for several sessions. Leaders lead, followers fet
 before: nobody is asked as long as nothing changes. Then a follower dies. Nobody can take it out of the ISR, and no
 session ends, so acks=all waits, however long replica.lag.time.max.ms is over. Before leaders asked the controller for
 their ISRs (KIP-497, protocol 2.7) they wrote them to ZooKeeper themselves, and held the partition's lock meanwhile:
-there acks=1 waits too. When it is back the ISR shrinks and what waited goes on.
+there acks=1 waits too. One thread of a broker does that for all its partitions: those behind the first go on. When the
+coordinator is back the ISR shrinks and what waited goes on.
 
 ZooKeeper gives every session its whole time again when it starts after a kill, and brokers find it in time. One that
 stood still for longer than the sessions ends them all as soon as it goes on. Whoever registers first becomes
@@ -23,6 +24,9 @@ from scenarios.partition import RATE_PER_S, SETTINGS, clients
 
 SESSIONS = 2
 WAIT_S = 90.0
+ALONE = {"offsets.topic.replication.factor": "1"}
+"""The partition written to is the only one that a leader has to shrink: it shrinks them one after the other, and only
+the first that it cannot write stops."""
 CLAIMS = [
     "writes-go-on-without-coordinator",
     "nothing-changes-without-coordinator",
@@ -54,7 +58,7 @@ MOVE = "When the coordinator is back leaders may move, and what was acknowledged
         meanwhile is made good: do not restart brokers before it is over. A ZooKeeper that stalls for longer than the
         sessions does more harm than one that crashes: all brokers lose their registration at once, and with acks=1
         records.""",
-    cluster=ClusterPlan(settings=SETTINGS),
+    cluster=ClusterPlan(settings=SETTINGS | ALONE),
     cases={
         "killed": Case(
             acks="1",
