@@ -29,6 +29,7 @@ from evidence.claims import (
     outage,
     partitions,
     placement,
+    power,
     sessions,
     truncation,
     unanswered,
@@ -68,6 +69,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *watermarks.CLAIMS,
     *checkpoints.CLAIMS,
     *placement.CLAIMS,
+    *power.CLAIMS,
 )
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
 

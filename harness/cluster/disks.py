@@ -5,8 +5,8 @@ power goes, can be shown on nothing less: a directory of this machine's own disk
 
 Mounting takes rights that this process may not have, and often only the engine's socket is there. So it is done by a
 container of ours (`Keeper`), made from an image that is there anyway, with the two capabilities that it takes and no
-device but loops: it makes the file system with mkfs.ext4 of the image (xfs with that of this machine), attaches the
-loop device, and mounts it in the mount namespace of this process, which it finds by its id and knows by its namespace.
+device but loops: it makes the file system with mkfs of the image or of this machine, attaches the loop device, and
+mounts it in the mount namespace of this process, which it finds by its id and knows by its namespace.
 That this process sees the mount is asked each time, and once that the engine does too, by a container which looks. With
 an engine on another machine, in another mount namespace or without rights of its own (rootless) that is not so, and
 then there is no such cluster; nothing weaker takes its place.
@@ -74,10 +74,12 @@ there() { nsenter --mount=/proc/$PROCESS/ns/mnt -- "$@"; }
 """
 """Of every script: where the files of this machine are as this process sees them, and running a command there."""
 SAME: Final = '[ "$(stat --dereference --format %i /proc/$PROCESS/ns/mnt)" = "$1" ]'
-MAKE: Final = {
-    "ext4": 'mkfs.ext4 -q -F -m 0 -N 16384 -E nodiscard "$root$1"',
-    "xfs": 'there mkfs.xfs -q -f -K "$1"',
+MAKE: Final = 'place=$1; shift; if command -v "$1" >/dev/null; then "$@" "$root$place"; else there "$@" "$place"; fi'
+MAKER: Final = {
+    "ext4": ("mkfs.ext4", "-q", "-F", "-m", "0", "-N", "16384", "-E", "nodiscard"),
+    "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
 }
+"""Of the image, or else of this machine: not every base of Debian has e2fsprogs, and none has xfsprogs."""
 ATTACH: Final = 'losetup --find "$root$1"'
 DETACH: Final = 'losetup --detach "$1"'
 MOUNT: Final = 'there mount -t "$1" "$2" "$3" && chown "$4" "$root$3"'
@@ -196,7 +198,7 @@ class Keeper:
         disk.mount.mkdir(parents=True, exist_ok=True)
         with disk.image.open("wb") as file:
             file.truncate(size_bytes)
-        self.run(MAKE[disk.file_system], disk.image)
+        self.run(MAKE, disk.image, *MAKER[disk.file_system])
         self.mount(disk)
         write(disk.mount / SYNCED, flush=True)
 

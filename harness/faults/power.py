@@ -79,10 +79,11 @@ class Seen:
 class Replica:
     """How far a replica's log goes: the offset after its last whole batch, and the bytes of all whole ones."""
 
-    end: int
-    size: int
-    beyond: int
-    """Bytes of its segments after their last whole batches: zeros, or a batch that is cut."""
+    end: int = 0
+    size: int = 0
+    batches: tuple[BatchHeader, ...] = ()
+    beyond: bytes = b""
+    """What its segments have after their last whole batches."""
 
 
 def look(disk: Path) -> dict[str, Seen]:
@@ -107,38 +108,60 @@ def is_segment(path: PurePath) -> bool:
     return path.suffix == ".log" and path.stem.isdigit()
 
 
-def replicas(files: Mapping[str, Seen]) -> dict[str, Replica]:
-    """The replicas among files, by name ("t-0")."""
+def replicas(files: Mapping[str, Seen], as_in: Mapping[str, Seen] | None = None) -> dict[str, Replica]:
+    """The replicas among files, by name ("t-0"). With `as_in`, only batches that are there byte for byte too count."""
     found: dict[str, list[Replica]] = {}
-    for name, seen in files.items():
-        path = PurePath(name)
-        if seen.content is None:
+    for name, seen in sorted(files.items()):
+        path, content = PurePath(name), seen.content
+        if content is None:
             continue
-        last = [one for one in scan_batches(seen.content) if isinstance(one, BatchHeader)][-1:]
-        end, whole = (last[0].last_offset + 1, last[0].end) if last else (int(path.stem), 0)
-        found.setdefault(path.parent.name, []).append(Replica(end=end, size=whole, beyond=seen.size - whole))
+        same = (
+            content
+            if as_in is None
+            else content[: shared(content, as_in[name].content or b"" if name in as_in else b"")]
+        )
+        batches = tuple(one for one in scan_batches(same) if isinstance(one, BatchHeader))
+        end, whole = (batches[-1].last_offset + 1, batches[-1].end) if batches else (int(path.stem), 0)
+        segment = Replica(end=end, size=whole, batches=batches, beyond=content[whole:])
+        found.setdefault(path.parent.name, []).append(segment)
     return {
         name: Replica(
             end=max(each.end for each in segments),
             size=sum(each.size for each in segments),
-            beyond=sum(each.beyond for each in segments),
+            batches=tuple(batch for each in segments for batch in each.batches),
+            beyond=b"".join(each.beyond for each in segments),
         )
         for name, segments in found.items()
     }
 
 
-def by_age(files: Mapping[str, Seen], replica: str, held_end: int, at_ms: int) -> list[dict[str, int]]:
+def shared(one: bytes, other: bytes) -> int:
+    """How many bytes two files have in common from their beginning.
+
+    >>> shared(b"abcd", b"abxd"), shared(b"ab", b"abcd"), shared(b"", b"a")
+    (2, 2, 0)
+    """
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def by_age(written: Replica, held_end: int, at_ms: int) -> list[dict[str, int]]:
     """A replica's offsets by the age that their batches had at a time, and how many of them are at `held_end` or above.
 
     Ages go in steps of `AGE_S`, by the producer's time stamps; batches without one (format 0) are left out.
     """
     steps: dict[int, list[int]] = {}
-    for name, seen in files.items():
-        for one in scan_batches(seen.content or b"") if PurePath(name).parent.name == replica else ():
-            if isinstance(one, BatchHeader) and one.count is not None and one.max_timestamp_ms >= 0:
-                step = steps.setdefault(max(0, at_ms - one.max_timestamp_ms) // (AGE_S * 1000), [0, 0])
-                step[0] += one.count
-                step[1] += one.count if one.last_offset >= held_end else 0
+    for one in written.batches:
+        if one.count is not None and one.max_timestamp_ms >= 0:
+            step = steps.setdefault(max(0, at_ms - one.max_timestamp_ms) // (AGE_S * 1000), [0, 0])
+            step[0] += one.count
+            step[1] += one.count if one.last_offset >= held_end else 0
     return [
         {"from_s": step * AGE_S, "to_s": (step + 1) * AGE_S, "written": written, "lost": lost}
         for step, (written, lost) in sorted(steps.items())
@@ -146,41 +169,47 @@ def by_age(files: Mapping[str, Seen], replica: str, held_end: int, at_ms: int) -
     ]
 
 
+def oldest_lost_ms(written: Replica, held_end: int, at_ms: int) -> int | None:
+    """The age at a time of the oldest batch at `held_end` or above; None if nothing is, or none has a time stamp."""
+    ages = [
+        at_ms - b.max_timestamp_ms for b in written.batches if b.last_offset >= held_end and b.max_timestamp_ms >= 0
+    ]
+    return max(ages, default=None)
+
+
 def compared(written: Mapping[str, Seen], held: Mapping[str, Seen], at_ms: int) -> dict[str, Any]:
     """What a disk holds of what its process had written until a time (wall clock): replica by replica, and how much is
     lost.
 
-    `altered` names segments that hold other bytes than were written at their place: a file may have its length already
-    and zeros in the place of what was written last, which a broker cuts off when it starts (`bytes_beyond`).
+    Held is a batch that is there byte for byte, and all before it. What may follow is counted (`bytes_beyond`): a file
+    may have its new length already, and zeros in the place of what was written last (`beyond_is_zeros`), which a broker
+    cuts off when it starts.
     """
-    before, after = replicas(written), replicas(held)
-    rows: dict[str, dict[str, Any]] = {
-        name: {
+    before, after = replicas(written), replicas(held, as_in=written)
+    rows: dict[str, dict[str, Any]] = {}
+    for name, one in sorted(before.items()):
+        left = after.get(name, Replica())
+        rows[name] = {
             "written": one.end,
-            "held": after[name].end if name in after else None,
+            "held": left.end if name in after else None,
             "bytes_written": one.size,
-            "bytes_held": after[name].size if name in after else 0,
-            "bytes_beyond": after[name].beyond if name in after else 0,
-            "by_age": by_age(written, name, after[name].end if name in after else 0, at_ms),
+            "bytes_held": left.size,
+            "bytes_beyond": len(left.beyond),
+            "beyond_is_zeros": not left.beyond.strip(b"\0"),
+            "oldest_lost_ms": oldest_lost_ms(one, left.end, at_ms),
+            "by_age": by_age(one, left.end, at_ms),
         }
-        for name, one in sorted(before.items())
-    }
     gone = [name for name in sorted(written) if name not in held]
     shorter = [name for name in sorted(written) if name in held and held[name].size < written[name].size]
-    altered = [
-        name
-        for name, seen in sorted(held.items())
-        if seen.content and name in written and not (written[name].content or b"").startswith(seen.content)
-    ]
     lost = {
-        "records": sum(max(0, one.end - (after[name].end if name in after else 0)) for name, one in before.items()),
-        "bytes": sum(max(0, one.size - (after[name].size if name in after else 0)) for name, one in before.items()),
+        "records": sum(max(0, one.end - after.get(name, Replica()).end) for name, one in before.items()),
+        "bytes": sum(max(0, one.size - after.get(name, Replica()).size) for name, one in before.items()),
         "files": len(gone),
     }
     return {
         "replicas": rows,
         "lost": lost,
-        "files": {"written": len(written), "gone": gone[:NAMED], "shorter": shorter[:NAMED], "altered": altered},
+        "files": {"written": len(written), "gone": gone[:NAMED], "shorter": shorter[:NAMED]},
     }
 
 

@@ -10,7 +10,10 @@ after that: two whole copies are left. Without eligible leader replicas the lead
 the ISR, and the followers throw their copies away. With them (KIP-966) it is not, since it comes back without the mark
 of a clean stop: the partition waits for a follower that left when there were too few. Unless that one comes back
 without the mark too, because it was killed: then nobody is eligible, and the last known leader is elected, the one
-replica that lost the records. Unclean elections are off throughout.
+replica that lost the records.
+
+Unclean elections are as each release has them by default: on before 0.11, off since. Where they are on, followers that
+were frozen lead again as soon as they are thawed.
 """
 
 from __future__ import annotations
@@ -21,36 +24,31 @@ from typing import Final
 
 from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.run import Run, Target
-from harness.scenario import EVERY_VERSION, LAST_KNOWN_LEADER, LOST, Case, Documented, Line, scenario
-
-COUNT: Final = 10
-PLAN: Final = ClusterPlan(
-    disks=Disks(), settings={"unclean.leader.election.enable": "false", "replica.socket.timeout.ms": "3000"}
+from harness.scenario import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    LAST_KNOWN_LEADER,
+    LOST,
+    Case,
+    Documented,
+    Line,
+    scenario,
 )
+from scenarios.controller.unclean_election import UNCLEAN_BY_DEFAULT
+
+TWO: Final = {"min.insync.replicas": "2"}
+BEFORE: Final = 3
+COUNT: Final = 10
+PLAN: Final = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"})
+FEATURE: Final = "--feature eligible.leader.replicas.version="
 OPTIONAL: Final = Line(
     "eligible leader replicas can be turned on (KIP-966, 4.0)", lambda version: (4, 0) <= version.release < (4, 1)
 )
 CUT: Final = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
-TWO: Final = {"min.insync.replicas": "2"}
+DIVERGES: Final = CUT | {"replica-divergence"}
+"""Followers that truncate to their own high watermark may keep a record that the leader has another for."""
 
-ALONE: Final = [
-    Documented(
-        on=LAST_KNOWN_LEADER,
-        required=LOST,
-        allowed=CUT,
-        claims=["leader-elected-from-outside-isr"],
-        says="""Nobody is eligible: with min.insync.replicas=1 the leader alone is enough. It is elected as the last
-            known leader, without what it had not flushed.""",
-    ),
-    Documented(
-        on=EVERY_VERSION,
-        required=LOST,
-        allowed=CUT,
-        claims=["leader-elected-from-isr"],
-        says="The leader is still the ISR, and is elected without what it had not flushed.",
-    ),
-]
 THROWN_AWAY: Final = Documented(
     on=EVERY_VERSION,
     required=LOST,
@@ -59,37 +57,65 @@ THROWN_AWAY: Final = Documented(
     says="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have all
         of it, truncate to the leader's log.""",
 )
+ALONE: Final = replace(
+    THROWN_AWAY,
+    says="The leader is still the ISR, and is elected without what it had not flushed, and nobody else has.",
+)
 KEPT: Final = Documented(
-    on=EVERY_VERSION,
+    on=LAST_KNOWN_LEADER,
     allowed=CUT,
     claims=["leader-elected-from-isr"],
     says="The partition waits for the follower that is eligible, which has everything.",
 )
-HOLE: Final = Documented(
+LAST_KNOWN: Final = Documented(
     on=LAST_KNOWN_LEADER,
     required=LOST,
     allowed=CUT,
     claims=["leader-elected-from-outside-isr"],
+    says="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the last
+        known leader, without what it had not flushed.""",
+)
+HOLE: Final = replace(
+    LAST_KNOWN,
     says="""Leader and follower come back without the mark of a clean stop, so nobody is eligible. The last known leader
         is elected, with unclean elections off: the one replica that has lost the records, and the others truncate to
         its log.""",
 )
+UNCLEANLY_KEPT: Final = Documented(
+    on=UNCLEAN_BY_DEFAULT,
+    allowed=DIVERGES,
+    claims=["leader-elected-from-outside-isr"],
+    says="A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has everything.",
+)
+UNCLEANLY_LOST: Final = replace(
+    UNCLEANLY_KEPT,
+    required=LOST,
+    says="A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has nothing.",
+)
+
+
+def old(outcome: Documented) -> Documented:
+    """The same where followers truncate to their own high watermark."""
+    return replace(outcome, on=HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES)
 
 
 def cases() -> Iterator[tuple[str, Case]]:
     """min.insync.replicas × how the followers go × eligible leader replicas as the release has them, or not."""
-    for gone, outcome in (("stopped", KEPT), ("frozen", KEPT), ("killed", HOLE)):
-        yield f"min-1-{gone}", Case(variant=gone, documented=ALONE)
-        eligible = replace(outcome, on=LAST_KNOWN_LEADER)
-        yield f"min-2-{gone}", Case(variant=gone, topic=TWO, documented=[eligible, THROWN_AWAY])
-        off, on = (replace(PLAN, format=f"--feature eligible.leader.replicas.version={n}") for n in (0, 1))
+    for gone in ("stopped", "frozen", "killed"):
+        thawed = gone == "frozen"
+        alone = [*([UNCLEANLY_LOST] if thawed else []), LAST_KNOWN, old(ALONE), ALONE]
+        yield f"min-1-{gone}", Case(variant=gone, documented=alone)
+        eligible = HOLE if gone == "killed" else KEPT
+        two = [*([UNCLEANLY_KEPT] if thawed else []), eligible, old(THROWN_AWAY), THROWN_AWAY]
+        yield f"min-2-{gone}", Case(variant=gone, topic=TWO, documented=two)
+        off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))
         yield (
             f"min-2-{gone}-elr-off",
             Case(variant=gone, topic=TWO, cluster=off, applies=LAST_KNOWN_LEADER, documented=[THROWN_AWAY]),
         )
         yield (
             f"min-2-{gone}-elr-on",
-            Case(variant=gone, topic=TWO, cluster=on, applies=OPTIONAL, documented=[replace(outcome, on=OPTIONAL)]),
+            Case(variant=gone, topic=TWO, cluster=on, applies=OPTIONAL, documented=[replace(eligible, on=OPTIONAL)]),
         )
 
 
@@ -109,8 +135,8 @@ def cases() -> Iterator[tuple[str, Case]]:
 def last_replica_standing(run: Run) -> None:
     t = run.partition()
     alone = run.case.name.startswith("min-1")
-    run.send(t, 3)
-    run.wait_high_watermark(t, 3, run.replicas_of(t))
+    run.send(t, BEFORE)
+    run.wait_high_watermark(t, BEFORE, run.replicas_of(t))
     run.flush_disks()
     leader, followers = run.leader_of(t), run.followers_of(t)
     if not alone:
@@ -122,6 +148,8 @@ def last_replica_standing(run: Run) -> None:
     run.copy_replicas("armed")
 
     run.lose_power(leader)
+    on_disk, _ = run.log_end_and_high_watermark(leader, t)
+    run.require("the leader's disk has none of the ten records", on_disk == BEFORE, log_end=on_disk)
     run.wait_no_leader(t, leader)
     run.copy_replicas("after the power loss")
     if run.case.variant == "frozen":

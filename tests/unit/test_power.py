@@ -16,7 +16,19 @@ from evidence.events import Container, ContainerAction
 from harness.cluster.disks import SYNCED, Disk, loops_below, mounted_below
 from harness.cluster.docker import Node
 from harness.faults import power
-from harness.faults.power import INCOMPAT, UNSYNCED, Outage, PowerLoss, Seen, by_age, compared, look, wait_still
+from harness.faults.power import (
+    INCOMPAT,
+    UNSYNCED,
+    Outage,
+    PowerLoss,
+    Seen,
+    by_age,
+    compared,
+    look,
+    oldest_lost_ms,
+    replicas,
+    wait_still,
+)
 from harness.plan import ClusterPlan, Disks
 from tests.unit.kafkafiles.encode import R, batch
 
@@ -44,14 +56,13 @@ def test_what_the_disk_lost_is_told_replica_by_replica() -> None:
     assert found["lost"]["records"] == 2 + 5
     assert found["files"]["gone"] == ["kafka/u-0/00000000000000000005.log"]
     assert found["files"]["shorter"] == [LOG, "kafka/x"]
-    assert found["files"]["altered"] == []
 
 
 def test_nothing_lost_is_said() -> None:
     written = {LOG: seen(segment(0, 1))}
     found = compared(written, dict(written), at_ms=1_000)
     assert found["lost"] == {"records": 0, "bytes": 0, "files": 0}
-    assert found["files"] | {"written": 1} == {"written": 1, "gone": [], "shorter": [], "altered": []}
+    assert found["files"] == {"written": 1, "gone": [], "shorter": []}
 
 
 def test_zeros_in_the_place_of_records_are_lost_records_though_the_length_is_the_same() -> None:
@@ -60,16 +71,18 @@ def test_zeros_in_the_place_of_records_are_lost_records_though_the_length_is_the
     found = compared({LOG: seen(whole)}, {LOG: seen(zeros)}, at_ms=1_000)
     assert found["lost"]["records"] == 1
     assert found["lost"]["bytes"] == len(whole) - len(segment(0)) == found["replicas"]["t-0"]["bytes_beyond"]
-    assert found["files"]["altered"] == [LOG]
+    assert found["replicas"]["t-0"]["beyond_is_zeros"] is True
 
 
 def test_offsets_are_counted_by_the_age_of_their_batches() -> None:
-    files = {LOG: seen(segment(0, timestamp=1_000) + segment(1, timestamp=12_000) + segment(2, timestamp=13_000))}
-    assert by_age(files, "t-0", 2, at_ms=14_000) == [
+    content = segment(0, timestamp=1_000) + segment(1, timestamp=12_000) + segment(2, timestamp=13_000)
+    written = replicas({LOG: seen(content)})["t-0"]
+    assert oldest_lost_ms(written, 2, at_ms=14_000) == 1_000
+    assert oldest_lost_ms(written, 3, at_ms=14_000) is None
+    assert by_age(written, 2, at_ms=14_000) == [
         {"from_s": 0, "to_s": 5, "written": 2, "lost": 1},
         {"from_s": 10, "to_s": 15, "written": 1, "lost": 0},
     ]
-    assert by_age(files, "another-0", 0, at_ms=14_000) == []
 
 
 def test_our_own_files_are_not_the_brokers(tmp_path: Path) -> None:
@@ -78,6 +91,13 @@ def test_our_own_files_are_not_the_brokers(tmp_path: Path) -> None:
     (tmp_path / "kafka/t-0").mkdir(parents=True)
     (tmp_path / LOG).write_bytes(segment(0))
     assert look(tmp_path) == {"kafka.properties": Seen(size=1), LOG: seen(segment(0))}
+
+
+def test_a_batch_whose_head_alone_is_there_is_lost() -> None:
+    whole = segment(0, 1)
+    headless = whole[:-3] + bytes(3)
+    t = compared({LOG: seen(whole)}, {LOG: seen(headless)}, at_ms=1_000)["replicas"]["t-0"]
+    assert (t["written"], t["held"], t["bytes_beyond"], t["beyond_is_zeros"]) == (2, 1, len(segment(0)), False)
 
 
 # The fault

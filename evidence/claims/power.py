@@ -1,0 +1,87 @@
+"""Claims about power loss: what a disk holds of what was written to it, by the proofs of the faults.
+
+The proof of a power loss says of each replica how far its log went as the process had written it, how far it goes on
+the disk, batch for batch the same, and how old the oldest batch that is lost was (harness/faults/power.py). Clients'
+histories say how many records had been acknowledged by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, timed
+from evidence.course import FaultFact
+
+TOLERANCE_MS: Final = 5000
+"""For a kernel that has other disks to write to first, and producers that stamp a record before it is sent."""
+CENTISECOND_MS: Final = 10
+FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
+
+
+def _rows(witness: Witness) -> Iterator[tuple[FaultFact, dict[str, Any]]]:
+    """Each proved power loss, and each replica of the run's topics that its node had."""
+    topics = {
+        f"{topic['name']}-{number}" for topic in witness.run.get("topics") or () for number in topic["partitions"]
+    }
+    for fault in witness.course.faults:
+        if fault.kind != "power-loss" or fault.proved_ns is None:
+            continue
+        for name, replica in (fault.proof.get("replicas") or {}).items():
+            if name in topics:
+                topic, _, number = name.rpartition("-")
+                about = {"node": fault.node, "at_ns": fault.inject_ns, "topic": topic, "partition": int(number)}
+                kept = ("written", "held", "bytes_beyond", "beyond_is_zeros", "oldest_lost_ms")
+                yield fault, about | {key: replica.get(key) for key in kept}
+
+
+def lost_records_are_recent(witness: Witness) -> Judged:
+    """What a disk lost is not older than the kernel lets dirty pages become, or than the brokers flush."""
+    rows, settings = [], witness.run.get("settings") or {}
+    flushed = [settings[name] for name in FLUSHES if name in settings]
+    flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSHES) else None
+    for fault, row in _rows(witness):
+        kernel = fault.proof.get("writeback") or {}
+        expire, wake = kernel.get("dirty_expire_centisecs"), kernel.get("dirty_writeback_centisecs")
+        if row["oldest_lost_ms"] is not None and expire is not None and wake:
+            written_ms = (expire + wake) * CENTISECOND_MS
+            bound_ms = (written_ms if flushed_ms is None else min(written_ms, flushed_ms)) + TOLERANCE_MS
+            rows.append(row | {"took_ms": row["oldest_lost_ms"], "bound_ms": bound_ms})
+    return timed(
+        rows,
+        lambda row: f"the oldest record that {row['node']} lost was {row['took_ms'] / 1000:.1f} s old",
+        "no disk lost a record with a time stamp",
+    )
+
+
+def flushed_records_survive(witness: Witness) -> Judged:
+    """Each disk holds at least as many offsets as records had been acknowledged when its power went."""
+    rows = []
+    for fault, row in _rows(witness):
+        where = (row["topic"], row["partition"])
+        state = witness.course.state_at(*where, fault.inject_ns)
+        if state is not None and row["node"] in map(broker, state.isr):
+            acked = sum(done_ns <= fault.inject_ns for _, done_ns in witness.acknowledged(*where))
+            rows.append(row | {"acknowledged": acked})
+    wrong = [row for row in rows if (row["held"] or 0) < row["acknowledged"]]
+    seen = count(len(rows), "replica") + " with everything acknowledged on its disk"
+    return judged(rows, wrong, seen, "no disk of a replica in sync lost power")
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="lost-records-are-recent",
+        says="What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush.",
+        source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka documentation,"
+        " broker configuration: log.flush.interval.ms",
+        bound="both settings of the machine, which the proof of the power loss has, or both of the brokers' if they"
+        f" are set and less, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
+        judge=lost_records_are_recent,
+    ),
+    Claim(
+        name="flushed-records-survive",
+        says="With a flush of each message, a disk that loses power holds every record that was acknowledged.",
+        source="Kafka documentation, broker configuration: log.flush.interval.messages",
+        judge=flushed_records_survive,
+    ),
+)

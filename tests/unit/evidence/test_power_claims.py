@@ -1,0 +1,74 @@
+"""Claims about power loss: each held, each contradicted, and silent where there is nothing to judge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evidence.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Witness
+from evidence.claims.power import flushed_records_survive, lost_records_are_recent
+from evidence.course import Course
+from evidence.events import Event, Fault, Partition, Target
+
+RUN: dict[str, Any] = {"topics": [{"name": "t", "partitions": {"0": [1, 2, 3]}}]}
+KERNEL = {"dirty_expire_centisecs": 3000, "dirty_writeback_centisecs": 500}
+
+
+def power_loss(
+    *, held: int | None = 3, written: int = 13, age_ms: int | None = 9_000, name: str = "t-0", proved: bool = True
+) -> list[Event]:
+    replica = {"written": written, "held": held, "oldest_lost_ms": age_ms}
+    fault: dict[str, Any] = {"fault": "power-loss", "id": "f1", "description": "", "target": Target(node="broker-1")}
+    begun = Fault(phase="inject", monotonic_ns=100, **fault)
+    proof = {"replicas": {name: replica}, "writeback": KERNEL}
+    return [begun, Fault(phase="verified", monotonic_ns=200, proof=proof, **fault)] if proved else [begun]
+
+
+def witness(events: list[Event], *, acked: int = 3, isr: tuple[int, ...] = (1, 2), **run: Any) -> Witness:
+    state = Partition(source="kraft", topic="t", partition=0, leader=1, leader_epoch=0, isr=isr, monotonic_ns=1)
+    return Witness(
+        run=RUN | run,
+        course=Course((state, *events)),
+        acknowledged=lambda topic, partition: [(10, 20)] * acked + [(90, 300)],
+    )
+
+
+def outcome(judged: Judged) -> str:
+    return judged.outcome
+
+
+@pytest.mark.parametrize("events", [power_loss(name="__cluster_metadata-0"), power_loss(proved=False), []])
+def test_without_a_proved_loss_of_a_topics_replica_nothing_is_said(events: list[Event]) -> None:
+    assert outcome(lost_records_are_recent(witness(events))) == NOT_OBSERVED
+    assert outcome(flushed_records_survive(witness(events))) == NOT_OBSERVED
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "settings", "expected"),
+    [
+        (9_000, {}, HELD),
+        (40_000, {}, HELD),
+        (40_001, {}, CONTRADICTED),
+        (None, {}, NOT_OBSERVED),
+        (7_000, {"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "1000"}, HELD),
+        (7_001, {"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "1000"}, CONTRADICTED),
+    ],
+)
+def test_what_is_lost_is_recent(age_ms: int | None, settings: dict[str, str], expected: str) -> None:
+    judged = lost_records_are_recent(witness(power_loss(age_ms=age_ms), settings=settings))
+    assert judged.outcome == expected
+    assert judged.measured_ms == age_ms
+
+
+@pytest.mark.parametrize(
+    ("held", "acked", "isr", "expected"),
+    [
+        (3, 3, (1, 2), HELD),  # what was acknowledged later does not count
+        (2, 3, (1, 2), CONTRADICTED),
+        (None, 1, (1, 2), CONTRADICTED),
+        (0, 3, (2, 3), NOT_OBSERVED),
+    ],
+)
+def test_flushed_records_survive(held: int | None, acked: int, isr: tuple[int, ...], expected: str) -> None:
+    assert outcome(flushed_records_survive(witness(power_loss(held=held), acked=acked, isr=isr))) == expected
