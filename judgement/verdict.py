@@ -198,15 +198,21 @@ RETURN_NS: Final = 15_000_000_000
 LAST_WORD_NS: Final = 1_000_000_000
 """A blind interval begins with the last sign of life, which may be older than the end of who gave it."""
 
+BLINDS_BY_GOING: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "zookeeper": ("zookeeper", (*DEATHS, "stop", "freeze")),
+    "kraft": ("controller-", ("power-loss",)),
+}
+"""By observer: whose faults take away what it looks at, and which."""
+
 
 def _explained(course: Course, begin_ns: int, end_ns: int, why: str) -> bool:
     """Whether an observer was blind because ZooKeeper itself was away. It wrote nothing then, and when it is back the
-    versions of znodes tell what came before the observer did.
+    versions of znodes tell what came before the observer did. Likewise where KRaft's controllers lost their disks with
+    the power: what is on them when they are back is all there is.
     """
-    away = [one for one in course.faults if one.node == "zookeeper" and one.kind in (*DEATHS, "stop", "freeze")]
-    return why.startswith("zookeeper ") and any(
-        one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away
-    )
+    keeper, kinds = BLINDS_BY_GOING.get(why.partition(" ")[0], ("", ()))
+    away = [one for one in course.faults if keeper and one.node.startswith(keeper) and one.kind in kinds]
+    return any(one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away)
 
 
 def blind_during_faults(course: Course) -> list[str]:

@@ -12,10 +12,14 @@ from typing import Any, Final
 
 from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, timed
 from evidence.course import FaultFact
+from evidence.events import Partition, of
 
 TOLERANCE_MS: Final = 5000
 """For a kernel that has other disks to write to first, and producers that stamp a record before it is sent."""
 CENTISECOND_MS: Final = 10
+METADATA: Final = "__cluster_metadata-0"
+STATED_NS: Final = 500_000_000
+"""The observer reads what a controller has written, and flushes a moment later: what was stated before that counts."""
 FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 
 
@@ -68,6 +72,25 @@ def flushed_records_survive(witness: Witness) -> Judged:
     return judged(rows, wrong, seen, "no disk of a replica in sync lost power")
 
 
+def metadata_survives(witness: Witness) -> Judged:
+    """The disk of each controller that lost power holds the metadata log as far as the cluster had stated it."""
+    rows: list[dict[str, Any]] = []
+    for fault in witness.course.faults:
+        replica = (fault.proof.get("replicas") or {}).get(METADATA)
+        if fault.kind != "power-loss" or not fault.node.startswith("controller-") or replica is None:
+            continue
+        stated = [
+            one.version
+            for one in of(witness.course.events, Partition)
+            if one.version is not None and one.at_ns <= fault.inject_ns - STATED_NS
+        ]
+        if stated:
+            row = {"node": fault.node, "at_ns": fault.inject_ns, "stated": max(stated), "held": replica.get("held")}
+            rows.append(row | {"written": replica.get("written")})
+    wrong = [row for row in rows if (row["held"] or 0) <= row["stated"]]
+    return judged(rows, wrong, count(len(rows), "metadata log") + " whole", "no controller's disk lost power")
+
+
 CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         name="lost-records-are-recent",
@@ -83,5 +106,11 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="With a flush of each message, a disk that loses power holds every record that was acknowledged.",
         source="Kafka documentation, broker configuration: log.flush.interval.messages",
         judge=flushed_records_survive,
+    ),
+    Claim(
+        name="metadata-survives-power-loss",
+        says="The disk of a controller that loses power holds every partition's state that the cluster had stated.",
+        source="KIP-595: the leader of the quorum flushes before it counts itself, followers before they fetch on",
+        judge=metadata_survives,
     ),
 )

@@ -109,6 +109,8 @@ class Tail:
                 self._read()
         except FileNotFoundError:  # not written yet, or the segment was deleted behind us
             self._segment = None
+            if not self.directory.exists():  # nor is its disk there: what comes back may be another log
+                self.forget()
 
     def forget(self) -> None:
         """Begin anew with the next `poll`."""

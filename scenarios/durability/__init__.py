@@ -7,5 +7,6 @@ It is not when machines do: what protects a record then is that not all of its r
 whoever still has it is asked first, or a flush before the acknowledgement.
 
 `page-cache-only` takes the power of all brokers at one moment. In `last-replica-standing` the others are merely away,
-and have the records, when the last one in the ISR loses power.
+and have the records, when the last one in the ISR loses power. `rack-loss` takes the power of half the replicas, and
+`metadata-power-loss` that of those who keep the cluster's own account.
 """

@@ -28,6 +28,7 @@ from evidence.errors import EXIT_ERROR, EXIT_UNKNOWN, HarnessError, UsageError
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
 from harness.cli import EXIT_INTERRUPTED
+from harness.cluster.disks import loops_below, mounted_below
 from harness.cluster.docker import connect, find_ours
 
 LIMIT_S: Final = 600.0
@@ -234,6 +235,11 @@ CASES: Final = (
          status=(KILLED,), says="", state=("running",), leaves=True),
     Case(name="kill -9 in the steps", before="data/ stays", when=told('"kind":"acked"'), do=to_it(signal.SIGKILL),
          status=(KILLED,), says="", state=("running",), leaves=True, version="0.10.2.2"),
+    Case(name="Ctrl-C with file systems mounted", before="not tried", when=told('"kind":"acked"'), do=CTRL_C,
+         scenario="last-replica-standing"),
+    Case(name="kill -9 with file systems mounted", before="not tried", when=told('"kind":"acked"'),
+         do=to_it(signal.SIGKILL), status=(KILLED,), says="", state=("running",), leaves=True,
+         scenario="last-replica-standing"),
     Case(name="disk full when the topic is there", before="a traceback and 1; the cluster stays",
          when=told('"kind":"partition"'), do=fill_the_disk, small_disk=True, status=(EXIT_ERROR,), says=FULL,
          state=("failed", "running")),
@@ -349,6 +355,8 @@ def _left(run_dir: RunDir) -> Iterator[str]:
         yield f"{len(left.containers)} containers, {len(left.networks)} networks stay"
     if run_dir.data.exists():
         yield "data/ stays"
+    if mounted_below(run_dir.path.resolve()) or loops_below(run_dir.path.resolve()):
+        yield "file systems stay mounted"
 
 
 def _next_run(victim: Victim) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evidence.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Witness
-from evidence.claims.power import flushed_records_survive, lost_records_are_recent
+from evidence.claims.power import flushed_records_survive, lost_records_are_recent, metadata_survives
 from evidence.course import Course
 from evidence.events import Event, Fault, Partition, Target
 
@@ -72,3 +72,29 @@ def test_what_is_lost_is_recent(age_ms: int | None, settings: dict[str, str], ex
 )
 def test_flushed_records_survive(held: int | None, acked: int, isr: tuple[int, ...], expected: str) -> None:
     assert outcome(flushed_records_survive(witness(power_loss(held=held), acked=acked, isr=isr))) == expected
+
+
+@pytest.mark.parametrize(
+    ("held", "node", "stated_ns", "expected"),
+    [
+        (8, "controller-100", 1, HELD),
+        (7, "controller-100", 1, CONTRADICTED),
+        (None, "controller-100", 1, CONTRADICTED),
+        (8, "broker-1", 1, NOT_OBSERVED),
+        (8, "controller-100", 900_000_000, NOT_OBSERVED),  # too late to be known to be flushed
+    ],
+)
+def test_what_was_stated_is_on_the_controllers_disks(
+    held: int | None, node: str, stated_ns: int, expected: str
+) -> None:
+    fault: dict[str, Any] = {"fault": "power-loss", "id": "f1", "description": "", "target": Target(node=node)}
+    proof = {"replicas": {"__cluster_metadata-0": {"written": 9, "held": held}}}
+    state = Partition(
+        source="kraft", topic="t", partition=0, leader=1, leader_epoch=0, isr=(1,), version=7, monotonic_ns=stated_ns
+    )
+    events = (
+        state,
+        Fault(phase="inject", monotonic_ns=1_000_000_000, **fault),
+        Fault(phase="verified", monotonic_ns=1_000_000_001, proof=proof, **fault),
+    )
+    assert outcome(metadata_survives(Witness(run=RUN, course=Course(events)))) == expected

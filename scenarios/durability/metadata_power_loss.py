@@ -1,0 +1,84 @@
+"""Those who keep the cluster's own account lose power: KRaft's controllers, one, two or all of three, or ZooKeeper
+(KIP-500, KIP-595; ZooKeeper administrator's guide: forceSync).
+
+A topic has just been created and has taken records, and a follower has just left the ISR, when the power goes. What
+Kafka keeps of itself it flushes before it answers, unlike records: a controller of KRaft its part of the metadata log,
+ZooKeeper its transaction log. So nothing of that is gone. One of three controllers is replaced by another; two or all
+are waited for, and until then nobody decides anything: leaders and ISRs stay as they are.
+
+(ZooKeeper can be told not to flush, forceSync=no. It then comes back with an older state than its clients have seen,
+and refuses them for that; it is not run here.)
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.run import Partition, Run, Target
+from harness.scenario import EVERY_VERSION, KRAFT, ZOOKEEPER, Case, Documented, scenario
+
+NOTHING = "Everything that the cluster had stated is on the controllers' disks, and nothing acknowledged is lost."
+
+
+@scenario(
+    name="metadata-power-loss",
+    claim="""Controllers that lose power forget nothing that they have decided: topics that were just created and ISRs
+        that have just changed are as they were.""",
+    source="KIP-500, KIP-595; ZooKeeper administrator's guide: forceSync",
+    operator="""The metadata log, and ZooKeeper's log with its default forceSync=yes, survive a power loss; leave
+        forceSync alone. The records of your topics are the part that is at stake.""",
+    cluster=ClusterPlan(controllers=3, disks=Disks()),
+    topic=TopicPlan(settings={"min.insync.replicas": "1"}),
+    cases={
+        "one": Case(
+            applies=KRAFT,
+            documented=[Documented(on=EVERY_VERSION, claims=["metadata-survives-power-loss"], says=NOTHING)],
+        ),
+        "majority": Case(
+            applies=KRAFT,
+            documented=[Documented(on=EVERY_VERSION, claims=["metadata-survives-power-loss"], says=NOTHING)],
+        ),
+        "all": Case(
+            documented=[
+                Documented(on=ZOOKEEPER, says="ZooKeeper flushes each transaction before it answers: nothing is gone."),
+                Documented(on=EVERY_VERSION, claims=["metadata-survives-power-loss"], says=NOTHING),
+            ],
+        ),
+    },
+)
+def metadata_power_loss(run: Run) -> None:
+    t, made_last = run.partition(), TopicPlan(name="made-last", replicas=run.topic.replicas)
+    late = Partition(made_last.name, 0)
+    run.send(t, 3)
+    run.flush_disks()
+    run.create_topic(made_last)
+    run.send(late, 3)
+    follower = run.followers_of(t)[-1]
+    rest = [one for one in run.replicas_of(t) if one.id != follower.id]
+    run.stop(follower)
+    run.wait_isr(t, rest)
+    before, struck = run.state_of(t), keepers(run)
+
+    run.lose_power(*struck)
+    run.start(*struck)
+    run.wait_registered(rest)
+    run.create_topic(TopicPlan(name="made-after", replicas=(tuple(one.id for one in rest),)))
+    after = run.state_of(t)
+    run.require(
+        "the ISR is as it was",
+        (after.leader, after.isr) == (before.leader, before.isr),
+        before=before.isr,
+        after=after.isr,
+    )
+    run.send(late)
+    run.start(follower)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def keepers(run: Run) -> list[Target]:
+    """The controllers that the case strikes, the active one among them; or ZooKeeper."""
+    if run.version.mode == "zookeeper":
+        return [run.coordinator()]
+    active = run.controller()
+    others = [one for one in (run.node(f"controller-{n}") for n in (100, 101, 102)) if one.id != active.id]
+    return [active, *others][: {"one": 1, "majority": 2, "all": 3}[run.case.name]]

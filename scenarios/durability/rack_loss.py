@@ -1,0 +1,133 @@
+"""Replicas lie in two racks, and one rack loses power (Kafka documentation: balancing replicas across racks,
+min.insync.replicas; KIP-36).
+
+Four replicas, 1 and 2 in one rack, 3 and 4 in the other; the leader is 1. With all of them in sync the loss of a rack
+costs nothing: whoever is left has every acknowledged record, leads, and goes on.
+
+Then the racks are cut from each other first, and not from ZooKeeper or the controller. The ISR shrinks to the leader's
+rack. With min.insync.replicas=2 that is enough: two brokers that share a power supply acknowledge ten records, and lose
+them together. With min.insync.replicas=3 a record must be in both racks, and these ten are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.run import Run
+from harness.scenario import (
+    EVERY_VERSION,
+    HIGH_WATERMARK_TRUNCATION,
+    LAST_KNOWN_LEADER,
+    LOST,
+    Case,
+    Documented,
+    scenario,
+)
+
+BEFORE: Final = 3
+COUNT: Final = 10
+ANSWER_LIMIT_S: Final = 20.0
+CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+DIVERGES: Final = CUT | {"replica-divergence"}
+WITHIN: Final = Documented(
+    on=EVERY_VERSION,
+    required=LOST,
+    allowed=CUT,
+    claims=["leader-elected-from-isr"],
+    says="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR still,
+        and one of them leads again without it.""",
+)
+ACROSS: Final = Documented(
+    on=EVERY_VERSION,
+    allowed=CUT,
+    claims=["acks-all-refused-below-min-isr"],
+    says="One rack alone acknowledges nothing, so nothing is lost with it.",
+)
+
+
+@scenario(
+    name="rack-loss",
+    claim="""A rack that loses power takes no acknowledged record along, if min.insync.replicas is more than the
+        replicas of any rack; otherwise it takes what it acknowledged alone.""",
+    source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas; KIP-36",
+    operator="""Spread replicas over racks (broker.rack), and count them: min.insync.replicas must be more than one rack
+        holds, or a rack that is cut off acknowledges alone. With three replicas that takes three racks.""",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3, 4),
+        controller=5,
+        disks=Disks(),
+        settings={
+            "replica.lag.time.max.ms": "3000",
+            "replica.socket.timeout.ms": "3000",
+            "unclean.leader.election.enable": "false",
+        },
+    ),
+    topic=TopicPlan(replicas=((1, 2, 3, 4),)),
+    cases={
+        "in-sync": Case(
+            topic={"min.insync.replicas": "2"},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    allowed=CUT,
+                    claims=["leader-elected-from-isr", "leader-replaced-in-time"],
+                    says="The other rack has everything, leads, and goes on.",
+                )
+            ],
+        ),
+        "within": Case(
+            topic={"min.insync.replicas": "2"},
+            documented=[
+                replace(
+                    WITHIN,
+                    on=LAST_KNOWN_LEADER,
+                    claims=["leader-elected-from-outside-isr"],
+                    says="""The two replicas of one rack acknowledge what they alone have, and lose it together. Both
+                        come back without the mark of a clean stop; the last known leader leads again without it.""",
+                ),
+                replace(WITHIN, on=HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES),
+                WITHIN,
+            ],
+        ),
+        "across": Case(
+            topic={"min.insync.replicas": "3"},
+            documented=[replace(ACROSS, on=HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES), ACROSS],
+        ),
+    },
+)
+def rack_loss(run: Run) -> None:
+    t = run.partition()
+    one, two, three, four = replicas = run.replicas_of(t)
+    run.send(t, BEFORE)
+    run.wait_high_watermark(t, BEFORE, replicas)
+    run.flush_disks()
+    if run.case.name == "in-sync":
+        run.send(t, COUNT)
+        run.lose_power(one, two)
+        run.wait_leader(t, three, four)
+        run.wait_isr(t, [three, four])
+        run.send(t)
+    else:
+        run.cut([one, two], [three, four])
+        if run.case.name == "across":
+            run.producer().send_async(*t, doomed=True)  # the ISR shrinks while it waits; it may be written, or refused
+        run.wait_isr(t, [one, two])
+        alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
+        run.require(
+            "one rack goes on alone where min.insync.replicas allows it",
+            all((sent.outcome == "ok") == (run.case.name == "within") for sent in alone),
+            answers=[sent.error_name or sent.outcome for sent in alone],
+        )
+        run.copy_replicas("alone")
+        run.lose_power(one, two)
+        if run.case.name == "within":
+            ends = {node.node.name: run.log_end_and_high_watermark(node, t)[0] for node in (one, two)}
+            run.require("their disks have none of the ten records", set(ends.values()) == {BEFORE}, ends=ends)
+        run.heal_network()
+        run.wait_no_leader(t, one)
+    run.start(one, two)
+    run.wait_leader(t)
+    run.wait_isr(t, replicas)
+    run.send(t)
