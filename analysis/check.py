@@ -50,7 +50,7 @@ from analysis.watermarks import WATERMARK_CHECKS
 from evidence import claims, timeline
 from evidence.anomalies import HISTORIES, METADATA, REPLICAS
 from evidence.availability import FEWEST, availability
-from evidence.claims import Witness
+from evidence.claims import Damage, Witness
 from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import Event, Log, Moment
@@ -69,6 +69,7 @@ from evidence.history.read import (
 )
 from evidence.rundir import SCHEMA, RunDir
 from evidence.subjects import place_of, subjects_of
+from kafkafiles.replica import read_replica
 
 if TYPE_CHECKING:
     from analysis.screen import Screened, Screening
@@ -679,6 +680,8 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         course=course,
         acknowledged=lambda *where: _acknowledged(run_dir, facts, where),
         read_at=lambda *where: _read_at(run_dir, facts, where),
+        damaged=lambda *where: _damaged(run_dir, where),
+        read_errors=lambda *where: _read_errors(run_dir, facts, where),
     )
     for name in claims.declared(facts):
         result.claim(name, witness)
@@ -710,6 +713,32 @@ def _read_at(
     for producer, sequence, offset in zip(*(column.to_pylist() for column in polls.columns), strict=True):
         found.setdefault((producer, sequence), set()).add(offset)
     return {record: tuple(sorted(offsets)) for record, offsets in found.items()}
+
+
+def _damaged(run_dir: RunDir, where: tuple[str, int]) -> list[Damage]:
+    """The entries with a wrong checksum in the copies of a partition's replicas, in the order of moments."""
+    return [
+        Damage(
+            moment=moment,
+            node=directory.parent.name,
+            segment=problem.segment,
+            position=problem.corrupt.position,
+            size=problem.corrupt.size,
+        )
+        for moment in run_dir.moments()
+        for directory in sorted(run_dir.moment(moment).glob(f"*/{where[0]}-{where[1]}"))
+        for problem in read_replica(directory).problems
+        if problem.corrupt.kind == "checksum"
+    ]
+
+
+def _read_errors(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]) -> list[tuple[int, str]]:
+    """When readers of a partition were given errors instead of records, and the errors' names, in no order."""
+    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    if table is None:
+        return []
+    errors = table.filter(pc.equal(table["kind"], schema.POLL_ERROR)).select(["completed_ns", "error_name"]).drop_null()
+    return list(zip(errors["completed_ns"].to_pylist(), errors["error_name"].to_pylist(), strict=True))
 
 
 def _ended_well(table: pa.Table, kind: str) -> pa.ChunkedArray:

@@ -16,9 +16,12 @@ gives a batch another epoch than the batch itself carries. What the file does no
 last; brokers from 3.7 on write it behind the log) counts only against a broker that runs and is quiet.
 
 two-leaders-in-one-epoch: two replicas hold different records at one offset under one leader epoch, whether in sync or
-not. corrupt-record: a checksum that does not fit, or bytes that are no record. The torn end of a log whose broker is
-dead is neither: recovery cuts it off. index-mismatch: an .index or .timeindex entry that points to something else than
-the .log holds.
+not, and each as it was written: a batch whose checksum does not fit says nothing of who wrote it.
+
+corrupt-record: a checksum that does not fit, or bytes that are no record. The torn end of a log whose broker is dead is
+neither: recovery cuts it off. Where a fault of the run has flipped a bit, the damage is found and the rest of the copy
+counts; any other damage makes the copy unreadable. index-mismatch: an .index or .timeindex entry that points to
+something else than the .log holds.
 
 Replicas are compared as bytes while their files are read for everything else, so agreeing replicas cost little more
 than reading them.
@@ -55,7 +58,7 @@ from evidence.events import Moment, Partition, of
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
-from kafkafiles.batches import Record
+from kafkafiles.batches import BatchHeader, Record, scan_batches
 from kafkafiles.checkpoints import EpochStart
 from kafkafiles.columns import read_headers
 from kafkafiles.errors import ParseError
@@ -116,6 +119,20 @@ class Copy:
             values.append(value_of(found.producer, found.sequence))
             offsets.append(data["offset"].to_numpy(zero_copy_only=False).astype(np.int64))
         return np.concatenate(values), np.concatenate(offsets)
+
+    @cached_property
+    def illegible(self) -> list[int]:
+        """The offsets of entries whose checksum does not fit: there is something, and it cannot be said what."""
+        paths = {segment.base_offset: segment.path for segment in self.replica.segments}
+        found: list[int] = []
+        for problem in self.replica.problems:
+            if problem.corrupt.kind == "checksum":
+                data = paths[problem.segment].read_bytes()
+                header = next(scan_batches(data, problem.corrupt.position))
+                if isinstance(header, BatchHeader):
+                    first = header.last_offset if header.base_offset is None else header.base_offset
+                    found += range(first, header.last_offset + 1)
+        return found
 
     def place(self) -> dict[str, Any]:
         """The copy's moment and broker, as evidence."""
@@ -211,6 +228,7 @@ def load_copies(
             problems += [
                 _problem(moment, node, directory, f"segment {p.segment}: {p.corrupt.kind}: {p.corrupt.reason}")
                 for p in _damage(copy)
+                if not _was_struck(course, copy, p)
             ]
             problems += [_problem(moment, node, directory, note) for note in replica.notes]
         by_path = {replica.path: replica for replica in examined.replicas.values()}
@@ -273,6 +291,21 @@ def _damage(copy: Copy) -> list[SegmentProblem]:
         if not at_end:
             found.append(problem)
     return found
+
+
+def _was_struck(course: Course, copy: Copy, problem: SegmentProblem) -> bool:
+    """Whether a fault of the run has flipped a bit there before, in this copy's log or in another of its partition:
+    damage may spread.
+    """
+    file, corrupt = f"{copy.replica.path.name}/{problem.segment:020}.log", problem.corrupt
+    return any(
+        fault.kind == "flip"
+        and fault.proved_ns is not None
+        and fault.inject_ns <= copy.at_ns
+        and fault.proof.get("file") == file
+        and corrupt.position <= fault.proof["position"] < corrupt.position + corrupt.size
+        for fault in course.faults
+    )
 
 
 # The checks: each takes the copies, most the clients' view as well
@@ -345,7 +378,8 @@ def two_leaders(copies: Copies) -> Rows:
         guilty = [
             (broker, other)
             for (broker, one), (other, another) in combinations(held, 2)
-            if one.leader_epoch == another.leader_epoch >= 0 and _differing_fields(one, another)
+            if one.leader_epoch == another.leader_epoch >= 0 and one.valid and another.valid
+            if _differing_fields(one, another)
         ]
         if guilty:
             rows.total += 1
@@ -388,6 +422,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
                 values, offsets = copy.contents
                 # What cannot be told whose it is may be the very record.
                 kept &= ~np.isin(sends.offset[of_era], offsets[values == NO_IDENTITY])
+                kept &= ~np.isin(sends.offset[of_era], copy.illegible)
                 missing = of_era[kept & ~np.isin(sends.value[of_era], values)]
                 for row in missing.tolist():
                     lacking.setdefault(row, []).append(copy)
@@ -533,12 +568,16 @@ def _wrong_entries(log: Path) -> Iterator[dict[str, str]]:
     if not closed:
         return
     headers, _ = read_headers(log)
-    if offsets in closed:
-        for wrong in indexes.check_index(indexes.read_index(offsets), headers):
-            yield {"file": offsets.name, "what": wrong}
-    if times in closed:
-        for wrong in indexes.check_time_index(indexes.read_time_index(times), headers):
-            yield {"file": times.name, "what": wrong}
+    for path in closed:
+        try:
+            if path == offsets:
+                lines = indexes.check_index(indexes.read_index(path), headers)
+            else:
+                lines = indexes.check_time_index(indexes.read_time_index(path), headers)
+        except ParseError as error:  # its entries do not even ascend
+            lines = [str(error)]
+        for wrong in lines:
+            yield {"file": path.name, "what": wrong}
 
 
 def log_start_regression(copies: Copies) -> Rows:

@@ -8,7 +8,8 @@ leader's exactly. Where a witness leaves room for doubt, nothing is reported:
 log-truncated-below-high-watermark: a replica's log ends below a high watermark that this broker itself had
 checkpointed, or below one that its leader had reached while the replica was in every ISR stated from before the record
 was sent until `QUIET_NS` after it was known to be there. Such a replica had the record, and has cut it off. Log ends
-are those of copies and of truncations in the brokers' logs.
+are those of copies and of truncations in the brokers' logs. A broker that a fault of the run has given a blank disk has
+cut off nothing: what was announced before that is not held against it.
 
 read-above-high-watermark: a reader was given a record, and a replica did not have it that had been in the ISR all the
 time since before it was sent, under one leader and without a restart, so that it cannot have cut it off meanwhile.
@@ -25,7 +26,7 @@ Limit: a topic deleted and created again under its name begins anew, and is repo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -118,6 +119,8 @@ class LogEnd:
     at_ns: int
     end: int
     witness: Mapping[str, Any]
+    since_ns: int = 0
+    """When its disk was last made blank before that."""
 
 
 def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
@@ -132,7 +135,13 @@ def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
         if line.event == "truncate" and here and line.offset is not None:
             witness = {"log_line": line.line}
             found.append(LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), witness=witness))
-    return sorted(found, key=lambda end: end.at_ns)
+    blank = [fault for fault in copies.course.faults if fault.kind == "wipe" and fault.proved_ns is not None]
+    return [
+        replace(
+            end, since_ns=max((b.inject_ns for b in blank if b.node == end.node and b.inject_ns < end.at_ns), default=0)
+        )
+        for end in sorted(found, key=lambda end: end.at_ns)
+    ]
 
 
 def _below_own(ends: Sequence[LogEnd], copies: Copies) -> Iterator[Evidence]:
@@ -143,7 +152,8 @@ def _below_own(ends: Sequence[LogEnd], copies: Copies) -> Iterator[Evidence]:
         own = [
             copy
             for copy in stated
-            if copy.node == end.node and (copy.at_ns <= end.at_ns or copy.moment == end.witness.get("moment"))
+            if copy.node == end.node and copy.at_ns >= end.since_ns
+            if copy.at_ns <= end.at_ns or copy.moment == end.witness.get("moment")
         ]
         highest = max(own, key=lambda copy: copy.high_watermark or 0, default=None)
         if highest is not None and end.end < (highest.high_watermark or 0):
@@ -173,6 +183,7 @@ def _below_leaders(
         owed = [which for brokers, which in in_sync if metadata.broker_of(end.node) in brokers]
         rows = np.concatenate([np.zeros(0, np.int64), *owed])
         rows = rows[(reached.known_ns[rows] <= end.at_ns) & (reached.offset[rows] >= end.end)]
+        rows = rows[reached.begun_ns[rows] >= end.since_ns]
         if len(rows):
             furthest = int(rows[np.argmax(reached.offset[rows])])
             yield _truncated(end, int(reached.offset[furthest]) + 1) | {

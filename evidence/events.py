@@ -118,8 +118,8 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
 
     source: Literal["runner"] = "runner"
     fault: str
-    """kill, power-loss, stop, start, double (a start too), exit, freeze, remove or wipe; reset (of connections) or
-    kill-client of clients; or one of NETWORK_FAULTS."""
+    """kill, power-loss, stop, start, double (a start too), exit, freeze, remove, wipe, overwrite, flip or resize (of
+    files); reset (of connections) or kill-client of clients; or one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target

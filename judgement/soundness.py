@@ -112,6 +112,12 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
     elif fault.kind == "overwrite":
         if proof.get("offset") is None or proof.get("offset") == proof.get("offset_before"):
             return "its proof does not show another offset"
+    elif fault.kind == "flip":
+        if proof.get("byte") in (None, proof.get("byte_before")) or proof.get("others_as_before") is not True:
+            return "its proof does not show another byte, and all others as before"
+    elif fault.kind == "resize":
+        if proof.get("bytes") in (None, proof.get("bytes_before")) or proof.get("rest_as_before") is not True:
+            return "its proof does not show another length, and the rest as before"
     elif fault.kind == "freeze":
         if len(ticks := proof.get("cpu_ticks") or ()) < 2 or len(set(ticks)) > 1:
             return "its proof does not show a CPU clock that stands still"

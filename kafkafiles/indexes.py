@@ -33,6 +33,8 @@ from kafkafiles.errors import ParseError
 
 _INDEX: Final = struct.Struct(">Ii")
 _TIME_INDEX: Final = struct.Struct(">qI")
+INDEX_ENTRY_BYTES: Final = _INDEX.size
+"""Of an offset index: the offset, and in the second half the position in the segment."""
 _ABORTED: Final = struct.Struct(">hqqqq")
 _SNAPSHOT: Final = struct.Struct(">hIi")
 _PRODUCER: Final = struct.Struct(">qhiqiqiq")

@@ -21,6 +21,7 @@ from evidence.claims import (
     acks,
     checkpoints,
     contents,
+    damage,
     disks,
     elections,
     isolation,
@@ -36,7 +37,7 @@ from evidence.claims import (
     unavailability,
     watermarks,
 )
-from evidence.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Claim, Judged, Witness
+from evidence.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Claim, Damage, Judged, Witness
 from evidence.errors import unknown_name
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "HELD",
     "NOT_OBSERVED",
     "Claim",
+    "Damage",
     "Judged",
     "Witness",
     "declared",
@@ -58,6 +60,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *isolation.CLAIMS,
     *contents.CLAIMS,
     *disks.CLAIMS,
+    *damage.CLAIMS,
     *truncation.CLAIMS,
     *unavailability.CLAIMS,
     *outage.CLAIMS,

@@ -37,6 +37,17 @@ CLIENT_BOUND: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """An entry of a replica whose checksum does not fit, in the copies of a moment."""
+
+    moment: str
+    node: str
+    segment: int
+    position: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
     """What a run left behind, as far as claims are judged by it."""
 
@@ -49,6 +60,11 @@ class Witness:
     read_at: Callable[[str, int], Mapping[tuple[int, int], tuple[int, ...]] | None] = lambda topic, partition: None
     """Of a topic and partition: the offsets at which readers were given each record, by its producer and sequence;
     None if nobody read to the end, so that a record which was not read may be there."""
+    damaged: Callable[[str, int], Sequence[Damage]] = lambda topic, partition: ()
+    """Of a topic and partition: the entries with a wrong checksum in the copies of its replicas."""
+    read_errors: Callable[[str, int], Sequence[tuple[int, str]]] = lambda topic, partition: ()
+    """Of a topic and partition: when readers were given errors instead of records (CLOCK_MONOTONIC nanoseconds), and
+    their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

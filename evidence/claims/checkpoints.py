@@ -18,9 +18,10 @@ from evidence.claims.basis import (
     truncations,
 )
 from evidence.course import DOWN, DYING
-from evidence.events import Checkpoint, of
+from evidence.events import Checkpoint, Moment, of
 
 FILE_TOLERANCE_MS: Final = 4000
+CHECKPOINT: Final = "replication-offset-checkpoint"
 """For a broker whose thread gets no processor at once, and whose disk is busy (2.7 s were seen)."""
 INTERVAL_MS: Final = 5000
 """The default of replica.high.watermark.checkpoint.interval.ms, in every version."""
@@ -104,9 +105,11 @@ def killed_high_watermark_is_recent(witness: Witness) -> Judged:
 
 
 def missing_high_watermark_truncates_all(witness: Witness) -> Judged:
-    """A replica whose broker starts without the file of high watermarks truncates its log to 0."""
+    """A replica whose broker starts without high watermarks, the file gone or empty, truncates its log to 0."""
     course, rows = witness.course, list[dict[str, Any]]()
-    for removed in faults(course, "remove"):
+    for removed in course.faults:
+        if removed.kind != "remove" and (removed.kind, removed.proof.get("bytes")) != ("resize", 0):
+            continue
         started_ns = start_after(course, removed.node, removed.inject_ns)
         for replica, end in copied(course, removed.node, removed.inject_ns, started_ns).items():
             cuts = truncations(course, removed.node, replica, started_ns)
@@ -137,6 +140,31 @@ def wrong_checkpoint_is_bounded(witness: Witness) -> Judged:
     return judged(rows, beyond, seen, "no broker with a wrong checkpoint was seen to write it again")
 
 
+def unreadable_checkpoint_keeps_replica_out(witness: Witness) -> Judged:
+    """While a broker runs with a file of high watermarks that was cut, its replica stays out of the ISR as it was."""
+    course, rows = witness.course, list[dict[str, Any]]()
+    for cut in faults(course, "resize"):
+        started_ns = start_after(course, cut.node, cut.inject_ns)
+        if cut.proved_ns is None or CHECKPOINT not in str(cut.proof.get("file")) or started_ns > course.end_ns:
+            continue
+        number = int(cut.node.rpartition("-")[2])
+        for moment in of(course.events, Moment):
+            ended_ns = min((one.inject_ns for one in faults(course, "kill") if one.inject_ns > started_ns), default=0)
+            if cut.node not in moment.nodes or not started_ns < moment.at_ns < ended_ns:
+                continue
+            for replica, end in moment.nodes[cut.node].items():
+                topic, _, partition = replica.rpartition("-")
+                state = course.state_at(topic, int(partition), moment.at_ns)
+                if state is not None:
+                    about = {"node": cut.node, "replica": replica, "at_ns": moment.at_ns, "log_end": end.leo}
+                    rows.append(
+                        about | {"in_isr": number in state.isr, "registered": course.alive_at(cut.node, moment.at_ns)}
+                    )
+    wrong = [row for row in rows if row["in_isr"] or not row["registered"]]
+    seen = count(len(rows), "replica") + " of a registered broker out of the ISR"
+    return judged(rows, wrong, seen, "no replica was copied while its broker ran with a file that was cut")
+
+
 CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         name="high-watermarks-checkpointed-in-time",
@@ -165,6 +193,12 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         says="A follower that starts without a checkpointed high watermark takes it for 0 and truncates its whole log.",
         source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (before 0.11); KIP-101",
         judge=missing_high_watermark_truncates_all,
+    ),
+    Claim(
+        name="unreadable-checkpoint-keeps-replica-out",
+        says="A broker that cannot read its file of high watermarks is registered and serves no replica (before 1.0).",
+        source="OffsetCheckpoint.read, Partition.getOrCreateReplica (before 1.0); KIP-112",
+        judge=unreadable_checkpoint_keeps_replica_out,
     ),
     Claim(
         name="wrong-checkpoint-is-bounded",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _OfOneThatIsDown:
+class OfOneThatIsDown:
     """What the faults here have in common: files of a node are changed while it is down, by `_change`."""
 
     node: Node
@@ -51,7 +51,7 @@ class _OfOneThatIsDown:
 
 
 @dataclass(slots=True)
-class Remove(_OfOneThatIsDown):
+class Remove(OfOneThatIsDown):
     """A file of a node that is down is removed, for good: the broker has to do without it."""
 
     name: str = "remove"
@@ -75,7 +75,7 @@ class Remove(_OfOneThatIsDown):
 
 
 @dataclass(slots=True)
-class Overwrite(_OfOneThatIsDown):
+class Overwrite(OfOneThatIsDown):
     """A checkpoint of a node that is down gets another offset for one replica, or one that it has none for yet."""
 
     topic: str
@@ -107,7 +107,7 @@ class Overwrite(_OfOneThatIsDown):
 
 
 @dataclass(slots=True)
-class Wipe(_OfOneThatIsDown):
+class Wipe(OfOneThatIsDown):
     """The disk of a node that is down is replaced by an empty one."""
 
     name: str = "wipe"

@@ -206,6 +206,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("fatal", "unable to register with the controller quorum", r"Shutting down"),
         ("fatal", "Shutdown broker because all log dirs in ", r"have failed"),
         ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
+        ("fatal", " have failed", r"hutdown broker because all log dirs in .* have failed"),
         ("fatal", "Encountered fatal fault", r"fatal"),
         ("fatal", "java.lang.OutOfMemoryError", r"OutOfMemoryError"),
         # Not events, but needed to understand them.

@@ -111,6 +111,9 @@ class Run:
         self.remove_checkpoint = nemesis.remove_checkpoint
         self.overwrite_high_watermark = nemesis.overwrite_high_watermark
         self.overwrite_recovery_point = nemesis.overwrite_recovery_point
+        self.flip_record, self.flip_index = nemesis.flip_record, nemesis.flip_index
+        self.flip_checkpoint, self.cut_checkpoint = nemesis.flip_checkpoint, nemesis.cut_checkpoint
+        self.tear_tail, self.extend_by_zeros = nemesis.tear_tail, nemesis.extend_by_zeros
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.start_early, self.start_double = nemesis.start_early, nemesis.start_double
         self.expect_exit, self.wipe = nemesis.expect_exit, nemesis.wipe

@@ -6,22 +6,34 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from evidence.errors import UsageError
+from evidence.errors import HarnessError, UsageError
 from evidence.events import NETWORK_FAULTS
 from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
 from harness.faults.base import Faults, OfTheNetwork
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut, Host
+from harness.faults.damage import (
+    Flip,
+    Resize,
+    index_position,
+    last_digit,
+    middle_of_last_batch,
+    segment_with,
+    value_position,
+)
 from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.power import Outage, PowerLoss
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
-from harness.observers.replicas import LOG_DIR
+from harness.observers.replicas import LOG_DIR, newest_segment
 from harness.run.who import Target
 from kafkafiles.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS
+from kafkafiles.indexes import base_offset_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from harness.faults.base import Fault
     from harness.faults.client import ClientProcess
     from harness.run.account import Account
@@ -75,7 +87,7 @@ class Nemesis:
 
     def remove_checkpoint(self, target: Target) -> None:
         """Remove the file of checkpointed high watermarks of a broker that is down."""
-        path = self._cluster.data / target.node.name / LOG_DIR / HIGH_WATERMARKS
+        path = self._logs_of(target) / HIGH_WATERMARKS
         self._faults.carry_out(Remove(target.node, path), role=target.role)
 
     def overwrite_high_watermark(self, target: Target, t: Partition, offset: int) -> None:
@@ -87,12 +99,60 @@ class Nemesis:
         self._overwrite(target, RECOVERY_POINTS, t, offset)
 
     def _overwrite(self, target: Target, file: str, t: Partition, offset: int) -> None:
-        path = self._cluster.data / target.node.name / LOG_DIR / file
+        path = self._logs_of(target) / file
         self._faults.carry_out(Overwrite(target.node, path, t.topic, t.number, offset), role=target.role)
+
+    def flip_record(self, target: Target, t: Partition, offset: int) -> None:
+        """Flip a bit in the value of the record at `offset` in this broker's copy, whether it runs or not."""
+        segment = segment_with(self._logs_of(target) / str(t), offset)
+        self._flip(target, segment, value_position(segment.read_bytes(), offset), offset)
+
+    def flip_index(self, target: Target, t: Partition, offset: int) -> None:
+        """Flip a bit in this broker's index, so that `offset` is looked for 1 GiB further on in its segment."""
+        segment = segment_with(self._logs_of(target) / str(t), offset)
+        index = segment.with_suffix(".index")
+        self._flip(target, index, index_position(index.read_bytes(), base_offset_of(segment), offset), offset)
+
+    def flip_checkpoint(self, target: Target) -> None:
+        """Flip a bit in the file of checkpointed high watermarks of a broker, so that one is no number any more."""
+        path = self._logs_of(target) / HIGH_WATERMARKS
+        self._flip(target, path, last_digit(path.read_bytes()))
+
+    def _flip(self, target: Target, path: Path, position: int, offset: int | None = None) -> None:
+        fault = Flip(target.node, self._logs_of(target), path, position, offset)
+        self._faults.carry_out(fault, role=target.role)
+
+    def tear_tail(self, target: Target, t: Partition) -> None:
+        """Cut the log of a broker that is down in the middle of its last batch."""
+        segment = self._newest(target, t)
+        self._resize(target, segment, middle_of_last_batch(segment.read_bytes()))
+
+    def extend_by_zeros(self, target: Target, t: Partition, count: int) -> None:
+        """Put so many zero bytes after the end of the log of a broker that is down."""
+        segment = self._newest(target, t)
+        self._resize(target, segment, segment.stat().st_size + count)
+
+    def cut_checkpoint(self, target: Target, left: float) -> None:
+        """Leave so much, from 0 to 1, of the file of checkpointed high watermarks of a broker that is down."""
+        path = self._logs_of(target) / HIGH_WATERMARKS
+        self._resize(target, path, int(path.stat().st_size * left))
+
+    def _resize(self, target: Target, path: Path, size: int) -> None:
+        self._faults.carry_out(Resize(target.node, path, size), role=target.role)
+
+    def _logs_of(self, target: Target) -> Path:
+        return self._cluster.data / target.node.name / LOG_DIR
+
+    def _newest(self, target: Target, t: Partition) -> Path:
+        """The segment that is written to."""
+        segment = newest_segment(self._logs_of(target) / str(t))
+        if segment is None:
+            raise HarnessError(f"{target.node.name} has no segment of {t}")
+        return segment
 
     def wipe(self, target: Target) -> None:
         """Put a blank disk in the place of that of a broker that is down."""
-        self._faults.carry_out(Wipe(target.node, self._cluster.data / target.node.name / LOG_DIR), role=target.role)
+        self._faults.carry_out(Wipe(target.node, self._logs_of(target)), role=target.role)
 
     def expect_exit(self, target: Target, says: str) -> None:
         """Wait until a broker has ended itself since it was last started, and has said why in a line that matches.

@@ -9,17 +9,24 @@ epochs asks its leader and keeps it (KIP-101).
 A file of another time, as from a backup, has a high watermark that is too low: the same, down to that offset. One that
 is beyond the end of the log is taken for the end. Nor does a recovery point beyond it harm a log that is whole: what
 lies below is not looked at again after a kill.
+
+An empty file is no file. One that was cut, so that it has fewer lines than its second line says, is none that a broker
+can read: from 1.0 on it takes its log directory for broken, and ends itself if that is the only one (KIP-112); before,
+it stays there and serves none of its replicas. Both are mended by removing the file.
 """
 
 from __future__ import annotations
 
 from harness.plan import ClusterPlan
 from harness.run import Partition, Run
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Case, Documented, scenario
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Case, Documented, Line, scenario
 
 BEYOND = 1000
 WRONG = {"old-file": 1, "high-watermark-beyond-log": BEYOND, "recovery-point-beyond-log": BEYOND}
 """What the file says of a log that ends at 3, by case."""
+HEAD = 0.45
+"""So much of the file is its version and the number of its lines."""
+ENDS_ITSELF = Line("brokers take log directories for broken (KIP-112, 1.0 and later)", lambda v: v.release >= (1,))
 KEPT = "restarted-replica-keeps-its-log"
 BOUNDED = "wrong-checkpoint-is-bounded"
 PERIODIC = "high-watermarks-checkpointed-in-time"
@@ -45,6 +52,27 @@ PERIODIC = "high-watermarks-checkpointed-in-time"
                 Documented(on=EVERY_VERSION, claims=[KEPT]),
             ]
         ),
+        "empty-file": Case(
+            documented=[
+                Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
+                Documented(on=EVERY_VERSION, claims=[KEPT]),
+            ]
+        ),
+        "cut-file": Case(
+            documented=[
+                Documented(
+                    on=ENDS_ITSELF,
+                    says="""A broker with a file that was cut ends itself, each time that it is started, until the file
+                        is removed.""",
+                ),
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=["unreadable-checkpoint-keeps-replica-out"],
+                    says="""A broker with a file that was cut runs and is registered, and its replica is out of the ISR
+                        until it is started with a file that it can read.""",
+                ),
+            ]
+        ),
         "old-file": Case(
             documented=[
                 Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]),
@@ -60,8 +88,10 @@ def offset_checkpoints(run: Run) -> None:
     run.send(t, 3)
     if run.case.name in WRONG:
         restart_with_wrong_file(run, t)
-    elif run.case.name == "missing-file":
+    elif run.case.name in ("missing-file", "empty-file"):
         restart_without_file(run, t)
+    elif run.case.name == "cut-file":
+        restart_with_cut_file(run, t)
     else:
         end_between_two_writings(run, t)
     run.wait_isr(t, run.replicas_of(t))
@@ -82,12 +112,37 @@ def end_between_two_writings(run: Run, t: Partition) -> None:
 
 
 def restart_without_file(run: Run, t: Partition) -> None:
-    """A follower is killed and finds no file of high watermarks when it starts again."""
+    """A follower is killed and finds no file of high watermarks, or an empty one, when it starts again."""
     follower, _ = run.followers_of(t)
     run.wait_high_watermark(t, 3, [follower])
     run.kill(follower)
-    run.remove_checkpoint(follower)
+    if run.case.name == "empty-file":
+        run.cut_checkpoint(follower, left=0)
+    else:
+        run.remove_checkpoint(follower)
     run.copy_replicas("without-the-file")
+    run.start(follower)
+
+
+def restart_with_cut_file(run: Run, t: Partition) -> None:
+    """A follower is killed and finds a file without its last lines, until somebody removes it."""
+    follower, _ = run.followers_of(t)
+    others = [target for target in run.replicas_of(t) if target.id != follower.id]
+    run.wait_high_watermark(t, 3, [follower])
+    run.kill(follower)
+    run.cut_checkpoint(follower, left=HEAD)
+    run.wait_isr(t, others)
+    if ENDS_ITSELF.holds(run.version):
+        run.start_early(follower)
+        run.expect_exit(follower, "all log dirs .* have failed")
+        run.copy_replicas("ended")
+    else:
+        run.start(follower)
+        run.wait_log_line(follower, "Expected 1 entries but found only 0", "that it cannot read the file")
+        run.send(t)
+        run.copy_replicas("up")
+        run.kill(follower)
+    run.remove_checkpoint(follower)
     run.start(follower)
 
 

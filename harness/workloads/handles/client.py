@@ -442,6 +442,8 @@ class Reading:
     errors: tuple[str, ...]
     at_ns: int = 0
     """When that was so, by the process's clock (monotonic)."""
+    failures: int = 0
+    """How many errors it was given in all; `errors` are the last of them."""
 
 
 class BackgroundConsumer(Background[Reading]):
@@ -469,7 +471,7 @@ class BackgroundConsumer(Background[Reading]):
 
     def _progress(self, heard: Mapping[str, Any]) -> Reading:
         positions = {(topic, number): offset for topic, number, offset in heard["positions"]}
-        return Reading(heard["read"], positions, tuple(heard["errors"]), heard["at_ns"])
+        return Reading(heard["read"], positions, tuple(heard["errors"]), heard["at_ns"], heard["failures"])
 
     def _hear(self, timeout_s: float, what: str) -> None:
         before = self._latest.positions
@@ -493,3 +495,7 @@ class BackgroundConsumer(Background[Reading]):
             f"{topic}-{partition} read up to {offset}",
             timeout_s,
         )
+
+    def wait_failures(self, count: int, *, timeout_s: float) -> Reading:
+        """Wait until so many errors have been given to it in all. Raises as `wait_read` does."""
+        return self._wait(lambda reading: reading.failures >= count, f"{count} errors", timeout_s)

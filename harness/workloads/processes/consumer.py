@@ -130,15 +130,17 @@ def main() -> None:
         def report(**more: Any) -> None:
             positions = [[topic, number, offset] for (topic, number), offset in reader.positions.items()]
             at_ns = time.monotonic_ns()
-            child.say(read=reader.read, positions=positions, at_ns=at_ns, errors=reader.errors[-5:], **more)
+            errors, failures = reader.errors[-5:], len(reader.errors)
+            child.say(read=reader.read, positions=positions, at_ns=at_ns, errors=errors, failures=failures, **more)
 
         reported = time.monotonic()
-        told = -1
+        told = (-1, 0)
         while not commands.stopped:
             commands.next(0.0)
             reader.poll(POLL_S)
-            if reader.read != told and time.monotonic() - reported >= REPORT_S:
-                reported, told = time.monotonic(), reader.read
+            now = (reader.read, len(reader.errors))
+            if now != told and time.monotonic() - reported >= REPORT_S:
+                reported, told = time.monotonic(), now
                 report()
         reader.close()
         writer.flush()

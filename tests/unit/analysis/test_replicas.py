@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ from analysis.replicas import (
 )
 from analysis.view import PartitionView, value_of
 from evidence.course import Course
-from evidence.events import Container, ContainerAction, Ends, Event, Moment, Partition
+from evidence.events import Container, ContainerAction, Ends, Event, Fault, FaultPhase, Moment, Partition, Target
 from evidence.history import record
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -279,6 +281,77 @@ def test_a_checksum_that_does_not_fit(tmp_path: Path, magic: int) -> None:
     (row,) = corrupt_on_disk(found)
     assert (row["node"], row["position"], row["kind"]) == ("broker-1", 0, "checksum")
     assert [problem["what"] for problem in problems] == ["unreadable replica"]
+
+
+def flip(position: int, phase: FaultPhase = "verified", file: str = f"t-0/{0:020}.log", at_s: int = 5) -> list[Event]:
+    """A bit flipped in a copy's file."""
+    proof = {"file": file, "position": position} if phase == "verified" else {}
+    phases: list[FaultPhase] = ["inject", phase]
+    node = Target(node="broker-1")
+    return [
+        at(at_s * SECOND, Fault(fault="flip", id="f1", phase=one, target=node, description="a bit", proof=proof))
+        for one in phases
+    ]
+
+
+def struck(root: Path, node: str = "broker-1", *, other: str = "broker-2") -> int:
+    """Copies of two replicas, one with damage in its second record; where that is."""
+    for name in (node, other):
+        written(root / "replicas" / FINAL / name / "t-0", [(0, 0), (1, 1), (2, 2)])
+    log = root / "replicas" / FINAL / node / "t-0" / f"{0:020}.log"
+    position = log.stat().st_size * 2 // 3 - 10
+    damage(log, position)
+    return position
+
+
+@pytest.mark.parametrize("node", ["broker-1", "broker-2"], ids=["where it was flipped", "where it has spread to"])
+def test_damage_by_a_fault_of_the_run_leaves_the_rest_of_the_copy_a_witness(tmp_path: Path, node: str) -> None:
+    position = struck(tmp_path, node, other="broker-1" if node == "broker-2" else "broker-2")
+    found, problems = load_copies(RunDir(tmp_path), Course((*SETTLED[:1], *flip(position), *SETTLED[1:])), "t", 0)
+    assert problems == []
+    assert [(row["node"], row["kind"]) for row in corrupt_on_disk(found)] == [(node, "checksum")]
+    assert [row["offset"] for row in replica_divergence(found)] == [1]
+    assert two_leaders(found) == []
+    assert (
+        unreplicated_acknowledgement(
+            view(*(sent(n, n, invoked_ns=3 * SECOND, completed_ns=4 * SECOND) for n in range(3))), found
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        flip(3),
+        flip(0, "unproved"),
+        flip(0, file=f"t-0/{7:020}.log"),
+        flip(0, file=f"u-0/{0:020}.log"),
+        flip(0, at_s=20),
+        [],
+    ],
+    ids=["elsewhere", "unproved", "another segment", "another partition", "later", "no fault"],
+)
+def test_any_other_damage_makes_a_copy_unreadable(tmp_path: Path, events: list[Event]) -> None:
+    position = struck(tmp_path)
+    moved = [
+        msgspec.structs.replace(one, proof=one.proof | {"position": position})
+        if isinstance(one, Fault) and one.proof.get("position") == 0
+        else one
+        for one in events
+    ]
+    course = Course(tuple(sorted([*SETTLED, *moved], key=lambda event: event.at_ns)))
+    _, problems = load_copies(RunDir(tmp_path), course, "t", 0)
+    assert [problem["what"] for problem in problems] == ["unreadable replica"]
+
+
+def test_an_index_whose_positions_go_back_is_a_finding(tmp_path: Path) -> None:
+    directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)])
+    (directory / f"{2:020}.log").write_bytes(b"")
+    (directory / f"{0:020}.index").write_bytes(struct.pack(">IiIi", 1, 1 << 30, 2, 80))
+    found, _ = load_copies(RunDir(tmp_path), Course(tuple(SETTLED)), "t", 0)
+    (row,) = index_mismatch(found)
+    assert (row["node"], row["file"]) == ("broker-1", f"{0:020}.index")
 
 
 @pytest.mark.parametrize(("actions", "corrupt"), [(["die"], False), (["die", "start"], True)], ids=["dead", "live"])

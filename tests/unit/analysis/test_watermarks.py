@@ -15,7 +15,7 @@ from analysis.watermarks import (
     read_above_high_watermark,
 )
 from evidence.course import Course
-from evidence.events import Event, Log, Partition, of
+from evidence.events import Event, Fault, FaultPhase, Log, Partition, Target, of
 from evidence.rundir import RunDir
 from tests.unit.analysis.histories import Row, polled, sent, view
 from tests.unit.analysis.test_replicas import ARMED, FINAL, SECOND, Contents, container, copies, damage, moment, state
@@ -122,6 +122,28 @@ def test_a_log_below_its_own_checkpoint(tmp_path: Path) -> None:
 
 def test_a_checkpoint_beside_a_shorter_log(tmp_path: Path) -> None:
     assert len(log_truncated_below_high_watermark(view(), on_disk(tmp_path, {"broker-2": ONE}, broker_2=2))) == 1
+
+
+def wiped(at_s: float, phase: FaultPhase = "verified", node: str = "broker-2") -> Events:
+    phases: list[FaultPhase] = ["inject", phase]
+    struck = Target(node=node)
+    return [
+        at(int(at_s * SECOND), Fault(fault="wipe", id="f1", phase=one, target=struck, description="blank"))
+        for one in phases
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wipe", "found"),
+    [(wiped(6), 0), (wiped(6, "unproved"), 2), (wiped(6, node="broker-1"), 2), (wiped(0.5), 2), ([], 2)],
+    ids=["blank", "unproved", "another's", "before the record was sent", "no fault"],
+)
+def test_a_blank_disk_has_cut_nothing_off(tmp_path: Path, wipe: Events, found: int) -> None:
+    events = [state(1), moment(ARMED, 5, broker_2=2), moment(FINAL, 10, broker_2=0), *wipe]
+    events.sort(key=lambda event: event.at_ns)
+    copies(tmp_path, {"broker-2": TWO}, events, ARMED)
+    seen = copies(tmp_path, {"broker-1": TWO, "broker-2": []}, events)
+    assert len(log_truncated_below_high_watermark(view(acked(0), acked(1)), seen)) == found
 
 
 def test_another_brokers_checkpoint_accuses_nobody(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ EXITED = fault(27, "verified", "exit", "f3", exit_code=1, time_nano=26, line=LIN
 DOUBLE = [fault(10, "inject", "double", node="double"), docker(11, "start", "double")]
 DOUBLED = fault(12, "verified", "double", node="double", time_nano=11, id=1)
 WIPED = fault(15, "verified", "wipe", "f4", files_before=9, files_after=0)
-
+FLIPPED = fault(15, "verified", "flip", "f4", byte_before=1, byte=65, others_as_before=True)
+RESIZED = fault(15, "verified", "resize", "f4", bytes_before=9, bytes=3, rest_as_before=True)
 OVERWRITTEN = fault(15, "verified", "overwrite", "f4", offset_before=3, offset=1003)
 
 PROVED: dict[str, list[Event]] = {
@@ -110,6 +111,8 @@ PROVED: dict[str, list[Event]] = {
     "a second broker": [UP, *DOUBLE, DOUBLED],
     "a blank disk": [UP, *KILL, KILLED, fault(14, "inject", "wipe", "f4"), WIPED],
     "a wrong checkpoint": [UP, *KILL, KILLED, fault(14, "inject", "overwrite", "f4"), OVERWRITTEN],
+    "a flipped bit": [UP, fault(14, "inject", "flip", "f4"), FLIPPED],
+    "another length": [UP, *KILL, KILLED, fault(14, "inject", "resize", "f4"), RESIZED],
     "no fault": [UP],
 }
 
@@ -139,6 +142,18 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     "a checkpoint that stayed as it was": (
         [fault(14, "inject", "overwrite", "f4"), fault(15, "verified", "overwrite", "f4", offset_before=3, offset=3)],
         "another offset",
+    ),
+    "a byte that stayed as it was": (
+        [fault(14, "inject", "flip", "f4"), fault(15, "verified", "flip", "f4", byte_before=1, byte=1)],
+        "another byte",
+    ),
+    "a file in which more was changed": (
+        [fault(14, "inject", "flip", "f4"), fault(15, "verified", "flip", "f4", byte_before=1, byte=65)],
+        "all others as before",
+    ),
+    "a file that is as long as before": (
+        [fault(14, "inject", "resize", "f4"), fault(15, "verified", "resize", "f4", bytes_before=9, bytes=9)],
+        "another length",
     ),
     "no exit code": ([*KILL, fault(13, "verified", "kill")], "exit code None"),
     "another exit code": ([*KILL, fault(13, "verified", "kill", exit_code=0, time_nano=12)], "exit code 0"),

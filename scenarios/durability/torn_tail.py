@@ -1,0 +1,59 @@
+"""The end of a log is not what the broker wrote: a batch is cut in half, or zeros follow it (Kafka documentation,
+Design: log recovery).
+
+A file system that loses power in the middle of a write leaves a file that ends in half a batch, or that has its new
+length and zeros where the bytes did not come to the disk (ext4 with delayed allocation, xfs). After a kill the broker
+checks its log from the recovery point on, and cuts it after the last batch that is whole. What it cut, it fetches again
+from the leader. Nothing below is touched.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+
+ZEROS: Final = 5000
+"""More than a page."""
+CUT = "torn-tail-is-cut"
+
+
+@scenario(
+    name="torn-tail",
+    claim="""A log that ends in half a batch, or in zeros, is cut after its last whole batch when its broker starts, and
+        what is missing is fetched again.""",
+    source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog",
+    operator="""A torn end after a power failure needs no help: the broker cuts it and fetches the rest. It does so only
+        with a replica that has the rest: with acks=all and min.insync.replicas=2 there is one.""",
+    cases={
+        "half-batch": Case(
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    required=frozenset({"log-truncated-below-high-watermark"}),
+                    allowed=frozenset({"unreplicated-acknowledgement"}),
+                    claims=[CUT],
+                    says="""The broker has lost what it had acknowledged to its leader, is in the ISR all the same until
+                        its session ends, and fetches it again.""",
+                )
+            ]
+        ),
+        "zeros": Case(documented=[Documented(on=EVERY_VERSION, claims=[CUT])]),
+    },
+)
+def torn_tail(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 5)
+    torn, _ = run.followers_of(t)
+    run.wait_high_watermark(t, 5, [torn])
+    run.kill(torn)
+    if run.case.name == "half-batch":
+        run.tear_tail(torn, t)
+    else:
+        run.extend_by_zeros(torn, t, ZEROS)
+    run.copy_replicas("torn")
+    run.start(torn)
+    run.wait_isr(t, run.replicas_of(t))
+    run.copy_replicas("back")
+    run.send(t, 2)
