@@ -92,6 +92,11 @@ UNCLEANLY_LOST: Final = replace(
     required=LOST,
     says="A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has nothing.",
 )
+BACK_FIRST: Final = replace(
+    UNCLEANLY_LOST,
+    says="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back leads:
+        the leader, without what it had not flushed. Whoever has it truncates.""",
+)
 
 
 def old(outcome: Documented) -> Documented:
@@ -103,10 +108,10 @@ def cases() -> Iterator[tuple[str, Case]]:
     """min.insync.replicas × how the followers go × eligible leader replicas as the release has them, or not."""
     for gone in ("stopped", "frozen", "killed"):
         thawed = gone == "frozen"
-        alone = [*([UNCLEANLY_LOST] if thawed else []), LAST_KNOWN, old(ALONE), ALONE]
+        alone = [UNCLEANLY_LOST if thawed else BACK_FIRST, LAST_KNOWN, old(ALONE), ALONE]
         yield f"min-1-{gone}", Case(variant=gone, documented=alone)
         eligible = HOLE if gone == "killed" else KEPT
-        two = [*([UNCLEANLY_KEPT] if thawed else []), eligible, old(THROWN_AWAY), THROWN_AWAY]
+        two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, old(THROWN_AWAY), THROWN_AWAY]
         yield f"min-2-{gone}", Case(variant=gone, topic=TWO, documented=two)
         off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))
         yield (

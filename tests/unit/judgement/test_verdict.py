@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from evidence.anomalies import TRUNCATED
 from evidence.course import Course
 from evidence.errors import UsageError
-from evidence.events import Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
+from evidence.events import DEATHS, Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
 from evidence.rundir import RunDir, write_json
 from judgement import subjects, verdict
 from judgement.report.facts import judge_run
@@ -58,7 +58,9 @@ def container(ns: int, node: str, action: ContainerAction, exit_code: int | None
     return at(ns, Container(node=node, action=action, exit_code=exit_code, time_nano=ns))
 
 
-def blind(ns: int, phase: Literal["begin", "end"], source: Literal["zookeeper", "docker"] = "zookeeper") -> Blind:
+def blind(
+    ns: int, phase: Literal["begin", "end"], source: Literal["zookeeper", "docker", "kraft"] = "zookeeper"
+) -> Blind:
     return at(ns, Blind(source=source, phase=phase, reason="suspended"))
 
 
@@ -257,19 +259,22 @@ def test_a_death_by_our_own_kill_is_no_doubt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "kind", "begin_s", "end_s", "explained"),
+    ("node", "kind", "source", "begin_s", "end_s", "explained"),
     [
-        ("zookeeper", "kill", 10, 24, True),
-        ("zookeeper", "freeze", 9, 24, True),
-        ("zookeeper", "freeze", 8, 24, False),
-        ("zookeeper", "kill", 10, 37, False),
-        ("zookeeper", "cut", 10, 24, False),
-        ("broker-1", "kill", 10, 24, False),
+        pytest.param("zookeeper", "kill", "zookeeper", 10, 24, True, id="away"),
+        pytest.param("zookeeper", "power-loss", "zookeeper", 10, 24, True, id="without power"),
+        pytest.param("zookeeper", "freeze", "zookeeper", 9, 24, True, id="since its last word"),
+        pytest.param("zookeeper", "freeze", "zookeeper", 8, 24, False, id="before that"),
+        pytest.param("zookeeper", "kill", "zookeeper", 10, 37, False, id="long after it was back"),
+        pytest.param("zookeeper", "cut", "zookeeper", 10, 24, False, id="cut off"),
+        pytest.param("broker-1", "kill", "zookeeper", 10, 24, False, id="another node"),
+        pytest.param("controller-100", "power-loss", "kraft", 10, 24, True, id="a controller without its disk"),
+        pytest.param("controller-100", "kill", "kraft", 10, 24, False, id="a dead controller's disk is there"),
+        pytest.param("broker-1", "power-loss", "kraft", 10, 24, False, id="a broker's disk is no matter"),
     ],
-    ids=["away", "since its last word", "before that", "long after it was back", "cut off", "another node"],
 )
-def test_an_observer_is_blind_while_zookeeper_is_away(
-    node: str, kind: str, begin_s: int, end_s: int, explained: bool
+def test_an_observer_is_blind_while_what_it_looks_at_is_away(
+    node: str, kind: str, source: Literal["zookeeper", "kraft"], begin_s: int, end_s: int, explained: bool
 ) -> None:
     second = 1_000_000_000
     struck = [fault(10 * second, "inject", kind=kind, node=node), fault(11 * second, "verified", kind=kind, node=node)]
@@ -277,8 +282,8 @@ def test_an_observer_is_blind_while_zookeeper_is_away(
     back.append(fault(20 * second, "inject", id_="f2", kind="start", node=node))
     back.append(fault(21 * second, "verified", id_="f2", kind="start", node=node))
     healed = [fault(20 * second, phase, kind=kind, node=node) for phase in ("heal", "healed")]
-    seen = [blind(begin_s * second, "begin"), blind(end_s * second, "end")]
-    events = sorted([*struck, *(back if kind == "kill" else healed), *seen], key=lambda event: event.monotonic_ns)
+    seen = [blind(begin_s * second, "begin", source), blind(end_s * second, "end", source)]
+    events = sorted([*struck, *(back if kind in DEATHS else healed), *seen], key=lambda event: event.monotonic_ns)
     reasons = verdict.blind_during_faults(Course(tuple(events)))
     assert (reasons == []) == explained
 

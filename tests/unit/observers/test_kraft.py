@@ -166,6 +166,21 @@ def test_a_truncated_log_is_read_again(tmp_path: Path) -> None:
     assert [(d.first, d.epoch) for d in tail.decisions] == [(0, 1)]
 
 
+def test_a_log_whose_disk_went_away_and_came_back_shorter_is_read_again(tmp_path: Path) -> None:
+    nodes = Nodes(tmp_path, "controller-100")
+    directory = nodes.log_dirs["controller-100"] / kraft.DIRECTORY
+    tail = Tail(directory)
+    nodes.append("controller-100", moved(NO_OP, offset=0, epoch=1) + moved(NO_OP, offset=1, epoch=1))
+    tail.poll()
+    directory.rename(tmp_path / "unmounted")
+    tail.poll()
+    assert tail.decisions == []
+    (tmp_path / "unmounted").rename(directory)
+    nodes.segment("controller-100").write_bytes(moved(NO_OP, offset=0, epoch=1) + moved(NO_OP, offset=1, epoch=2))
+    tail.poll()
+    assert [(d.first, d.epoch) for d in tail.decisions] == [(0, 1), (1, 2)]
+
+
 class TestCommitted:
     @pytest.fixture
     def nodes(self, tmp_path: Path) -> Nodes:
