@@ -62,6 +62,8 @@ ELECTS_IN_SYNC: Final = frozenset(
      "rolling-restart", "double-failover", "follower-reboot"}
 )  # fmt: skip
 """Faults in which an in-sync replica is alive at each election."""
+TWO_DOWN: Final = frozenset({"double-failover", "follower-reboot"})
+"""Those of them in which two replicas are down at once, or out of the ISR: it takes a third one."""
 ELECTS_NOBODY: Final = frozenset({"none", "lost-acknowledgement", "refused-then-accepted", "time-out", "client-crash"})
 """Faults without an election."""
 REPLICAS_STAND: Final = frozenset({"lost-acknowledgement", "time-out", "client-crash"})
@@ -254,7 +256,9 @@ ARGUMENTS: Final[tuple[Argument, ...]] = (
     ),
     Argument(
         "an in-sync replica is alive at each election here, so none is unclean",
-        lambda key: key.fault in ELECTS_IN_SYNC and key.unclean,
+        lambda key: (
+            key.fault in ELECTS_IN_SYNC and key.unclean and not (key.fault in TWO_DOWN and _replicas(key)[0] == 2)
+        ),
         lambda key: replace(key, unclean=False),
     ),
     Argument(

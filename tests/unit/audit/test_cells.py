@@ -167,6 +167,17 @@ def test_what_can_differ_is_not_covered(asked: dict[str, object], fault: str) ->
     assert covering(replace(SPRING, **asked), [cell(key(fault, **base))]) == {}  # type: ignore[arg-type]
 
 
+def test_unclean_elections_count_where_two_of_two_replicas_are_down() -> None:
+    def covers(factor: int, fault: str) -> bool:
+        asked = replace(SPRING, unclean=True, replication_factor=factor)
+        return fault in covering(asked, [cell(key(fault, replication_factor=factor))])
+
+    assert covers(3, "double-failover")
+    assert not covers(2, "double-failover")
+    assert not covers(2, "follower-reboot")
+    assert covers(2, "leader-crash-behind")
+
+
 def test_pruning_ends_where_nothing_more_can_be_left_out() -> None:
     once, _ = pruned(key(acks="0", retries="0", in_flight=1, unclean=True, min_insync_replicas=2))
     assert pruned(once) == (once, ())
