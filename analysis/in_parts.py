@@ -1,6 +1,6 @@
 """The copies of one large partition, all moments of them, read by threads of its task.
 
-What is read in parts (kafkafiles.parts) and turns out sound and equal is done; of any other moment the copies are read
+Where the parts (kafkafiles.parts) tell what the whole would, they are done; of any other moment the copies are read
 again, whole, by who asked (analysis.replicas).
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from analysis.ahead import in_order
 from analysis.metadata import broker_of
 from kafkafiles.errors import ParseError
-from kafkafiles.parts import join, parts_of
+from kafkafiles.parts import Part, join, parts_of
 from kafkafiles.replica import Examination, examine
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _Part = tuple[range, Examination[int] | None]
 def read_in_parts(
     of_moment: Mapping[str, Sequence[Path]], *, compacted: bool, witnesses: Callable[[str], Witnesses] | None
 ) -> dict[str, Examination[int]]:
-    """By moment, the examinations of copies that are sound and equal, given their directories. Raises nothing that
+    """By moment, the examinations of copies that could be read in parts, given their directories. Raises nothing that
     reading them whole does not raise.
     """
     try:
@@ -59,15 +59,15 @@ def _work(
     if told is not None:
         for broker in copies:
             told.bit(broker)  # given out before threads ask for them
-    return [(moment, within, partial(_part, copies, compacted, told, within)) for within in parts_of(copies)]
+    return [(moment, part.offsets, partial(_part, copies, compacted, told, part)) for part in parts_of(copies)]
 
 
 def _part(
-    copies: Mapping[int, Path], compacted: bool, witnesses: Witnesses | None, within: range
+    copies: Mapping[int, Path], compacted: bool, witnesses: Witnesses | None, part: Part[int]
 ) -> Examination[int] | None:
     """One part of the copies of a moment; None if it cannot be read: it must not raise while others are read."""
     try:
-        return examine(copies, compacted=compacted, passed=witnesses, within=within)
+        return examine(copies, compacted=compacted, passed=witnesses, within=part.slices)
     except (ParseError, OSError, ValueError):
         return None
 

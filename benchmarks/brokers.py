@@ -34,8 +34,8 @@ KILLED, MIDDLE_AT, ELECTED, RETURNED = 0.33, 0.45, 0.6, 0.7
 """Shares of a partition's load at which the follower is killed, copies are taken, a leader is elected, it returns."""
 BATCH: Final = 100
 VALUE_BYTES: Final = 100
-SEGMENT_ROWS: Final = 4_000_000
-"""Records of a segment: some half a gigabyte."""
+SEGMENT_ROWS: Final = {1: 4_000_000, 2: 3_000_000, 3: 5_000_000}
+"""Records of a segment of each broker, some half a gigabyte: each rolls segments at places of its own."""
 WRITTEN_ROWS: Final = BATCH * 10_000
 SETTLING_NS: Final = 500_000_000
 WALL_NS: Final = 1_700_000_000_000_000_000
@@ -50,7 +50,7 @@ def write_brokers(run_dir: RunDir, parts: list[Partition]) -> list[str]:
             for broker in BROKERS:
                 directory = run_dir.moment(moment) / f"broker-{broker}" / part.name
                 end = _stated(part, moment, broker, load_ns).leo or 0
-                write_log(directory, part, end, _offset_at(part, int(ELECTED * load_ns)))
+                write_log(directory, part, end, _offset_at(part, int(ELECTED * load_ns)), SEGMENT_ROWS[broker])
     _write_timeline(run_dir, parts, load_ns)
     return [MIDDLE, FINAL]
 
@@ -60,13 +60,15 @@ def _offset_at(part: Partition, at_ns: int) -> int:
     return min(part.records, (at_ns // (BLOCK * PACE_NS) + 1) * BLOCK)
 
 
-def write_log(directory: Path, part: Partition, end: int, elected: int) -> None:
-    """A replica's directory with all records below `end`; those from `elected` on are of leader epoch 1."""
+def write_log(directory: Path, part: Partition, end: int, elected: int, rolled: int) -> None:
+    """A replica's directory with all records below `end`, `rolled` of them in each segment; those from `elected` on
+    are of leader epoch 1.
+    """
     directory.mkdir(parents=True)
     path, file = None, None
     out = np.zeros((VALUE_BYTES + 20) * WRITTEN_ROWS, np.uint8)
     for offsets in steps(end, WRITTEN_ROWS):
-        if path is None or offsets[0] - int(path.stem) >= SEGMENT_ROWS:
+        if path is None or offsets[0] - int(path.stem) >= rolled:
             path = directory / f"{offsets[0]:020d}.log"
             if file is not None:
                 file.close()

@@ -37,7 +37,7 @@ from kafkafiles import checkpoints
 from kafkafiles.batches import Corrupt, Record
 from kafkafiles.columns import SCHEMA, read_arrow_batches
 from kafkafiles.errors import ParseError
-from kafkafiles.walk import ANY_OFFSET, Alike, ByteArray, EpochRun, Walker, check_ahead, compiled
+from kafkafiles.walk import ANY_OFFSET, Alike, ByteArray, EpochRun, Slice, Walker, check_ahead, compiled, whole
 
 _PARTITION: Final = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,10})(?:\.[0-9a-f]{32}-(?:delete|future|stray))?")
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
@@ -175,14 +175,17 @@ def examine(
     compacted: bool = False,
     limit: int | None = None,
     passed: Passed[Broker] | None = None,
-    within: range | None = None,
+    within: Mapping[Broker, Sequence[Slice]] | None = None,
 ) -> Examination[Broker]:
     """Read the replicas of one partition and compare them: all differences, or the first `limit` by offset.
 
-    `passed` is given the bytes of all entries as they are read. Only segments whose base offsets are `within` are read
-    (kafkafiles.parts). Raises ParseError as `read_replica` does.
+    `passed` is given the bytes of all entries as they are read. Of a part of the replicas (kafkafiles.parts) only what
+    is `within` it is read. Raises ParseError as `read_replica` does.
     """
-    walkers = {broker: _walker(directory, within) for broker, directory in directories.items()}
+    walkers = {
+        broker: Walker(slices_of(directory) if within is None else within[broker])
+        for broker, directory in directories.items()
+    }
     comparison = _Comparison(walkers, compacted, passed)
     try:
         found = list(islice(comparison.differences(), None if limit is None else limit + 1))
@@ -197,12 +200,12 @@ def examine(
     )
 
 
-def _walker(directory: Path, within: range | None = None) -> Walker:
+def slices_of(directory: Path) -> list[Slice]:
+    """All segments of a partition directory, whole. Raises ParseError if it is none, or one cannot be read."""
     if not directory.is_dir():
         raise ParseError(f"{directory}: not a directory; expected a partition's, as in 'orders-0'")
     topic_partition_of(directory)
-    paths = {int(path.name[:20]): path for path in segment_paths(directory)}
-    return Walker({base: path for base, path in paths.items() if within is None or base in within})
+    return [whole(path) for path in segment_paths(directory)]
 
 
 def _walk_to_end(broker: Broker, walker: Walker, passed: Passed[Broker] | None) -> None:

@@ -46,13 +46,27 @@ _NOTES_MAX: Final = 10
 _WITH_EPOCHS: Final = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """Bytes of one .log file, from `begin` up to `stop`. `offset` is that of the first entry there, or below it."""
+
+    base_offset: int
+    path: Path
+    offset: int
+    begin: int
+    stop: int
+
+
 @dataclass(slots=True, kw_only=True)
 class SegmentState:
-    """One .log file while it is walked and after: how far it is sound (`end`), and the records its headers announce."""
+    """One .log file while it is walked and after: how far it is sound (`end`), and the records its headers announce.
+    It is walked from `begin` up to `size`.
+    """
 
     base_offset: int
     path: Path
     size: int
+    begin: int = 0
     end: int = 0
     records: int = 0
     problems: list[Corrupt] = field(default_factory=list)
@@ -87,16 +101,17 @@ class Entry:
 class Walker:
     """Stands at an entry of a log, or is `exhausted`. `reached` is the highest offset that it has passed."""
 
-    def __init__(self, paths: dict[int, Path]) -> None:
-        """Segments by base offset. Raises ParseError if one cannot be read."""
-        self.segments = [SegmentState(base_offset=base, path=path, size=_size(path)) for base, path in paths.items()]
-        self.start_offset = self.segments[0].base_offset if self.segments else 0
+    def __init__(self, slices: Sequence[Slice]) -> None:
+        self.segments = [
+            SegmentState(base_offset=one.base_offset, path=one.path, size=one.stop, begin=one.begin) for one in slices
+        ]
+        self.start_offset = slices[0].offset if slices else 0
         self.reached = self.start_offset - 1
         self.last_offset = -1
         """Of the entry before, in this segment; the highest offset at a segment's beginning."""
         self.highest = -1
         self.epochs: list[EpochRun] = []
-        self.compiled = sum(segment.size for segment in self.segments) >= columns.COMPILED_FROM_BYTES
+        self.compiled = sum(one.stop - one.begin for one in slices) >= columns.COMPILED_FROM_BYTES
         self._log_end: int | None = None
         self._number = -1
         self._position = 0
@@ -193,9 +208,10 @@ class Walker:
         """To the next segment that holds anything."""
         self.close()
         self._number += 1
-        while self._number < len(self.segments) and not self.segments[self._number].size:
+        while not self.exhausted and self.segments[self._number].begin == self.segments[self._number].size:
             self._number += 1
-        self._position = self._from = self._upto = 0
+        self._position = 0 if self.exhausted else self.segments[self._number].begin
+        self._from = self._upto = 0
         self.last_offset = self.highest
 
     def _first_offset(self) -> int:
@@ -327,11 +343,14 @@ def _at(header: BatchHeader, position: int) -> BatchHeader:
     return replace(header, position=position)
 
 
-def _size(path: Path) -> int:
+def whole(path: Path) -> Slice:
+    """All bytes of a .log file. Raises ParseError if it cannot be read."""
     try:
-        return path.stat().st_size
+        size = path.stat().st_size
     except OSError as error:
         raise _unreadable(path, error) from None
+    base = int(path.name[:20])
+    return Slice(base_offset=base, path=path, offset=base, begin=0, stop=size)
 
 
 def _unreadable(path: Path, error: OSError) -> ParseError:
