@@ -195,8 +195,8 @@ def page(cells: Sequence[Cell]) -> str:
         "settings and short time-outs, and nothing else.",
         "",
         "`kafka-chaos audit` looks your configuration up in this. A fault that is not here was not measured. Power "
-        "loss is not: what all replicas lose at one moment no setting of a producer keeps, and scenarios of its own show it "
-        "([page-cache-only](scenarios/page-cache-only.md), "
+        "loss is not: what all replicas lose at one moment no setting of a producer keeps, and scenarios of its own "
+        "show it ([page-cache-only](scenarios/page-cache-only.md), "
         "[last-replica-standing](scenarios/last-replica-standing.md)).",
         "",
         "## Heat maps",
