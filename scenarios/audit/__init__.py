@@ -126,6 +126,11 @@ def overtakes(producer: Producer) -> bool:
     return retries(producer) and producer.in_flight > 1 and not producer.idempotence and producer.acks != "0"
 
 
+def again(producer: Producer) -> str:
+    """What is said of a producer whose records may come in another order, behind what is said of the rest."""
+    return " Several requests that were in flight are sent again in whatever order." if overtakes(producer) else ""
+
+
 def unanswered(subject: Subject) -> bool:
     """Whether the producer is never told that its leader is gone, and goes on sending into the old connection."""
     return subject.producer.acks == "0"

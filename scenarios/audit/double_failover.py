@@ -30,6 +30,7 @@ from scenarios.audit import (
     MEASURED,
     OPERATOR,
     accepted,
+    again,
     end_waiting_fetches,
     others,
     overtakes,
@@ -57,14 +58,18 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool) -> Outcome:
             must=frozenset({"loses"}),
             may=frozenset(may),
             why="""Every replica had the record when it was acknowledged, and the last one truncated to its high
-                watermark before it led.""",
+                watermark before it led."""
+            + again(producer),
             source=f"{KIP_101}; {IN_FLIGHT}" if may else KIP_101,
         )
     return Outcome(
         may=frozenset(may | ({"loses"} if producer.acks == "0" else set())),
-        why="Who leads at the end has the record, and truncates nothing that it cannot ask another replica about."
-        if topic.replication_factor > 2
-        else "Nobody leads who lacks the record.",
+        why=(
+            "Who leads at the end has the record, and truncates nothing that it cannot ask another replica about."
+            if topic.replication_factor > 2
+            else "Nobody leads who lacks the record."
+        )
+        + again(producer),
         source=f"{KIP_101}; {ACKS_DOC}",
     )
 

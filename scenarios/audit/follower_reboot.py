@@ -27,6 +27,7 @@ from scenarios.audit import (
     MEASURED,
     OPERATOR,
     accepted,
+    again,
     end_waiting_fetches,
     others,
     overtakes,
@@ -46,12 +47,13 @@ def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
         return Outcome(
             must=frozenset({"loses"}),
             may=frozenset(may),
-            why="The follower truncated the record when it came back, was in the ISR still, and leads without it.",
+            why="The follower truncated the record when it came back, was in the ISR still, and leads without it."
+            + again(producer),
             source=f"{KIP_101}; {IN_FLIGHT}" if may else KIP_101,
         )
     return Outcome(
         may=frozenset(may | ({"loses"} if producer.acks == "0" else set())),
-        why="Nobody leads who lacks the record.",
+        why="Nobody leads who lacks the record." + again(producer),
         source=f"{KIP_101}; {ACKS_DOC}",
     )
 

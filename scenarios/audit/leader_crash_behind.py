@@ -36,7 +36,12 @@ LOSES = Outcome(
     why="The leader had acknowledged them by itself, and no other replica has them when it dies.",
     source=ACKS_DOC,
 )
-LOSES_AND_OVERTAKES = replace(LOSES, may=frozenset({"reorders"}), source=f"{ACKS_DOC}; {IN_FLIGHT}")
+LOSES_AND_OVERTAKES = replace(
+    LOSES,
+    may=frozenset({"reorders"}),
+    why=f"{LOSES.why} Several requests that were in flight are sent again in whatever order.",
+    source=f"{ACKS_DOC}; {IN_FLIGHT}",
+)
 KEEPS = Outcome(
     why="With acks=all they were not acknowledged while the followers stood still.",
     source=ACKS_DOC,

@@ -22,6 +22,7 @@ from scenarios.audit import (
     MEASURED,
     OPERATOR,
     accepted,
+    again,
     alone,
     end_waiting_fetches,
     others,
@@ -46,13 +47,15 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         return Outcome(
             must=frozenset({"loses"}),
             may=frozenset(may),
-            why="The leader acknowledges by itself what nobody else can fetch, and truncates it when it is back.",
+            why="The leader acknowledges by itself what nobody else can fetch, and truncates it when it is back."
+            + again(producer),
             source=f"{ACKS_DOC}; {IN_FLIGHT}" if may else ACKS_DOC,
         )
     may |= {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
         may=frozenset(may),
-        why="The leader waits for followers that cannot fetch, so it acknowledges nothing with acks=all.",
+        why="The leader waits for followers that cannot fetch, so it acknowledges nothing with acks=all."
+        + again(producer),
         source=f"{ACKS_DOC}; {IN_FLIGHT}" if may else ACKS_DOC,
     )
 

@@ -26,6 +26,7 @@ from scenarios.audit import (
     MEASURED,
     OPERATOR,
     accepted,
+    again,
     others,
     overtakes,
     plan,
@@ -43,7 +44,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if topic.replication_factor == 1:
         return Outcome(
             may=frozenset({"loses"} if producer.acks == "0" else several),
-            why="Nobody else can be elected, so what is waiting is written when the leader goes on.",
+            why="Nobody else can be elected, so what is waiting is written when the leader goes on." + again(producer),
             source=ACKS_DOC,
         )
     if producer.acks != "all":
@@ -51,13 +52,14 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             must=frozenset({"loses"}),
             may=frozenset(several if producer.acks == "1" else set()),
             why="""A leader that goes on appends and acknowledges what waits in its sockets before it hears that another
-                leads, and truncates it when it does.""",
+                leads, and truncates it when it does."""
+            + again(producer),
             source=f"{ACKS_DOC}; KIP-101",
         )
     refuses = {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
         may=frozenset(several | refuses),
-        why="Nobody fetches from the old leader any more, so it never acknowledges acks=all.",
+        why="Nobody fetches from the old leader any more, so it never acknowledges acks=all." + again(producer),
         source=f"{ACKS_DOC}; {IN_FLIGHT}" if several else ACKS_DOC,
     )
 
