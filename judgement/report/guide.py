@@ -18,7 +18,7 @@ from evidence import claims
 from evidence.anomalies import LOST_WRITE
 from evidence.rundir import DEFAULT_CASE, write_atomically, write_json
 from evidence.text import markdown as escaped
-from judgement.report import reproduced, timings
+from judgement.report import reproduced, survives, timings
 from judgement.report.cells import version_key
 
 FOLDER: Final = "scenarios"
@@ -32,6 +32,7 @@ ORDER: Final = (
     "brokers",
     "partition",
     "producer",
+    "durability",
     "museum",
 )
 """The sections in the order in which they are read; others follow."""
@@ -58,7 +59,16 @@ def pages(described: Value, data: Value) -> dict[str, str]:
     if data:
         made["reproduced.md"] = table(described, scenarios, data)
         made["timings.md"] = durations(scenarios, data)
+    if any(cell.get("lost_records") for cell in _counted(data)):
+        made[survives.PAGE] = survives.page(described, data)
     return {path: text.rstrip("\n") + "\n" for path, text in made.items()}
+
+
+def _counted(data: Value) -> Iterator[Value]:
+    """The cells of the scenarios that the page of what survives what has."""
+    for name in {row.scenario for row in survives.ROWS}:
+        for of_case in ((data.get(name) or {}).get("cases") or {}).values():
+            yield from of_case.values()
 
 
 def in_order(described: Value) -> list[Value]:

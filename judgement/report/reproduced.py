@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from evidence.anomalies import LOST_WRITE
 from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE, RunDir, find_runs
-from judgement.report import availability, timeline_svg, timings
+from judgement.report import availability, survives, timeline_svg, timings
 from judgement.report.cells import version_key
 from judgement.report.facts import RunFacts, load
 from judgement.report.headline import outcome
@@ -100,7 +100,10 @@ def data(runs: Sequence[Judged]) -> dict[str, dict[str, Any]]:
     return {
         scenario: {
             "cases": {
-                case: {v: cell(found[scenario][case][v]) for v in sorted(found[scenario][case], key=version_key)}
+                case: {
+                    v: cell(found[scenario][case][v]) | _price(scenario, found[scenario][case][v])
+                    for v in sorted(found[scenario][case], key=version_key)
+                }
                 for case in sorted(found[scenario])
             },
             "machines": sorted(
@@ -125,6 +128,7 @@ def cell(runs: Sequence[Judged]) -> dict[str, Any]:
         "verdicts": dict(sorted(Counter(verdict.verdict for verdict in verdicts).items())),
         "not_good": sorted(f"{one.run.get('run')}: {one.verdict.in_words}" for one in runs if not one.verdict.good)[:5],
         "lost": seen[LOST_WRITE],
+        **survives.counts(runs),
         "seen": dict(sorted(seen.items())),
         "claims": {name: dict(sorted(outcomes.items())) for name, outcomes in sorted(claims.items())},
         "timings": timings.of_claims(chain.from_iterable(verdict.claims for verdict in verdicts)),
@@ -133,6 +137,15 @@ def cell(runs: Sequence[Judged]) -> dict[str, Any]:
         "days": _days(runs),
         "commits": sorted({str(one.run.get("commit") or "no commit")[:8] for one in runs}),
     }
+
+
+def _price(scenario: str, runs: Sequence[Judged]) -> dict[str, float]:
+    """What an acknowledgement took in runs that differ in when brokers flush: the median of their medians."""
+    if scenario != survives.PRICED:
+        return {}
+    taken = [survives.median_ack_ms(one.run_dir, one.run) for one in runs if one.verdict.good]
+    known = [each for each in taken if each is not None]
+    return {"ack_ms": round(median(known), 2)} if known else {}
 
 
 def _clients(verdicts: Iterable[Verdict]) -> dict[str, list[float]]:

@@ -83,7 +83,7 @@ HOLE: Final = replace(
 )
 UNCLEANLY_KEPT: Final = Documented(
     on=UNCLEAN_BY_DEFAULT,
-    allowed=DIVERGES,
+    allowed=DIVERGES | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
     claims=["leader-elected-from-outside-isr"],
     says="A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has everything.",
 )
@@ -131,8 +131,8 @@ def cases() -> Iterator[tuple[str, Case]]:
     source="KIP-966: motivation, unclean shutdown, last known leader",
     operator="""Set min.insync.replicas=2 and use eligible leader replicas (on by default in new clusters from 4.1 on;
         kafka-features upgrades others): they save what other replicas have, if one of them went cleanly or only
-        stood still. When the last leader comes back from a power loss, and others with its records are still down,
-        start those first.""",
+        stood still. Before you start a leader again that lost power, see which replicas have its records: where nobody
+        else is eligible it leads as soon as it is back, and they truncate.""",
     cluster=PLAN,
     topic=TopicPlan(settings={"min.insync.replicas": "1"}),
     cases=dict(cases()),

@@ -5,8 +5,8 @@ Four replicas, 1 and 2 in one rack, 3 and 4 in the other; the leader is 1. With 
 costs nothing: whoever is left has every acknowledged record, leads, and goes on.
 
 Then the leader is cut from the other rack first, and not from ZooKeeper or the controller. The ISR shrinks to its own
-rack. With min.insync.replicas=2 that is enough: two brokers that share a power supply acknowledge ten records, and lose
-them together. With min.insync.replicas=3 a record must be in both racks, and these ten are refused.
+rack. With min.insync.replicas=2 that is enough: two brokers that share a power supply acknowledge records, and lose
+them together. With min.insync.replicas=3 a record must be in both racks, and these are refused.
 """
 
 from __future__ import annotations
@@ -111,8 +111,7 @@ def rack_loss(run: Run) -> None:
         run.send(t)
     else:
         run.cut([one], [three, four])
-        if run.case.name == "across":
-            run.producer().send_async(*t, doomed=True)  # the ISR shrinks while it waits; it may be written, or refused
+        run.producer().send_async(*t, doomed=True)  # only who lacks something leaves the ISR
         run.wait_isr(t, [one, two])
         alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
         run.require(
@@ -124,7 +123,7 @@ def rack_loss(run: Run) -> None:
         run.lose_power(one, two)
         if run.case.name == "within":
             ends = {node.node.name: run.log_end_and_high_watermark(node, t)[0] for node in (one, two)}
-            run.require("their disks have none of the ten records", set(ends.values()) == {BEFORE}, ends=ends)
+            run.require("their disks have none of these records", set(ends.values()) == {BEFORE}, ends=ends)
         run.heal_network()
         run.wait_no_leader(t, one)
     run.start(one, two)

@@ -1,0 +1,53 @@
+"""What survives what: cells as the data has them, nothing where nothing was counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.scenario import all_scenarios
+from judgement.report import survives
+from judgement.report.survives import ROWS
+
+
+def data(*, lost: list[int] | None, good: int = 2, runs: int = 2, **more: Any) -> dict[str, Any]:
+    cell = {"runs": runs, "good": good, "acknowledged": [14, 14], "lost_records": lost, "ids": ["a", "b"]} | more
+    return {"page-cache-only": {"cases": {"flush-each": {"4.3.1": cell}}}}
+
+
+def page(**of: Any) -> str:
+    return survives.page({"versions": ["2.8.2", "4.3.1"]}, data(**of))
+
+
+@pytest.mark.parametrize(
+    ("of", "told"),
+    [
+        ({"lost": [0, 0]}, "| kept 2/2 |"),
+        ({"lost": [10, 10]}, "| **lost 10** of 14 2/2 |"),
+        ({"lost": [9, 10], "good": 1}, "| **lost 9–10** of 14 1/2 |"),
+    ],
+)
+def test_a_cell_says_what_became_of_the_records(of: dict[str, Any], told: str) -> None:
+    text = page(**of)
+    assert told in text
+    assert "- page-cache-only (flush-each) on 4.3.1: `a`, `b`" in text
+    assert "2.8.2" not in text
+
+
+def test_runs_of_which_nothing_is_known_are_no_cell() -> None:
+    assert "| [all replicas" not in page(lost=None)
+
+
+def test_what_a_flush_costs_is_told_where_it_was_measured() -> None:
+    assert "| flush-each | 4.5 |" in page(lost=[0, 0], ack_ms=4.5)
+    assert "What a flush costs" not in page(lost=[0, 0])
+
+
+def test_every_row_is_a_case_of_a_scenario() -> None:
+    """And all cases of the durability scenarios that are about records are rows."""
+    scenarios = all_scenarios()
+    assert [row for row in ROWS if row.case not in scenarios[row.scenario].cases] == []
+    rows = {(row.scenario, row.case) for row in ROWS}
+    cases = {(n, c) for n in ("page-cache-only", "last-replica-standing", "rack-loss") for c in scenarios[n].cases}
+    assert cases <= rows
