@@ -143,7 +143,7 @@ def _price(scenario: str, runs: Sequence[Judged]) -> dict[str, float]:
     """What an acknowledgement took in runs that differ in when brokers flush: the median of their medians."""
     if scenario != survives.PRICED:
         return {}
-    taken = [survives.median_ack_ms(one.run_dir, one.run) for one in runs if one.verdict.good]
+    taken = [survives.median_ack_ms(one.run_dir) for one in runs if one.verdict.good]
     known = [each for each in taken if each is not None]
     return {"ack_ms": round(median(known), 2)} if known else {}
 

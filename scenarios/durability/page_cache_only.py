@@ -8,7 +8,8 @@ loss has them). Then the brokers lose power, and with it what was acknowledged s
 last seconds, on all three disks at once. How old what is lost was stands in the proof too (`by_age`).
 
 With log.flush.interval.messages=1 each broker flushes before it acknowledges, and nothing is lost; each record waits
-for the flush of the leader and then for that of its followers. With log.flush.interval.ms a broker flushes in the
+for the flush of the leader and then for that of its followers. What that takes is measured in records that are sent one
+by one before the load. With log.flush.interval.ms a broker flushes in the
 background: what was written since the last flush is lost.
 """
 
@@ -21,6 +22,8 @@ from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.run import Run
 from harness.scenario import EVERY_VERSION, LEADER_EPOCHS, LOST, Case, Documented, Line, scenario
 
+ONE_BY_ONE: Final = 50
+"""Records that are sent before, each when the one before is acknowledged: what an acknowledgement takes."""
 RATE_PER_S: Final = 100
 CUT: Final = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it."""
@@ -71,12 +74,12 @@ LOSES: Final = [
 def page_cache_only(run: Run) -> None:
     t = run.partition()
     replicas = run.replicas_of(t)
-    run.send(t, 3)
-    run.wait_high_watermark(t, 3, replicas)
+    run.send(t, ONE_BY_ONE)
+    run.wait_high_watermark(t, ONE_BY_ONE, replicas)
     run.flush_disks()
     load_s = run.vary(40, low=36, high=44) if run.case.name in ("default", "xfs") else run.vary(12, low=8, high=15)
     with run.load(t, rate_per_s=RATE_PER_S, doomed=True, settings=GIVEN_UP_SOON) as load:
-        acked = load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
+        acked = ONE_BY_ONE + load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
         run.lose_power(*replicas)
     ends = {one.node.name: run.log_end_and_high_watermark(one, t)[0] for one in replicas}
     if run.case.name != "flush-each":
