@@ -83,8 +83,17 @@ WIPED = fault(15, "verified", "wipe", "f4", files_before=9, files_after=0)
 FLIPPED = fault(15, "verified", "flip", "f4", byte_before=1, byte=65, others_as_before=True)
 RESIZED = fault(15, "verified", "resize", "f4", bytes_before=9, bytes=3, rest_as_before=True)
 OVERWRITTEN = fault(15, "verified", "overwrite", "f4", offset_before=3, offset=1003)
+POWER: dict[str, Any] = {"exit_code": 137, "time_nano": 12, "refused_then": "Input/output error", "replicas": {}}
+POWER |= {"flushed_file_held": True, "unflushed_file_held": False}
+DARK = [fault(10, "inject", "power-loss"), docker(11, "kill"), docker(12, "die", code=137), docker(12, "disconnect")]
+
+
+def without_power(**changes: Any) -> list[Event]:
+    return [UP, *DARK, fault(13, "verified", "power-loss", **POWER | changes)]
+
 
 PROVED: dict[str, list[Event]] = {
+    "power loss and start": [*without_power(), *START, STARTED],
     "kill and start": [UP, *KILL, KILLED, *START, STARTED, docker(20, "connect")],
     "stop and start": [UP, *STOP, STOPPED, *START, STARTED],
     "a stop that took two signals": [UP, *STOP, docker(12, "kill"), STOPPED],
@@ -135,6 +144,13 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     ),
     "an end that Docker knows nothing of": ([EXIT[0], SAID, EXITED], "no such end"),
     "a second broker that was not started": ([DOUBLE[0], DOUBLED], "no such start"),
+    "a disk that forgot nothing": (without_power(unflushed_file_held=True), "forgot what was not flushed"),
+    "a disk that forgot too much": (without_power(flushed_file_held=False), "forgot what was not flushed"),
+    "a power loss of which nothing is said": (without_power(unflushed_file_held=None), "forgot what was not flushed"),
+    "a disk that was not shut down": (without_power(refused_then=None), "shut down with"),
+    "a disk that nobody looked at": (without_power(replicas=None), "shut down with"),
+    "a power loss that ended cleanly": (without_power(exit_code=143), "exit code 143"),
+    "a power loss that Docker knows nothing of": (without_power(time_nano=99), "no such end"),
     "a disk that was not blank": (
         [fault(14, "inject", "wipe", "f4"), fault(15, "verified", "wipe", "f4", files_before=9, files_after=1)],
         "has none",
