@@ -9,6 +9,8 @@ releases made of 216 configurations each, and a unit test compares. What a relea
 * From 3.0.1 on, idempotence that nobody wrote is dropped if acks is not all, retries are 0 or more than 5 requests
   may be in flight; a line in the client's log says so. From 4.0 on the last of these is refused instead.
 * Idempotence that is written, or that a transactional.id asks for, is never dropped: the client refuses to start.
+* From 2.1 on a delivery.timeout.ms that is written and is less than linger.ms + request.timeout.ms is refused. 30000 is
+  enough up to 3.9 and too little from 4.0 on, since linger.ms is 5 there if it is not written.
 * librdkafka has acks=all since 1.0.0 (acks=1 before), retries without end since 1.5.2 (2 before), idempotence off.
 """
 
@@ -23,6 +25,8 @@ from audit.known import numbers
 
 Concept = Literal["acks", "idempotence", "in_flight", "retries", "delivery_timeout_ms", "transactional_id"]
 FOREVER: Final = 2147483647
+REQUEST_TIMEOUT_MS: Final = 30_000
+"""The default of kafka-clients of every release."""
 
 NAMES: Final[Mapping[str, Mapping[Concept, tuple[str, ...]]]] = MappingProxyType(
     {
@@ -62,6 +66,8 @@ class Rules:
     in_flight: int
     delivery_timeout_ms: int | None
     """None if there is no such limit."""
+    linger_ms: int | None = None
+    """The default, where the client refuses a limit that is written and leaves no time to linger and for a request."""
     in_flight_idempotent: int = 5
     """The most requests in flight that idempotence allows; also what it makes of the default if that is more."""
     drops: frozenset[str] = frozenset()
@@ -85,6 +91,7 @@ def java(release: str) -> Rules:
         retries=FOREVER if at >= (2, 1) else 0,
         in_flight=5,
         delivery_timeout_ms=120_000 if at >= (2, 1) else None,
+        linger_ms=None if at < (2, 1) else 5 if at >= (4,) else 0,
         in_flight_idempotent=1 if at < (1,) else 5,
         drops=frozenset(drops) if at >= (3,) and not broken else frozenset(),
         bug="KAFKA-13598: 3.0.0 and 3.1.0 declare it on and leave it off" if broken else "",

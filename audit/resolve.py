@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from audit.defaults import ERAS, FOREVER, NAMES, RULES, Concept, Era, Rules, product
+from audit.defaults import ERAS, FOREVER, NAMES, REQUEST_TIMEOUT_MS, RULES, Concept, Era, Rules, product
 from audit.known import known
 from audit.model import Origin, ProducerConfig, Setting
 
@@ -199,7 +199,7 @@ def _resolved(producer: ProducerConfig, era: Era, world: World) -> Resolved:
     acks = told.acks(rules.acks)
     retries = told.number("retries", rules.retries)
     in_flight = told.number("in_flight", rules.in_flight)
-    timeout = told.time_limit(rules.delivery_timeout_ms)
+    timeout = told.time_limit(rules)
     idempotence = told.idempotence(rules)
     asked = idempotence.value and (idempotence.origin is not None or told.transactional is not None)
     if idempotence.value:
@@ -301,17 +301,34 @@ class _Told:
         setting = self._setting(concept)
         if setting is None:
             return Value(default, self._default)
+        if not setting.known:
+            return Value(default, self._why(setting), setting.origin)
         try:
             return Value(int(setting.value), self._why(setting), setting.origin)
         except ValueError:
             self.refused.append(f"{self._why(setting)} ({setting.origin}) is not a number")
             return Value(default, self._why(setting), setting.origin)
 
-    def time_limit(self, default: int | None) -> Value[int | None]:
-        if default is None:
+    def time_limit(self, rules: Rules) -> Value[int | None]:
+        if rules.delivery_timeout_ms is None:
             return Value(None, f"{product(self._era.client, self._era.release)} has no such limit")
-        told = self.number("delivery_timeout_ms", default)
+        told, setting = (
+            self.number("delivery_timeout_ms", rules.delivery_timeout_ms),
+            self._setting("delivery_timeout_ms"),
+        )
+        if rules.linger_ms is not None and setting is not None and setting.known:
+            parts = {"linger.ms": rules.linger_ms, "request.timeout.ms": REQUEST_TIMEOUT_MS}
+            needed = [self._milliseconds(key, default) for key, default in parts.items()]
+            if None not in needed and told.value < (least := sum(filter(None, needed))):
+                self.refused.append(f"{told} is less than linger.ms + request.timeout.ms, {least}")
         return Value(told.value, told.why, told.origin)
+
+    def _milliseconds(self, key: str, default: int) -> int | None:
+        """What a setting that decides over no record is; None if that is not told."""
+        setting = self._producer.settings.get(key) or self._producer.presets.get(key)
+        if setting is None:
+            return default
+        return int(setting.value) if setting.known and setting.value.strip().isdecimal() else None
 
     def idempotence(self, rules: Rules) -> Value[bool]:
         setting = self._setting("idempotence")

@@ -166,11 +166,19 @@ def boot(settings: Iterable[Setting], problems: list[Problem] | None = None) -> 
             note = setting.note or ("the prefix of each producer's own" if key == "transactional.id" else "")
             steps[2 if producers else 0].append(dataclasses.replace(setting, key=key, value=value, note=note))
         elif problems is not None and producers and not rest.startswith(OTHERS):
-            near = relaxed(rest) or next(iter(difflib.get_close_matches(rest, producer_keys(), 1)), None)
-            way = f"spring.kafka.producer.properties.{near}" if near else "spring.kafka.producer.properties.<key>"
             says = f"Spring Boot has no property {setting.key!r} and ignores it"
-            problems.append(Problem(setting.origin, "unknown-key", says, f"write {way}"))
+            problems.append(Problem(setting.origin, "unknown-key", says, f"write {_nearest(rest)}"))
     return [setting for step in steps for setting in step]
+
+
+def _nearest(rest: str) -> str:
+    """The property to write for one below spring.kafka.producer that Spring Boot does not know."""
+    if (key := relaxed(rest)) is None:
+        if near := difflib.get_close_matches(squeezed(rest), BOOT, 1):
+            own = {"transactional.id": "transaction-id-prefix"}.get(BOOT[near[0]], BOOT[near[0]].replace(".", "-"))
+            return f"spring.kafka.producer.{own}"
+        key = next(iter(difflib.get_close_matches(rest, producer_keys(), 1)), "<key>")
+    return f"spring.kafka.producer.properties.{key}"
 
 
 def read_boot(name: str, settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:

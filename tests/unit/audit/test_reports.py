@@ -16,7 +16,7 @@ from audit import baseline
 from audit.grade import Answer, Grader
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif
-from audit.topics import Stated
+from audit.topics import Stated, parse_topic
 from tests.unit.audit.cells import matrix
 
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
@@ -235,3 +235,16 @@ def test_each_side_of_an_unknown_release_is_said() -> None:
     text = console.render(answer(untold), width=200)
     assert "that is if    the client is kafka-clients 2.1 to 2.8" in text
     assert "but if        the client is kafka-clients 3.0.1 or later: A" in text
+
+
+def test_nothing_is_said_to_measure_a_topic_that_nobody_can_write_to() -> None:
+    def told(least: int) -> str:
+        stated = Stated(
+            version="2.8.2", topics=(parse_topic(f"orders:replication.factor=1,min.insync.replicas={least}"),)
+        )
+        inputs = Inputs(producers=(producer(acks="all"),))
+        return console.render(Grader(matrix()).answer(inputs, stated), width=400)
+
+    assert "every record sent with acks=all is refused" in told(2)
+    assert "to measure" not in told(2)
+    assert "to measure" in told(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -223,3 +224,34 @@ def test_conditions_that_agree_are_said_together() -> None:
         "the client is kafka-clients of any release and acks (a.yml:4) is 0 or acks (a.yml:4) is 1 or "
         "acks (a.yml:4) is all"
     )
+
+
+@pytest.mark.parametrize(
+    ("release", "settings", "starts"),
+    [
+        ("2.0.1", {"delivery_timeout_ms": "1000"}, True),  # it does not know the key
+        ("2.1.1", {"delivery_timeout_ms": "1000"}, False),
+        ("3.9.2", {"delivery_timeout_ms": "30000"}, True),
+        ("4.3.1", {"delivery_timeout_ms": "30000"}, False),  # linger.ms is 5
+        ("4.3.1", {"delivery_timeout_ms": "30000", "linger_ms": "0"}, True),
+        ("2.8.2", {"delivery_timeout_ms": "1000", "request_timeout_ms": "990", "linger_ms": "50"}, False),
+        ("2.8.2", {"delivery_timeout_ms": "1000", "request_timeout_ms": "900", "linger_ms": "50"}, True),
+        ("2.8.2", {"request_timeout_ms": "200000"}, True),
+    ],
+)
+def test_a_delivery_time_out_without_time_for_a_request_is_refused(
+    release: str, settings: dict[str, str], starts: bool
+) -> None:
+    """As KafkaProducer of these releases did (2.0.1 knows no such setting)."""
+    refused = only(producer(release=release, **settings)).refused
+    assert bool(refused) is not starts
+    assert all("less than linger.ms + request.timeout.ms" in one for one in refused)
+
+
+def test_time_outs_that_are_not_told_refuse_nothing() -> None:
+    config = producer(delivery_timeout_ms="${LIMIT}", request_timeout_ms="200000")
+    unknown = replace(config.settings["delivery.timeout.ms"], known=False)
+    assert only(replace(config, settings={**config.settings, "delivery.timeout.ms": unknown})).refused == ()
+    config = producer(delivery_timeout_ms="1000", request_timeout_ms="${LIMIT}")
+    unknown = replace(config.settings["request.timeout.ms"], known=False)
+    assert only(replace(config, settings={**config.settings, "request.timeout.ms": unknown})).refused == ()

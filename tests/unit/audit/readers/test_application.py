@@ -127,6 +127,22 @@ def test_a_property_that_spring_ignores_is_told_with_the_one_that_works(tmp_path
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "works"),
+    [
+        ("ack", "acks"),
+        ("transactionId-prefx", "transaction-id-prefix"),
+        ("batch-sise", "batch-size"),
+        ("lingerMs", "properties.linger.ms"),
+        ("max.in.flight.request.per.connection", "properties.max.in.flight.requests.per.connection"),
+        ("colour", "properties.<key>"),
+    ],
+)
+def test_the_nearest_property_is_springs_own_before_kafkas(tmp_path, written: str, works: str) -> None:
+    inputs = read(tmp_path, {"application.yml": f"spring.kafka.producer: {{retries: 1, {written}: x}}"})
+    assert [line.endswith(f"write spring.kafka.producer.{works}") for line in told(inputs)] == [True], told(inputs)
+
+
 def test_a_prefix_for_transactions_makes_them(tmp_path) -> None:
     producer = only(read(tmp_path, {"application.yml": "spring.kafka.producer.transaction-id-prefix: tx-"}))
     assert values(producer) == {"transactional.id": "tx-"}
