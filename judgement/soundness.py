@@ -59,6 +59,8 @@ CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
 }
 """What Docker may tell of each kind of fault, once each (a stop that takes too long ends with a second signal)."""
 KILL: Final = 9
+SLOW_SHARE: Final = 0.5
+"""Of the time that a slow disk's rate asks for, a write must have taken so much."""
 FINAL: Final = "final"
 CHANGES_SHOWN: Final = 4
 
@@ -118,6 +120,15 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
     elif fault.kind == "resize":
         if proof.get("bytes") in (None, proof.get("bytes_before")) or proof.get("rest_as_before") is not True:
             return "its proof does not show another length, and the rest as before"
+    elif fault.kind == "slow-disk":
+        size, rate = proof.get("bytes") or 0, proof.get("bytes_per_s") or 0
+        if not rate or (proof.get("took_ms") or 0) < SLOW_SHARE * 1000 * size / rate:
+            return "its proof does not show a write that takes as long as it says"
+        if not 0 < size <= (proof.get("bytes_counted") or 0):
+            return "its proof does not show bytes that the kernel counted"
+    elif fault.kind in ("disk-full", "disk-failure"):
+        if not proof.get("refused"):
+            return "its proof does not show a write that was refused"
     elif fault.kind == "freeze":
         if len(ticks := proof.get("cpu_ticks") or ()) < 2 or len(set(ticks)) > 1:
             return "its proof does not show a CPU clock that stands still"

@@ -207,6 +207,9 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("fatal", "Shutdown broker because all log dirs in ", r"have failed"),
         ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
         ("fatal", " have failed", r"hutdown broker because all log dirs in .* have failed"),
+        ("fatal", "unrecoverable I/O error", r"Halting due to unrecoverable I/O error"),
+        ("fatal", "Error writing to highwatermark file", r"Error writing to highwatermark file"),
+        ("fatal", "Disk error while replicating data", r"Disk error while replicating data"),
         ("fatal", "Encountered fatal fault", r"fatal"),
         ("fatal", "java.lang.OutOfMemoryError", r"OutOfMemoryError"),
         # Not events, but needed to understand them.

@@ -113,6 +113,8 @@ class Run:
         self.overwrite_recovery_point = nemesis.overwrite_recovery_point
         self.flip_record, self.flip_index = nemesis.flip_record, nemesis.flip_index
         self.flip_checkpoint, self.cut_checkpoint = nemesis.flip_checkpoint, nemesis.cut_checkpoint
+        self.slow_disk, self.heal_disks = nemesis.slow_disk, nemesis.heal_disks
+        self.fill_disk, self.fail_disk = nemesis.fill_disk, nemesis.fail_disk
         self.tear_tail, self.extend_by_zeros = nemesis.tear_tail, nemesis.extend_by_zeros
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.start_early, self.start_double = nemesis.start_early, nemesis.start_double

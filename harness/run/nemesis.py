@@ -10,6 +10,7 @@ from evidence.errors import HarnessError, UsageError
 from evidence.events import NETWORK_FAULTS
 from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
+from harness.faults.bad_disks import DeadDisk, FullDisk
 from harness.faults.base import Faults, OfTheNetwork
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut, Host
@@ -26,6 +27,7 @@ from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.power import Outage, PowerLoss
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
+from harness.faults.slow_disk import SlowDisk
 from harness.observers.replicas import LOG_DIR, newest_segment
 from harness.run.who import Target
 from kafkafiles.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS
@@ -34,6 +36,7 @@ from kafkafiles.indexes import base_offset_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from harness.cluster.disks import Disk
     from harness.faults.base import Fault
     from harness.faults.client import ClientProcess
     from harness.run.account import Account
@@ -245,6 +248,39 @@ class Nemesis:
         fault = kind(tuple(t.node for t in senders), tuple(t.node for t in receivers), *details)
         self._faults.carry_out(fault, role="; ".join(map(str, (*senders, *receivers))), lasting=True)
         return fault
+
+    def slow_disk(self, target: Target, bytes_per_s: int) -> None:
+        """What a node reads from its disk and flushes to it goes at this rate, proved by a write that takes as long.
+
+        For clusters with disks of their own (`ClusterPlan.disks`), as all faults of disks here: on a shared one others
+        would wait for the journal too.
+        """
+        disk = self._disk_of(target, "slow_disk")
+        self._faults.carry_out(SlowDisk(target.node, disk.mount, bytes_per_s), role=target.role, lasting=True)
+
+    def fill_disk(self, target: Target) -> None:
+        """Leave no room on the disk of a node that runs, proved by a write that is refused."""
+        self._faults.carry_out(
+            FullDisk(target.node, self._disk_of(target, "fill_disk")), role=target.role, lasting=True
+        )
+
+    def fail_disk(self, target: Target) -> None:
+        """The disk of a node that runs answers with errors, proved by the one that a new file meets. It is healed once
+        the node has ended.
+        """
+        disk, keeper = self._disk_of(target, "fail_disk"), self._cluster.keeper
+        assert keeper is not None, "who has disks has a keeper"
+        self._faults.carry_out(DeadDisk(target.node, disk, keeper), role=target.role, lasting=True)
+
+    def _disk_of(self, target: Target, word: str) -> Disk:
+        disk = self._cluster.disks.get(target.node.name)
+        if disk is None or self._cluster.keeper is None:
+            raise UsageError(f"{word}: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()")
+        return disk
+
+    def heal_disks(self) -> None:
+        """Undo every fault of disks that lasts."""
+        self._faults.heal("slow-disk", "disk-full", "disk-failure")
 
     def heal_network(self, *targets: Target) -> None:
         """Undo every fault of the network, or those between these nodes alone."""

@@ -12,4 +12,5 @@ and have the records, when the last one in the ISR loses power. `rack-loss` take
 
 A disk may also give back what nobody wrote. In `torn-tail` a log ends in half a batch or in zeros, as a crash of the
 machine leaves it; in `bit-rot` one bit of a closed segment, or of its index, is another one.
+What a broker does whose disk takes nothing any more is in `disk-full`.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from evidence import claims
@@ -11,6 +12,7 @@ from evidence.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
 from evidence.course import Course
 from evidence.events import (
     Acked,
+    Broker,
     Checkpoint,
     Container,
     Ends,
@@ -122,3 +124,43 @@ def cut(offset: int) -> Log:
 )
 def test_without_a_high_watermark_all_is_truncated(events: list[Timed], outcome: str) -> None:
     assert judged("missing-high-watermark-truncates-all", (2, fault("remove")), *events)["outcome"] == outcome
+
+
+def cut_file(file: str = f"kafka/{HIGH_WATERMARKS}", size: int = 4) -> list[Timed]:
+    """A file that was cut while its broker was down, and the broker's start."""
+    proof = {"file": file, "bytes_before": 10, "bytes": size}
+    begun, proved = fault("resize"), msgspec.structs.replace(fault("resize", "verified"), proof=proof)
+    return [(1, state(2, 1, 2)), (2, begun), (2.1, proved), (3, fault("start")), (3.1, fault("start", "verified"))]
+
+
+def state(leader: int, *isr: int) -> Partition:
+    return Partition(source="kraft", topic="t", partition=0, leader=leader, leader_epoch=0, isr=isr)
+
+
+REGISTERED = Broker(source="kraft", node="broker-1", state="unfenced")
+KILLED: Timed = (9, fault("kill"))
+OUT: Timed = (2.5, state(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ([*cut_file(), OUT, (4, REGISTERED), (5, moment(3, None)), KILLED], HELD),
+        ([*cut_file(), (4, REGISTERED), (5, moment(3, None)), KILLED], CONTRADICTED),
+        ([*cut_file(), OUT, (5, moment(3, None)), KILLED], CONTRADICTED),
+        ([*cut_file(), OUT, (4, REGISTERED), (10, moment(3, None)), KILLED], NOT_OBSERVED),
+        ([*cut_file("t-0/0.log"), OUT, (4, REGISTERED), (5, moment(3, None)), KILLED], NOT_OBSERVED),
+    ],
+    ids=["out", "in the ISR", "not registered", "nobody looked in time", "another file"],
+)
+def test_a_file_that_was_cut_keeps_a_replica_out(events: list[Timed], outcome: str) -> None:
+    ordered = sorted(events, key=lambda event: event[0])
+    assert judged("unreadable-checkpoint-keeps-replica-out", *ordered)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(("size", "outcome"), [(0, HELD), (4, NOT_OBSERVED)], ids=["empty", "cut"])
+def test_an_empty_file_has_no_high_watermark(size: int, outcome: str) -> None:
+    line = Log(node="broker-1", event="truncate", topic="t", partition=0, offset=0, line="Truncating")
+    events = [*cut_file(size=size), (2.5, moment(3, None)), (4, line)]
+    ordered = sorted(events, key=lambda event: event[0])
+    assert judged("missing-high-watermark-truncates-all", *ordered)["outcome"] == outcome

@@ -121,6 +121,12 @@ PROVED: dict[str, list[Event]] = {
     "a blank disk": [UP, *KILL, KILLED, fault(14, "inject", "wipe", "f4"), WIPED],
     "a wrong checkpoint": [UP, *KILL, KILLED, fault(14, "inject", "overwrite", "f4"), OVERWRITTEN],
     "a flipped bit": [UP, fault(14, "inject", "flip", "f4"), FLIPPED],
+    "a full disk": [UP, fault(14, "inject", "disk-full", "f4"), fault(15, "verified", "disk-full", "f4", refused="no")],
+    "a slow disk": [
+        UP,
+        fault(14, "inject", "slow-disk", "f4"),
+        fault(15, "verified", "slow-disk", "f4", bytes=8192, bytes_counted=8192, bytes_per_s=4096, took_ms=1900),
+    ],
     "another length": [UP, *KILL, KILLED, fault(14, "inject", "resize", "f4"), RESIZED],
     "no fault": [UP],
 }
@@ -158,6 +164,24 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     "a checkpoint that stayed as it was": (
         [fault(14, "inject", "overwrite", "f4"), fault(15, "verified", "overwrite", "f4", offset_before=3, offset=3)],
         "another offset",
+    ),
+    "a disk that took what was written": (
+        [fault(14, "inject", "disk-failure", "f4"), fault(15, "verified", "disk-failure", "f4", refused=None)],
+        "refused",
+    ),
+    "a disk that was quick": (
+        [
+            fault(14, "inject", "slow-disk", "f4"),
+            fault(15, "verified", "slow-disk", "f4", bytes=8192, bytes_counted=8192, bytes_per_s=4096, took_ms=90),
+        ],
+        "as long as it says",
+    ),
+    "a slow disk that nothing was written to": (
+        [
+            fault(14, "inject", "slow-disk", "f4"),
+            fault(15, "verified", "slow-disk", "f4", bytes=8192, bytes_counted=0, bytes_per_s=4096, took_ms=1900),
+        ],
+        "the kernel counted",
     ),
     "a byte that stayed as it was": (
         [fault(14, "inject", "flip", "f4"), fault(15, "verified", "flip", "f4", byte_before=1, byte=1)],

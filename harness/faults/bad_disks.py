@@ -1,0 +1,164 @@
+"""A disk that fails under a running node: it is full, or it answers every write with an error.
+
+Both need a file system of its own for each node (harness/cluster/disks.py). A full one is filled by a file of ours,
+allocated and not written, until nothing more is to be had, so that its image does not grow. A dead one is shut down by
+the ioctl of the file system, journal and all: from then on whatever goes to it ends with EIO, as on a device that is
+gone. (Remounting it read-only is not to be had: the kernel refuses that while a broker has files open for writing.)
+
+The proof of a full disk: the file system refuses what is written to it, for lack of space. (The node may have ended
+itself by then.) Of a dead one: the file system refuses a new file with an error of its device, while its node runs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from evidence.errors import FaultUnproved, HarnessError
+from harness.faults.power import refusal_of
+
+if TYPE_CHECKING:
+    from harness.cluster.disks import Disk, Keeper
+    from harness.cluster.docker import Node
+    from harness.faults.base import Proof
+
+BALLAST: Final = ".kafka-chaos-ballast"
+PROBE: Final = ".kafka-chaos-probe"
+LARGEST: Final = 1 << 30
+BLOCK_BYTES: Final = 4096
+PROBE_BYTES: Final = 16 * BLOCK_BYTES
+LIMIT_S: Final = 10.0
+POLL_S: Final = 0.02
+
+
+def fill(descriptor: int) -> int:
+    """Allocate all that is left on a file system to a file; how many bytes that is."""
+    size, step = 0, LARGEST
+    while step >= BLOCK_BYTES:
+        try:
+            os.posix_fallocate(descriptor, size, step)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            step //= 2
+        else:
+            size += step
+    return size
+
+
+def free_bytes(disk: Disk) -> int:
+    """What of a disk may still be written."""
+    found = os.statvfs(disk.mount)
+    return found.f_bavail * found.f_frsize
+
+
+def refusal_of_bytes(disk: Disk) -> str | None:
+    """The error by which a file system refuses some pages that are written and flushed; None if it takes them."""
+    path = disk.mount / PROBE
+    try:
+        with path.open("wb", buffering=0) as file:
+            file.write(bytes(PROBE_BYTES))
+            os.fsync(file.fileno())
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    finally:
+        path.unlink(missing_ok=True)
+    return None
+
+
+@dataclass(slots=True)
+class FullDisk:
+    """The disk of a node has no room left, until the ballast is removed."""
+
+    node: Node
+    disk: Disk
+    name: str = "disk-full"
+    _before: int = field(default=0, init=False)
+    _ballast: int = field(default=0, init=False)
+    _ran: bool = field(default=False, init=False)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"no room left on the disk of {self.node.name}"
+
+    def inject(self) -> None:
+        self._ran = bool(self.node.state()["Running"])
+        self._before = free_bytes(self.disk)
+        descriptor = os.open(self.disk.mount / BALLAST, os.O_CREAT | os.O_WRONLY)
+        try:
+            self._ballast = fill(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def verify(self) -> Proof:
+        if not self._ran:
+            raise FaultUnproved(f"{self.node.name}: it did not run when its disk was filled")
+        refused, left = refusal_of_bytes(self.disk), free_bytes(self.disk)
+        if refused != os.strerror(errno.ENOSPC):
+            what = f"says {refused}" if refused else "took what was written"
+            raise FaultUnproved(f"{self.node.name}: its disk {what}, {left} bytes are free")
+        return {
+            "file_system": self.disk.file_system,
+            "free_before": self._before,
+            "ballast": self._ballast,
+            "free": left,
+            "refused": refused,
+            "running": self._ran,
+        }
+
+    def heal(self) -> None:
+        """Give the room back."""
+        (self.disk.mount / BALLAST).unlink(missing_ok=True)
+
+
+@dataclass(slots=True)
+class DeadDisk:
+    """The disk of a running node answers with errors, until it is mounted anew."""
+
+    node: Node
+    disk: Disk
+    keeper: Keeper
+    name: str = "disk-failure"
+    _ran: bool = field(default=False, init=False)
+    _dead: bool = field(default=False, init=False)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"failure of the disk of {self.node.name}"
+
+    def inject(self) -> None:
+        self._ran = bool(self.node.state()["Running"])
+        self._dead = True
+        self.keeper.shut_down([self.disk])
+
+    def verify(self) -> Proof:
+        if not self._ran:
+            raise FaultUnproved(f"{self.node.name}: it did not run when its disk failed")
+        refused = refusal_of(self.disk)
+        if refused != os.strerror(errno.EIO):
+            raise FaultUnproved(f"{self.node.name}: its disk {f'says {refused}' if refused else 'took a new file'}")
+        return {"file_system": self.disk.file_system, "refused": refused, "running": self._ran}
+
+    def heal(self) -> None:
+        """Mount it anew, once its node has ended: what was not written is gone. HarnessError if the node runs on."""
+        if not self._dead:
+            return
+        deadline = time.monotonic() + LIMIT_S
+        while self.node.state()["Running"]:
+            if time.monotonic() > deadline:
+                raise HarnessError(f"{self.node.name} runs on a disk that failed: end it before the disk is replaced")
+            time.sleep(POLL_S)
+        self.keeper.unmount(self.disk)
+        self.keeper.mount(self.disk)
+        self._dead = False

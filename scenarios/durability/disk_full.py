@@ -1,0 +1,68 @@
+"""A disk has no room left, or answers with errors, under a running broker (KIP-112).
+
+A broker that cannot write takes its log directory for broken and gives up all replicas that lie there (from 1.0 on,
+KIP-112; before, it always ends itself). With one log directory there is nothing left, and it ends itself. It need not
+be written to for that: the file of checkpointed high watermarks is written every few seconds on each broker.
+
+What it could not write it has not acknowledged, so nothing is lost: another replica leads after the session, or leads
+on. The broker ends itself again each time that it is started, until there is room.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, Disks
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+
+RATE_PER_S: Final = 50
+USUAL: Final = 150
+LIMIT_S: Final = 90.0
+GIVES_UP: Final = "|".join(
+    (
+        r"hutdown broker because all log dirs in .* have failed",
+        "Halting due to unrecoverable I/O error",
+        "Error writing to highwatermark file",
+        "Disk error while replicating data",
+        "Encountered fatal fault",
+    )
+)
+
+
+@scenario(
+    name="disk-full",
+    claim="""A broker that cannot write to its only log directory ends itself, whether that is full or broken; nothing
+        that was acknowledged is lost.""",
+    source="KIP-112; ReplicaManager, LogManager.handleLogDirFailure; KafkaStorageException (before 1.0)",
+    operator="""Alert on disk space long before there is none: a broker with a full disk ends itself, and one that has
+        lost its replicas to others fills theirs. Several log directories keep a broker alive when one breaks (from 1.0
+        on). Retention frees no room on a broker that is down.""",
+    cluster=ClusterPlan(disks=Disks(), settings={"min.insync.replicas": "2"}),
+    cases={
+        "leader": Case(documented=[Documented(on=EVERY_VERSION, claims=["leader-elected-from-isr"])]),
+        "follower": Case(documented=[Documented(on=EVERY_VERSION)]),
+        "leader-broken": Case(documented=[Documented(on=EVERY_VERSION, claims=["leader-elected-from-isr"])]),
+        "follower-broken": Case(documented=[Documented(on=EVERY_VERSION)]),
+    },
+)
+def disk_full(run: Run) -> None:
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    struck = leader if run.case.name.startswith("leader") else followers[0]
+    with run.load(t, rate_per_s=RATE_PER_S) as load:
+        load.wait_acked(USUAL, timeout_s=LIMIT_S)
+        if run.case.name.endswith("broken"):
+            run.flush_disks(struck)
+            run.fail_disk(struck)
+        else:
+            run.fill_disk(struck)
+        run.expect_exit(struck, GIVES_UP)
+        if struck is leader:
+            run.wait_leader(t, *followers)
+        run.wait_isr(t, [target for target in (leader, *followers) if target.id != struck.id])
+        load.wait_more(USUAL, timeout_s=LIMIT_S)
+        run.heal_disks()
+        run.start(struck)
+        run.wait_isr(t, run.replicas_of(t))
+        load.wait_more(USUAL, timeout_s=LIMIT_S)
