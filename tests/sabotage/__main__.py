@@ -1,7 +1,8 @@
 """`python -m tests.sabotage`: every case on fresh runs, and the table of what came of it.
 
 Status 1 if a case passed that must not, if a fresh run that nothing was done to did not pass, or if the harness left
-something behind. Wants root, for a disk of its own that is filled.
+something behind. Wants root, for a disk of its own that is filled. Started again after it was interrupted, it goes on:
+what came of each case that was well is kept until all were well.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -38,6 +39,8 @@ FRESH: Final = (
     ("audit-leader-crash-behind", "4.3.1"),
 )
 AS_DOCUMENTED: Final = "as-documented"
+ROWS: Final = "rows"
+"""The directory with what came of each case so far."""
 ATTEMPTS: Final = 2
 """At doing something to a run while it goes on."""
 
@@ -57,6 +60,19 @@ class Row:
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def kept(root: Path, name: str, carry_out: Callable[[], Row]) -> Row:
+    """What came of a case: as a round that was interrupted has kept it, or carried out now, and kept if it was well."""
+    path = root / ROWS / f"{name}.json"
+    if path.exists():
+        found = json.loads(path.read_text())
+        return Row(**found | {"now": Counter(found["now"]), "forged": Counter(found["forged"])})
+    row = carry_out()
+    if not row.wrong:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {one.name: getattr(row, one.name) for one in fields(row)})
+    return row
 
 
 def fresh(root: Path) -> dict[str, RunDir]:
@@ -97,8 +113,12 @@ def forge(run_dir: RunDir) -> None:
     manifest.write(run_dir, run)
 
 
-def of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
+def of_files(runs: Mapping[str, RunDir], root: Path, number: int) -> Row:
     """The case on files of this number, on every run."""
+    return kept(root, f"file-{number}", partial(_of_files, runs, root, number))
+
+
+def _of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
     case = files.CASES[number]
     row = Row(case.name, case.before)
     for name, run in runs.items():
@@ -136,22 +156,27 @@ def of_runs(root: Path, jobs: int) -> list[Row]:
         say(f"{case.name}: {verdict}: {row.reason}")
         return row
 
+    def of(number: int) -> Row:
+        return kept(root.parent, f"live-{number}", partial(one, live.CASES[number]))
+
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(one, live.CASES))
+        return list(pool.map(of, range(len(live.CASES))))
 
 
 def of_harness(root: Path) -> list[Row]:
     """One after the other: they are about moments, which others would shift."""
-    rows = []
-    for case in interrupted.CASES:
+
+    def one(case: interrupted.Case) -> Row:
         row = Row(case.name, case.before)
         outcome = interrupted.carry_out(case, root)
         row.now[str(outcome.status)] += 1
         row.reason = outcome.last_line.replace(f"{root}/", "")
         row.wrong = outcome.wrong
         say(f"{case.name}: {outcome.status}: {row.reason[:120]}" + "".join(f"\n    !! {line}" for line in row.wrong))
-        rows.append(row)
-    return rows
+        return row
+
+    cases = enumerate(interrupted.CASES)
+    return [kept(root.parent, f"harness-{number}", partial(one, case)) for number, case in cases]
 
 
 def told(verdicts: Counter[str]) -> str:
@@ -239,6 +264,8 @@ def main() -> int:
     say(f"{counted} in {time.monotonic() - begun:.0f} s: {options.out}")
     for line in wrong:
         say(f"wrong: {line}")
+    if not wrong:
+        shutil.rmtree(root / ROWS, ignore_errors=True)
     return 1 if wrong else 0
 
 
