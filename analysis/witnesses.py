@@ -6,8 +6,8 @@ all copies that are equal byte for byte, and what agrees is one bit. The records
 that are those that differ, and those at offsets that are kept anyway: `part` gives these two together, as
 `Copy.contents` gives all.
 
-Only what is plainly sound is taken so: entries of message format 2, not compressed, every record well formed. Where a
-copy has anything else, or its reading had any problem, it is decoded by itself, all of it.
+Only what is plainly sound is taken so: entries of message format 2, every record well formed. Where a copy has anything
+else, or its reading had any problem, it is decoded by itself, all of it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ import numpy.typing as npt
 from analysis.view import NO_IDENTITY, SEQUENCE_BITS, Ints
 from evidence.history.record import MAGIC, MINIMUM_BYTES
 from kafkafiles import sums
+from kafkafiles.batches import V2_HEADER_BYTES, BatchHeader, header_at
+from kafkafiles.codecs import decompress
 from kafkafiles.compiled import compiled
+from kafkafiles.errors import Malformed, TooLarge
 from kafkafiles.kernels import big, varint
+from kafkafiles.walk import ByteArray
 
 MOST_COPIES: Final = 8
 """Of one moment: a bit for each."""
 _MAGIC: Final = int.from_bytes(MAGIC, "big")
 _SMALLEST_RECORD_BYTES: Final = 7
-_BATCH_HEAD_BYTES: Final = 61
 
 
 @dataclass(slots=True)
@@ -59,20 +62,48 @@ class Witnesses:
             raise ValueError(f"more than {MOST_COPIES} copies of one moment")
         return self._bits.setdefault(broker, 1 << len(self._bits))
 
-    def __call__(self, brokers: Sequence[int], data: npt.NDArray[np.uint8]) -> None:
+    def __call__(self, brokers: Sequence[int], data: ByteArray) -> None:
         """Take down the records of whole entries that all of these brokers have."""
         brokers = [broker for broker in brokers if broker not in self.refused]
         if not brokers:
             return
         room = len(data) // _SMALLEST_RECORD_BYTES + 1
         values, offsets = np.empty(room, np.int64), np.empty(room, np.int64)
-        mask = sum(self.bit(broker) for broker in brokers)
-        odd = _mark(data, self.base, self.table, self.seen, np.uint8(mask), values, offsets)
-        if odd < 0:
-            self.refused.update(brokers)
-        elif odd:
-            for broker in brokers:
-                self._odd.setdefault(broker, []).append((values[:odd].copy(), offsets[:odd].copy()))
+        known = self.base, self.table, self.seen, np.uint8(sum(self.bit(broker) for broker in brokers))
+        position = 0
+        while position < len(data):
+            odd, position = _mark(data, position, *known, values, offsets)
+            self._note(brokers, values[: max(odd, 0)], offsets[: max(odd, 0)])
+            if odd >= 0 and position < len(data):
+                entry = header_at(data.data, position, len(data))
+                assert isinstance(entry, BatchHeader), "entries are sound"
+                odd, position = self._mark_compressed(brokers, data, entry, known), entry.end
+            if odd < 0:
+                self.refused.update(brokers)
+                return
+
+    def _mark_compressed(self, brokers: Sequence[int], data: ByteArray, entry: BatchHeader, known: Any) -> int:
+        """Take down the records of one compressed entry. -1 if they are not well formed."""
+        try:
+            packed = data[entry.position + V2_HEADER_BYTES : entry.end].tobytes()
+            body = np.frombuffer(bytearray(decompress(entry.codec, packed, magic=entry.magic)), np.uint8)
+        except (Malformed, TooLarge):
+            return -1
+        count = entry.count or 0
+        if count * _SMALLEST_RECORD_BYTES > len(body) or entry.is_control:
+            return -1
+        values, offsets = np.empty(count, np.int64), np.empty(count, np.int64)
+        first, most = entry.base_offset, entry.last_offset - (entry.base_offset or 0)
+        odd, stop = _mark_records(body, 0, len(body), first, most, count, *known, values, offsets, 0)
+        if odd < 0 or stop != len(body):
+            return -1
+        self._note(brokers, values[:odd], offsets[:odd])
+        return 0
+
+    def _note(self, brokers: Sequence[int], values: Ints, offsets: Ints) -> None:
+        """Take down records of these brokers' copies that are no plain sends."""
+        for broker in brokers if len(values) else ():
+            self._odd.setdefault(broker, []).append((values.copy(), offsets.copy()))
 
     def take(self, broker: int, values: Ints, offsets: Ints) -> None:
         """Take down all records of one copy, decoded."""
@@ -119,55 +150,82 @@ def _identity(data: Any, start: Any, size: Any) -> Any:
 
 
 @compiled
-def _mark(data: Any, base: Any, table: Any, seen: Any, mask: Any, values: Any, offsets: Any) -> Any:
-    """Hold the records of whole, sound entries against the table. Returns how many are odd; -1 if an entry is not of
-    format 2, or compressed, or not well formed.
+def _mark_records(
+    data: Any,
+    position: Any,
+    stop: Any,
+    first: Any,
+    most: Any,
+    count: Any,
+    base: Any,
+    table: Any,
+    seen: Any,
+    mask: Any,
+    values: Any,
+    offsets: Any,
+    odd: Any,
+) -> Any:
+    """Hold `count` records of one entry against the table; `odd` are in `values` and `offsets` already. Returns how
+    many are there then, -1 if one is not well formed, and the position after the last.
+    """
+    before = np.int64(-1)
+    for _ in range(count):
+        length, position = varint(data, position, stop, 32)
+        if position < 0 or length < 1 or length > stop - position:
+            return -1, position
+        end = position + length
+        _, position = varint(data, position + 1, end, 64)
+        if position < 0:
+            return -1, position
+        delta, position = varint(data, position, end, 32)
+        if position < 0 or delta <= before or delta > most:
+            return -1, position
+        before = delta
+        size, position = varint(data, position, end, 32)
+        if position < 0 or size < -1 or size > end - position:
+            return -1, position
+        position += max(size, 0)
+        size, position = varint(data, position, end, 32)
+        if position < 0 or size < -1 or size > end - position:
+            return -1, position
+        value = _identity(data, position, size)
+        position += max(size, 0)
+        if position != end - 1 or data[position] != 0:  # it has headers
+            return -1, position
+        position = end
+        at = first + delta - base
+        if value >= 0 and 0 <= at < len(table) and table[at] == value:
+            seen[at] |= mask
+        else:
+            values[odd], offsets[odd] = value, first + delta
+            odd += 1
+    return odd, position
+
+
+@compiled
+def _mark(data: Any, position: Any, base: Any, table: Any, seen: Any, mask: Any, values: Any, offsets: Any) -> Any:
+    """Hold the records of whole, sound entries against the table, from a position up to the first entry that is
+    compressed. Returns how many are odd, and the position of that entry, or the end; -1 for the former if an entry is
+    not of format 2, or not well formed.
     """
     odd = 0
-    position: Any = np.int64(0)
     while position < len(data):
         first = big(data, position, 8)
         stop = position + np.int64(np.int32(big(data, position + 8, 4))) + 12
         attributes = big(data, position + 21, 2)
-        if data[position + 16] != 2 or attributes & 7:
-            return -1
+        if data[position + 16] != 2:
+            return -1, position
+        if attributes & 7:
+            return odd, position
         if attributes & 0x20:  # a marker of a transaction is no record
             position = stop
             continue
         most = big(data, position + 23, 4)
         count = big(data, position + 57, 4)
-        position += _BATCH_HEAD_BYTES
-        before = np.int64(-1)
-        for _ in range(count):
-            length, position = varint(data, position, stop, 32)
-            if position < 0 or length < 1 or length > stop - position:
-                return -1
-            end = position + length
-            _, position = varint(data, position + 1, end, 64)
-            if position < 0:
-                return -1
-            delta, position = varint(data, position, end, 32)
-            if position < 0 or delta <= before or delta > most:
-                return -1
-            before = delta
-            size, position = varint(data, position, end, 32)
-            if position < 0 or size < -1 or size > end - position:
-                return -1
-            position += max(size, 0)
-            size, position = varint(data, position, end, 32)
-            if position < 0 or size < -1 or size > end - position:
-                return -1
-            value = _identity(data, position, size)
-            position += max(size, 0)
-            if position != end - 1 or data[position] != 0:  # it has headers
-                return -1
-            position = end
-            at = first + delta - base
-            if value >= 0 and 0 <= at < len(table) and table[at] == value:
-                seen[at] |= mask
-            else:
-                values[odd], offsets[odd] = value, first + delta
-                odd += 1
-        if position != stop:
-            return -1
-    return odd
+        start = position + V2_HEADER_BYTES
+        odd, position = _mark_records(
+            data, start, stop, first, most, count, base, table, seen, mask, values, offsets, odd
+        )
+        if odd < 0 or position != stop:
+            return -1, position
+    return odd, position
