@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from evidence.errors import WaitTimeout
+from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
 from harness.plan import TopicPlan
 from harness.run.who import Partition
@@ -152,9 +152,17 @@ class Subjects:
                 chorus.stream(
                     [(one.number, *one.partition) for one in self.of(which) if one.chorus is chorus], rate_per_s
                 )
-            yield
-            for chorus in self.choruses:
-                chorus.stream([], 0.0)
+            try:
+                yield
+            except Exception:  # what the sequence has failed of is told; nobody goes on sending while the run ends
+                with suppress(HarnessError):
+                    self._end_streams()
+                raise
+            self._end_streams()
+
+    def _end_streams(self) -> None:
+        for chorus in self.choruses:
+            chorus.stream([], 0.0)
 
     def wait(
         self, test: Callable[[Placed], bool], what: str, which: Which = every, *, limit_s: float = WAIT_LIMIT_S

@@ -1,0 +1,52 @@
+"""The words for subjects, on stages."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from evidence.errors import HarnessError, WaitTimeout
+from harness.run.subjects import Placed, Subjects
+from harness.run.who import Partition
+from harness.subjects import Outcome, Producer, Subject, Topic
+
+
+class Chorus:
+    """Notes whom it was told to stream to; a dead one is told of the end in vain."""
+
+    def __init__(self, *, dies: bool = False) -> None:
+        self.streams: list[tuple[list[Any], float]] = []
+        self._dies = dies
+
+    def stream(self, to: list[Any], rate_per_s: float) -> None:
+        self.streams.append((to, rate_per_s))
+        if self._dies and not to:
+            raise HarnessError("it has ended")
+
+
+def a_stage(chorus: Chorus) -> Subjects:
+    made = object.__new__(Subjects)
+    made._run = cast("Any", SimpleNamespace(step=lambda *_, **__: nullcontext()))
+    subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome())
+    made.all = [Placed(subject, Partition("rf3-min1", 0), cast("Any", chorus), 0, {"doomed": []})]
+    return made
+
+
+def test_a_stream_lasts_as_long_as_its_block() -> None:
+    chorus = Chorus()
+    subjects = a_stage(chorus)
+    with subjects.streaming(10.0, doomed=lambda _: True):
+        assert chorus.streams == [([(0, "rf3-min1", 0)], 10.0)]
+    assert chorus.streams[1:] == [([], 0.0)]
+    assert subjects.all[0].facts["doomed"] is None
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_sequence_that_fails_ends_its_streams_and_is_told_of_itself(dies: bool) -> None:
+    chorus = Chorus(dies=dies)
+    with pytest.raises(WaitTimeout, match="not 15 more"), a_stage(chorus).streaming(10.0):
+        raise WaitTimeout("not 15 more acknowledged")
+    assert chorus.streams[-1] == ([], 0.0)
