@@ -24,7 +24,8 @@ from harness.scenario import EVERY_VERSION, LEADER_EPOCHS, LOST, Case, Documente
 
 ONE_BY_ONE: Final = 50
 """Records that are sent before, each when the one before is acknowledged: what an acknowledgement takes."""
-RATE_PER_S: Final = 100
+RATE_PER_S: Final = 50
+"""What is lost must be listed in full: twenty seconds of it are."""
 CUT: Final = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it."""
 GIVEN_UP_SOON: Final = {"message.timeout.ms": "5000"}
