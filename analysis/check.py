@@ -29,7 +29,7 @@ from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.due import Asked, due, times
 from analysis.groups import GROUP_CHECKS
-from analysis.metadata import METADATA_CHECKS
+from analysis.metadata import METADATA_CHECKS, SETTINGS_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement, unsent
 from analysis.settled import NOTHING_SETTLED, Settled
 from analysis.subjects import count
@@ -675,6 +675,8 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in (METADATA_CHECKS | GROUP_CHECKS).items():
         result.run(name, None, OF_METADATA, lambda check=check: check(course))  # type: ignore[misc]
+    for name, of_settings in SETTINGS_CHECKS.items():
+        result.run(name, None, OF_METADATA, lambda check=of_settings: check(course, facts))  # type: ignore[misc]
     witness = Witness(
         run=facts,
         course=course,

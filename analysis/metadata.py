@@ -7,7 +7,8 @@ again, and is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise, zip_longest
 from typing import Any, Final, TypeVar
 
@@ -15,13 +16,14 @@ import msgspec
 
 from evidence.anomalies import registered
 from evidence.course import DOWN, Course, leader_of
-from evidence.events import SIGNALLED, Controller, Partition, of
+from evidence.events import SIGNALLED, Controller, Log, Partition, of
 
 Evidence = dict[str, Any]
 
 SETTLED_NS: Final = 1_000_000_000
 CRASH_NS: Final = 60_000_000_000
 """Within this time brokers end together."""
+RETENTION: Final = re.compile(r"retention time (\d+) ?ms breach")
 
 
 def broker_of(node: str) -> int:
@@ -179,6 +181,29 @@ def _by_itself(condition: str, detail: str) -> bool:
     return condition == DOWN and code.isdigit() and 0 < int(code) <= SIGNALLED
 
 
+def configuration_forgotten(course: Course, run: Mapping[str, Any]) -> list[Evidence]:
+    """Records that a broker deleted by another retention time than their topic was made with (retention.ms).
+
+    Of each replica the first line that says so. Limit: what a topic is told while it lives is not known here.
+    """
+    own = {
+        str(topic["name"]): str(topic["settings"]["retention.ms"])
+        for topic in run.get("topics") or ()
+        if "retention.ms" in (topic.get("settings") or {})
+    }
+    found: dict[tuple[str, str | None, int | None], Evidence] = {}
+    for log in of(course.events, Log):
+        went_by = RETENTION.search(log.line) if log.event == "retention" and log.topic in own else None
+        if went_by is not None and went_by[1] != own[str(log.topic)]:
+            where = {"topic": log.topic, "partition": log.partition, "node": log.node, "at_ns": log.at_ns}
+            row = where | {"retention_ms": int(own[str(log.topic)]), "went_by_ms": int(went_by[1]), "line": log.line}
+            found.setdefault((log.node, log.topic, log.partition), row)
+    return list(found.values())
+
+
+SETTINGS_CHECKS: Final[dict[str, Callable[[Course, Mapping[str, Any]], list[Evidence]]]] = registered(
+    {"configuration-forgotten": configuration_forgotten}
+)
 METADATA_CHECKS: Final[dict[str, Callable[[Course], list[Evidence]]]] = registered(
     {
         "leader-epoch-regression": leader_epoch_regression,

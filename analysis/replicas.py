@@ -54,7 +54,7 @@ from analysis.view import (
 )
 from evidence.anomalies import registered
 from evidence.course import UP, Course, in_isr_throughout, isr_at
-from evidence.events import Moment, Partition, of
+from evidence.events import DeleteRecords, Moment, Partition, of
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
@@ -482,15 +482,19 @@ def corrupt_on_disk(copies: Copies) -> Rows:
     )
 
 
-def _epochs_of_batches(replica: Replica, entries: Sequence[EpochStart]) -> tuple[Ints, Ints]:
+def epochs_of_batches(replica: Replica, entries: Sequence[EpochStart], deleted_before: int = 0) -> tuple[Ints, Ints]:
     """Offset and leader epoch of the batches that matter: those at which the log's epoch changes, and those at which
-    the file says that it does.
+    the file says that it does. What was deleted by request may lie on the disk for long, in a batch or a segment that
+    has later records too: it is no part of the log, and the file begins after it.
     """
     stated = [entry.start_offset for entry in entries]
+    runs = [
+        (max(run.first_offset, deleted_before), run) for run in replica.epoch_runs if run.last_offset >= deleted_before
+    ]
     found = [
         (offset, run.epoch)
-        for run in replica.epoch_runs
-        for offset in sorted({run.first_offset, *(at for at in stated if run.first_offset < at <= run.last_offset)})
+        for first, run in runs
+        for offset in sorted({first, *(at for at in stated if first < at <= run.last_offset)})
     ]
     columns = np.array(found, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
@@ -545,9 +549,17 @@ def epoch_files(copies: Copies) -> Rows:
             continue
         settled = copy.condition == UP and copies.quiet(copy.at_ns)
         entries = copy.replica.epochs.entries
-        wrong = epoch_disagreements(entries, *_epochs_of_batches(copy.replica, entries), settled=settled)
+        batches = epochs_of_batches(copy.replica, entries, _deleted_before(copies, copy))
+        wrong = epoch_disagreements(entries, *batches, settled=settled)
         rows += [copy.place() | row for row in wrong]
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def _deleted_before(copies: Copies, copy: Copy) -> int:
+    """The offset before which the partition's records had been deleted by request when a copy was taken."""
+    where = (copy.replica.topic, copy.replica.partition)
+    told = [one for one in of(copies.course.events, DeleteRecords) if (one.topic, one.partition) == where]
+    return max((one.before for one in told if one.at_ns <= copy.at_ns), default=0)
 
 
 def index_mismatch(copies: Copies) -> Rows:

@@ -428,6 +428,12 @@ EVERY: Final[tuple[Anomaly, ...]] = (
         permits=_leaderless,
     ),
     Anomaly(
+        name="configuration-forgotten",
+        seen_in=METADATA,
+        definition="A broker deleted records by another retention time than their topic's own (retention.ms).",
+        source="Kafka documentation, topic configuration: retention.ms; KAFKA-9254",
+    ),
+    Anomaly(
         name="correlated-crash",
         seen_in=METADATA,
         definition="All brokers that held a partition and were up, two or more, ended themselves within a minute.",

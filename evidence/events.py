@@ -186,6 +186,15 @@ class PlaceTopic(Event, frozen=True, kw_only=True, tag="place-topic"):
     """By which mechanism: the tool's class, or the request's name."""
 
 
+class DeleteRecords(Event, frozen=True, kw_only=True, tag="delete-records"):
+    """The records of a partition before this offset are asked to be deleted (KIP-107): from now on they may be gone."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    partition: int
+    before: int
+
+
 class DeleteTopic(Event, frozen=True, kw_only=True, tag="delete-topic"):
     """A topic is asked to be deleted, or that is withdrawn."""
 
@@ -476,6 +485,7 @@ LogKind = Literal[
     "stale-controller",
     "stale-leader-epoch",
     "id-taken",
+    "retention",
     "fatal",
 ]
 
@@ -578,6 +588,7 @@ AnyEvent = (
     | Moment
     | Checkpoint
     | PlaceTopic
+    | DeleteRecords
     | DeleteTopic
     | Reassign
     | Send

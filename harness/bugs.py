@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evidence.errors import UsageError
 from harness.case import Line
+from harness.cluster import versions
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Mode, Version
@@ -50,6 +51,8 @@ class Bug:
     """Its JIRA, such as "KAFKA-4893"."""
     title: str
     """What it does, in the words of somebody whom it bit."""
+    whom: str
+    """Whom it bites: what one must do, or have, to meet it."""
     since: str
     """The first release that has it."""
     fixed: tuple[str, ...]
@@ -117,8 +120,10 @@ class Exhibit:
         return {
             "bug": self.bug.id,
             "title": self.bug.title,
+            "whom": self.bug.whom,
             "releases": self.bug.releases,
             "commits": list(self.bug.commits),
             "affected": list(self.affected),
             "fixed": list(self.fixed),
+            "affects": [version.id for version in versions.KNOWN if self.bug.affects(version)],
         }

@@ -1,5 +1,5 @@
-"""The command line: `kafka-chaos run | matrix | suite | check | audit | report | guide | explain | replicas | list |
-setup | doctor | clean`.
+"""The command line: `kafka-chaos run | matrix | suite | check | audit | report | guide | museum | explain | replicas |
+list | setup | doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -185,7 +185,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _matrix(options: argparse.Namespace) -> int:
     from harness.cluster import versions as known_versions
-    from harness.matrix import Matrix, cells, from_another_cell, write_reports
+    from harness.matrix import Matrix, cells, from_another_cell, of_the_night, write_reports
     from harness.scenario import all_scenarios, get_scenario
     from harness.setup import images
     from harness.setup import settings as known_settings
@@ -196,6 +196,8 @@ def _matrix(options: argparse.Namespace) -> int:
     chosen = [get_scenario(name) for name in names if name != "all"]
     if not chosen:
         chosen = [each for each in all_scenarios().values() if names or each.suite]
+    if options.minutes is not None and names == ["all"]:
+        chosen = of_the_night(chosen, options.seed)
     named, overrides, expect = _versions(options.versions), _settings(options.setting), _expected(options.expect)
     wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
     versions = [version for version in known_versions.KNOWN if any(cell.version == version.id for cell in wanted)]
@@ -340,6 +342,15 @@ def _guide(options: argparse.Namespace) -> int:
     return 0
 
 
+def _museum(options: argparse.Namespace) -> int:
+    from harness import museum
+    from judgement.report import guide
+    from judgement.report.museum import shown
+
+    data = guide.read_data(museum.DOCS)
+    return museum.run(options, lambda name, version: shown(name, version, data))
+
+
 def _explain(options: argparse.Namespace) -> int:
     from evidence.rundir import RunDir
     from judgement.report import explain
@@ -476,6 +487,7 @@ COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
     "doctor": _doctor,
     "clean": _clean,
     "guide": _guide,
+    "museum": _museum,
     "audit": _audit,
 }
 

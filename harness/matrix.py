@@ -10,7 +10,8 @@ A scenario spends most of its time waiting for sessions to end, so a machine can
 many is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
 
 With a limit of time no run is begun after it, and what is left is told and run by the next call. So that it is not the
-same cells each night that are left, each seed begins at another one (`from_another_cell`).
+same cells each night that are left, each seed begins at another one (`from_another_cell`), and where all scenarios are
+asked for, a third of the museum is run (`of_the_night`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 
 NIGHTS: Final = 7
 """Seeds in a row that begin at equal distances in the list of cells."""
+
+
+THIRDS: Final = 3
+"""In so many nights every exhibit of the museum is run once."""
 
 
 class RunLost(HarnessError):
@@ -92,6 +97,13 @@ def cells(
     if not found:
         raise UsageError("none of these scenarios applies to any of these versions; `kafka-chaos list` shows which do")
     return [Cell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
+
+
+def of_the_night(scenarios: Sequence[Scenario], seed: int) -> list[Scenario]:
+    """All of these scenarios but the museum's exhibits, and a third of those: another one with each seed."""
+    exhibits = [one for one in scenarios if one.exhibit is not None]
+    tonight = exhibits[seed % THIRDS :: THIRDS]
+    return [one for one in scenarios if one.exhibit is None or one in tonight]
 
 
 def from_another_cell(wanted: Sequence[Cell], seed: int) -> list[Cell]:

@@ -143,6 +143,10 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("--out", type=_file, metavar="FILE", help="one report for all of them")
     report.add_argument("--picture", type=_file, metavar="FILE", help="the picture of one run, as an SVG file")
 
+    bugs = command("museum", "which of Kafka's historical bugs can happen on a release, and what showed it")
+    bugs.add_argument("--version", metavar="V", help="a release, such as 2.6.1 or 3.5.1-kraft; without it all bugs")
+    bugs.add_argument("--json", action="store_true")
+
     guide = command("guide", "write the generated pages of docs/: scenarios, what was reproduced, durations")
     guide.add_argument(
         "run_dirs",

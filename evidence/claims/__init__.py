@@ -31,6 +31,7 @@ from evidence.claims import (
     partitions,
     placement,
     power,
+    returns,
     sessions,
     truncation,
     unanswered,
@@ -73,6 +74,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *checkpoints.CLAIMS,
     *placement.CLAIMS,
     *power.CLAIMS,
+    *returns.CLAIMS,
 )
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
 

@@ -59,6 +59,9 @@ class Admin(Protocol):
     def withdraw_deletion(self, name: str) -> str:
         """Take back that a topic is to be deleted, while no broker runs; returns how. UsageError where nothing can."""
 
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Delete a partition's records before an offset (KIP-107, 0.11). UsageError where there is no such request."""
+
     def set_broker_default(self, name: str, value: str) -> str:
         """Set a broker setting for all brokers while they run (KIP-226, 1.1); returns by which mechanism."""
 
@@ -103,6 +106,9 @@ class ZnodeAdmin:
         """By deleting that znode, which a request to delete makes as well."""
         self._client.delete(f"{DELETIONS}/{name}")
         return f"znode {DELETIONS}"
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        raise UsageError(f"the records of {topic}-{partition} cannot be deleted before 0.11")
 
     def set_broker_default(self, name: str, value: str) -> str:
         """By the znodes that the tool of the time wrote (`ConfigCommand`): the setting, and a notification of it."""
@@ -230,6 +236,13 @@ class ProtocolAdmin:
     def withdraw_deletion(self, name: str) -> str:
         raise UsageError(f"the deletion of {name} cannot be withdrawn: with KRaft it is done when it is asked for")
 
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        place = TopicPartition(topic, partition, before)
+        self._until_done(
+            f"delete the records of {topic}-{partition} before {before}",
+            lambda: self._client.delete_records([place], request_timeout=REQUEST_TIMEOUT_S)[place],
+        )
+
     def set_broker_default(self, name: str, value: str) -> str:
         raise UsageError(
             f"{name} cannot be set for all brokers with KRaft: the client library has no name for them all"
@@ -315,6 +328,9 @@ class ZooKeeperAdmin(ZnodeAdmin):
 
     def delete_topic(self, name: str) -> str:
         return self._protocol.delete_topic(name)
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        self._protocol.delete_records(topic, partition, before)
 
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         if self._version.has_elect_leaders:

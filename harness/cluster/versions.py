@@ -135,7 +135,10 @@ ALL: Final[tuple[Version, ...]] = (
     _kraft("4.3.1"),
 )
 """Those of the matrix, which `all` stands for. Oldest first; the pinned ones after the plain ones with ZooKeeper."""
-OF_EXHIBITS: Final[tuple[Version, ...]] = ()
+OF_EXHIBITS: Final[tuple[Version, ...]] = (
+    _zookeeper("0.11.0.0"),
+    _zookeeper("2.1.1"),
+)
 """Versions that exhibits of the museum name (harness/bugs.py), because a bug was fixed in the next release of its line.
 They are run where they are named, and no other scenario is run on them by `all`.
 """

@@ -23,6 +23,7 @@ What each event means, and what it does not:
 - `stale-leader-epoch`: a broker refused a controller's request, or a leader a follower's fetch, of an old leader epoch.
 - `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own
   old registration; KRaft for any), or ends itself.
+- `retention`: records are deleted because they are older than the retention time that the broker goes by.
 - `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
@@ -197,6 +198,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("recovery", "Corruption found in segment ", rf"{_LOG}Corruption found in .*truncating to offset {_N}"),
         ("recovery", "Corruption found in segment ", rf"segment .* of log {_TP}, truncating to offset {_N}"),
         ("recovery", " since no clean shutdown file was found", r"ecover"),
+        ("retention", "retention time ", rf"{_LOG}.* due to (?:log )?retention time \d+ ?ms breach"),
         ("fatal", "log truncation is not allowed for ", rf"for (?:topic|partition) {_TP}.* offset {_N} is less than"),
         ("fatal", "log truncation is not allowed for ", r"not allowed"),
         ("id-taken", "A broker is already registered on the path", r"already"),

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import DeleteTopic, PlaceTopic, Reassign
+from evidence.events import DeleteRecords, DeleteTopic, PlaceTopic, Reassign
 from harness.plan import TopicPlan
 from harness.run.account import Account, PreconditionNotHeld
 from harness.run.clients import NO_SETTINGS, Clients
@@ -87,6 +87,7 @@ class Run:
         self.log_end_and_high_watermark, self.epochs_of = disks.log_end_and_high_watermark, disks.epochs_of
         self.wait_files, self.wait_log_end, self.wait_quiet = disks.wait_files, disks.wait_log_end, disks.wait_quiet
         self.wait_deleted, self.wait_log_start = disks.wait_deleted, disks.wait_log_start
+        self.batches_of = disks.batches_of
         self.wait_high_watermark = disks.wait_high_watermark
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
@@ -183,6 +184,12 @@ class Run:
             number = next(i for i, plan in enumerate(self.topics) if plan.name == name)
             del self.topics[number], self._facts["topics"][number]
             self.timeline.append(DeleteTopic(topic=name, by=self.admin.delete_topic(name)))
+
+    def delete_records(self, t: Partition, before: int) -> None:
+        """Delete the partition's records before an offset by request (0.11 and later)."""
+        with self.step("delete records", partition=str(t), before=before):
+            self.timeline.append(DeleteRecords(topic=t.topic, partition=t.number, before=before))
+            self.admin.delete_records(*t, before)
 
     def withdraw_deletion(self, name: str) -> None:
         """ZooKeeper: take back that a topic is to be deleted, while every broker is down: a controller that runs would

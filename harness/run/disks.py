@@ -12,6 +12,7 @@ from evidence.errors import UsageError, WaitTimeout
 from evidence.events import Checkpoint, Moment
 from harness.cluster.disks import flush
 from harness.observers.replicas import LOG_DIR, copy_replicas, files_of, leo_and_hw
+from kafkafiles.batches import BatchHeader, scan_batches
 from kafkafiles.checkpoints import (
     HIGH_WATERMARKS,
     RECOVERY_POINTS,
@@ -127,11 +128,22 @@ class Disks:
         what = f"the log of {t} begins at {offset} on {', '.join(target.node.name for target in targets)}"
         self.wait_files(what, lambda: min(starts()) >= offset, lambda: str(starts()), limit_s)
 
+    def batches_of(self, target: Target, t: Partition) -> list[tuple[int | None, int]]:
+        """The batches of a replica's log as they lie on its disk, each by its first and its last offset; the first one
+        of a compressed batch of before 0.11 is None.
+        """
+        return [
+            (batch.base_offset, batch.last_offset)
+            for path in sorted((self._logs(target.node.name) / str(t)).glob("*.log"))
+            for batch in scan_batches(path.read_bytes())
+            if isinstance(batch, BatchHeader)
+        ]
+
     def wait_deleted(self, topic: str) -> None:
         """Wait until no broker has a directory of this topic any more; one that is renamed to be deleted is none."""
 
         def left() -> list[str]:
-            found = (path for node in self._cluster.brokers.values() for path in self._logs(node.name).iterdir())
+            found = (path for node in self._cluster.brokers.values() for path in self._logs(node.name).glob("*"))
             return [f"{path.parts[-3]}/{path.name[:40]}" for path in found if path.name.rpartition("-")[0] == topic]
 
         self.wait_files(

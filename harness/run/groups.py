@@ -48,7 +48,7 @@ class Groups:
 
         Raises WaitTimeout if that is not acknowledged in time.
         """
-        place = TopicPartition(*t, offset, metadata="m" * metadata_bytes or None)
+        place = TopicPartition(*t, offset, metadata="m" * metadata_bytes)
         deadline = time.monotonic() + limit_s
         client = self._client(group)
         try:

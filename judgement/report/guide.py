@@ -18,7 +18,7 @@ from evidence import claims
 from evidence.anomalies import LOST_WRITE
 from evidence.rundir import DEFAULT_CASE, write_atomically, write_json
 from evidence.text import markdown as escaped
-from judgement.report import reproduced, survives, timings
+from judgement.report import museum, reproduced, survives, timings
 from judgement.report.cells import version_key
 
 FOLDER: Final = "scenarios"
@@ -56,6 +56,8 @@ def pages(described: Value, data: Value) -> dict[str, str]:
     scenarios = in_order(described)
     made = {f"{FOLDER}/{one['name']}.md": page(one, data.get(one["name"]) or {}) for one in scenarios}
     made[f"{FOLDER}/README.md"] = index(described, scenarios)
+    if index_of_bugs := museum.page(described, scenarios, data, MADE):
+        made[museum.PAGE] = index_of_bugs
     if data:
         made["reproduced.md"] = table(described, scenarios, data)
         made["timings.md"] = durations(scenarios, data)
@@ -331,7 +333,8 @@ def links(text: str) -> list[str]:
 
 def table(described: Value, scenarios: Sequence[Value], data: Value) -> str:
     """docs/reproduced.md: a row for each scenario and case, a column for each version."""
-    cells = [(one, *found) for one in scenarios for found in _cells(one, data.get(one["name"]) or {})]
+    listed = [one for one in scenarios if not one.get("exhibit")]
+    cells = [(one, *found) for one in listed for found in _cells(one, data.get(one["name"]) or {})]
     versions = [version for version in described["versions"] if any(version == v for _, _, v, _ in cells)]
     good, total = (sum(cell[key] for *_, cell in cells) for key in ("good", "runs"))
     held = sum(outcomes.get(HELD, 0) for *_, cell in cells for outcomes in cell["claims"].values())
@@ -344,7 +347,8 @@ def table(described: Value, scenarios: Sequence[Value], data: Value) -> str:
         "“n/m”: of m runs on real brokers n ended as documented: every anomaly that the sources state for that",
         "version was seen, no other was, every claim held, and every fault was proved. **Bold** where acknowledged",
         "records were lost. Below it how many of the claims that were judged held. An empty cell was not run or does",
-        "not apply. How long things took: [timings.md](timings.md).",
+        "not apply. How long things took: [timings.md](timings.md). The museum has a table of its own:",
+        f"[{museum.PAGE}]({museum.PAGE}).",
         "",
         f"{good} of {total} runs ended as documented; {held} of {judged} claims held.",
         "",

@@ -421,6 +421,8 @@ def _says(line: Log, where: str) -> str:
     match line.event:
         case "become-leader":
             return f"becomes leader of {where}{epoch}{ends}"
+        case "retention":
+            return f"deletes records of {where}: by the retention that it goes by they are too old"
         case "become-follower" if line.says == "fetches":
             return f"begins to fetch {where}{epoch} at offset {line.offset}"
         case "become-follower":

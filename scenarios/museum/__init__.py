@@ -5,6 +5,28 @@ that went into older lines too makes some old releases safer than newer ones. Al
 they were released. `all` versions are, for an exhibit, the few that it is shown on; it can be run on any other by name,
 and states what follows there.
 
-`museum-kip-279` makes in-sync replicas differ for ever. `museum-unloadable-group` takes its coordinator from a consumer
-group. `museum-long-topic-name` ends by one request every broker that holds a topic.
+`museum-forgotten-overrides` loses the records of topics that were to keep them; `museum-kip-279` makes in-sync replicas
+differ for ever. `museum-expired-offsets`, `museum-upgrade-expires-offsets` and `museum-oldest-offsets` take its place
+from a consumer group, `museum-unloadable-group` its coordinator. `museum-long-topic-name` ends by one request every
+broker that holds a topic.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from harness.run.who import Partition
+
+if TYPE_CHECKING:
+    from harness.run import Run
+
+OFFSETS: Final = Partition("__consumer_offsets", 0)
+"""Every group of a run is in this partition: its leader is their coordinator."""
+
+
+def kill_coordinator(run: Run) -> None:
+    """Kill the coordinator of all groups, and wait until another broker leads their offsets and has to load them."""
+    coordinator = run.leader_of(OFFSETS)
+    others = [run.broker(number) for number in run.state_of(OFFSETS).isr if number != coordinator.id]
+    run.kill(coordinator)
+    run.wait_leader(OFFSETS, *others)

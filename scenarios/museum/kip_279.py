@@ -23,6 +23,7 @@ from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
 KAFKA_6361 = Bug(
     id="KAFKA-6361",
     title="in-sync replicas hold different records for ever, though they truncate by leader epoch",
+    whom="clusters with unclean leader elections enabled",
     since="0.11.0.0",
     fixed=("2.0.0",),
     commits=("9679c44d2b5",),

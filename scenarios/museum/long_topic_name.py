@@ -5,9 +5,9 @@ hexadecimal digits>-delete, which for names from 214 characters on is longer tha
 From 1.0 on a broker takes a directory that fails for a broken disk (KIP-112): it gives up the log directory, and a
 broker that has no other ends itself. All who hold the topic are told in the same moment.
 
-Started again, they are told again: the deletion stands in ZooKeeper until it is done, and the controller, here a
-broker without replicas, goes on with it. It is withdrawn while all are down, which is what an operator has to find out
-during the outage. Nothing is lost.
+Started again, they are told again: the deletion stands in ZooKeeper until it is done, and the controller, here a broker
+without replicas, goes on with it. It is withdrawn while all are down, which is what an operator has to find out during
+the outage. Nothing is lost.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from harness.scenario import Bug, Documented, Exhibit, Line, scenario
 KAFKA_4893 = Bug(
     id="KAFKA-4893",
     title="deleting a topic with a long name ends every broker that holds it",
+    whom="whoever deletes a topic with a name of 214 characters or more",
     since="1.0.0",
     fixed=("2.2.2", "2.3.0"),
     commits=("e6563aab722", "bda2a02ce7d"),

@@ -14,18 +14,19 @@ from __future__ import annotations
 from typing import Final
 
 from harness.plan import ClusterPlan
-from harness.run import Partition, Run
+from harness.run import Run
 from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from scenarios.museum import kill_coordinator
 
 KAFKA_7286 = Bug(
     id="KAFKA-7286",
     title="after one large commit, no coordinator of that partition of groups ever finishes loading",
+    whom="groups of hundreds of members, or with large metadata",
     since="0.9.0.0",
     fixed=("2.0.1", "2.1.0"),
     commits=("4a5cba87bcd", "518758fdcef"),
 )
 GROUP: Final = "wordy"
-OFFSETS = Partition("__consumer_offsets", 0)
 
 
 @scenario(
@@ -56,8 +57,5 @@ def unloadable_group(run: Run) -> None:
     run.commit(GROUP, t, 3, metadata_bytes=5000)
     run.wait_committed(GROUP, t, 3, limit_s=30)
 
-    coordinator = run.leader_of(OFFSETS)
-    run.kill(coordinator)
-    heir = run.wait_leader(OFFSETS, *(broker for broker in run.replicas_of(t) if broker.id != coordinator.id))
-    run.note(f"{heir} leads {OFFSETS}, and has to load it")
+    kill_coordinator(run)
     run.committed(GROUP, t, limit_s=30)

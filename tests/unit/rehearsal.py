@@ -229,6 +229,21 @@ class Stage:
         self.create_topic(name, [tuple(range(1, replication + 1))] * partitions, {})
         return "the stage"
 
+    def delete_topic(self, name: str) -> str:
+        for key in [key for key in self.replicas if key[0] == name]:
+            del self.replicas[key]
+            for broker in self.brokers.values():
+                broker.logs.pop(key, None)
+            for node in NODES.values():
+                shutil.rmtree(self.data / node / "kafka" / f"{name}-{key[1]}", ignore_errors=True)
+        return "the stage"
+
+    def withdraw_deletion(self, name: str) -> str:
+        return f"the stage, of {name}"
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        assert (topic, partition) in self.replicas, before
+
     def reassign(self, topic: str, number: int, replicas: Sequence[int]) -> str:
         """The new replicas have the log at once, and the first of them leads; the old ones have none."""
         key, state = (topic, number), self.observer.state.partitions[topic, number]

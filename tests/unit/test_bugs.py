@@ -11,7 +11,7 @@ from harness.cluster.versions import Version
 from harness.matrix import cells
 from harness.scenario import Scenario, all_scenarios, get_scenario
 
-BACKPORTED = Bug(id="KAFKA-1", title="it bites", since="1.1.0", fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"))
+BACKPORTED = Bug(id="KAFKA-1", title="it bites", whom="you", since="1.1.0", fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"))
 EXHIBITS = [made for made in all_scenarios().values() if made.exhibit is not None]
 
 
@@ -33,21 +33,21 @@ def test_releases_of_before_the_bug_and_with_the_fix_do_not(kafka: str) -> None:
 
 
 def test_a_bug_that_nobody_fixed_stays() -> None:
-    unfixed = Bug(id="KAFKA-2", title="it bites", since="3.3.0", fixed=(), mode="kraft")
+    unfixed = Bug(id="KAFKA-2", title="it bites", whom="you", since="3.3.0", fixed=(), mode="kraft")
     assert unfixed.affects(version("4.3.1", "kraft"))
     assert not unfixed.affects(version("3.2.9", "kraft"))
     assert unfixed.releases == "KRaft, from 3.3.0 on, not fixed"
 
 
 def test_a_bug_of_one_mode_is_none_of_the_other() -> None:
-    of_kraft = Bug(id="KAFKA-3", title="it bites", since="3.3.0", fixed=("3.8.0",), mode="kraft")
+    of_kraft = Bug(id="KAFKA-3", title="it bites", whom="you", since="3.3.0", fixed=("3.8.0",), mode="kraft")
     assert of_kraft.affects(version("3.5.1", "kraft"))
     assert not of_kraft.affects(version("3.5.1"))
 
 
 def test_before_1_0_a_line_has_three_numbers() -> None:
     assert line_of(numbers("0.11.0.3")) == (0, 11, 0)
-    early = Bug(id="KAFKA-4", title="it bites", since="0.10.0.0", fixed=("0.10.1.1", "0.10.2.0"))
+    early = Bug(id="KAFKA-4", title="it bites", whom="you", since="0.10.0.0", fixed=("0.10.1.1", "0.10.2.0"))
     assert [kafka for kafka in ("0.10.0.1", "0.10.1.0") if early.affects(version(kafka))] == ["0.10.0.1", "0.10.1.0"]
     assert not any(early.affects(version(kafka)) for kafka in ("0.9.0.1", "0.10.1.1", "0.10.2.0", "0.11.0.0"))
 
@@ -55,7 +55,7 @@ def test_before_1_0_a_line_has_three_numbers() -> None:
 @pytest.mark.parametrize("fixed", [("3.0.2", "2.8.2"), ("2.8.1", "2.8.2")])
 def test_fixed_releases_are_one_of_each_line_in_order(fixed: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="one fixed release of each line"):
-        Bug(id="KAFKA-5", title="it bites", since="1.0.0", fixed=fixed)
+        Bug(id="KAFKA-5", title="it bites", whom="you", since="1.0.0", fixed=fixed)
 
 
 def test_what_is_no_release_is_bad_input() -> None:

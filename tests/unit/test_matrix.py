@@ -12,7 +12,8 @@ import pytest
 from evidence import manifest
 from evidence.rundir import RunDir
 from harness import matrix
-from harness.matrix import Cell, Matrix, RunLost, finished_cells, from_another_cell
+from harness.matrix import Cell, Matrix, RunLost, finished_cells, from_another_cell, of_the_night
+from harness.scenario import all_scenarios
 from judgement.verdict import Verdict
 
 ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
@@ -80,6 +81,16 @@ def test_each_seed_of_a_week_begins_at_another_cell() -> None:
     orders = [from_another_cell(wanted, seed) for seed in range(1, 9)]
     assert [order[0].seed for order in orders] == [0, 10, 20, 30, 40, 50, 60, 0]
     assert all(sorted(order, key=str) == sorted(wanted, key=str) for order in orders)
+
+
+def test_each_night_has_a_third_of_the_museum_and_three_nights_have_all_of_it() -> None:
+    every = list(all_scenarios().values())
+    exhibits = {one.name for one in every if one.exhibit is not None}
+    nights = [[one.name for one in of_the_night(every, seed)] for seed in (1, 2, 3)]
+    for names in nights:
+        assert [name for name in names if name not in exhibits] == [one.name for one in every if one.exhibit is None]
+        assert len(exhibits.intersection(names)) <= len(exhibits) // 3 + 1
+    assert sorted(name for names in nights for name in names if name in exhibits) == sorted(exhibits)
 
 
 def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: list[Cell], tmp_path: Path) -> None:

@@ -13,7 +13,18 @@ from typing import Any, NoReturn
 import pytest
 
 from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
-from evidence.events import Fault, Firewall, Moment, Note, PlaceTopic, Reassign, Software, Step
+from evidence.events import (
+    DeleteRecords,
+    DeleteTopic,
+    Fault,
+    Firewall,
+    Moment,
+    Note,
+    PlaceTopic,
+    Reassign,
+    Software,
+    Step,
+)
 from evidence.events import Partition as State
 from evidence.rundir import RunDir
 from evidence.timeline import read
@@ -90,6 +101,31 @@ def test_a_partition_that_moved_is_looked_for_where_it_was_moved_to(
     assert all(asked.at_ns < state.at_ns for state in reading.of(State) if state.replicas == (4, 1))
     (made,) = reading.of(PlaceTopic)
     assert (made.topic, made.partitions, made.replication) == ("anywhere", 2, 2)
+    assert judged(run_dir).verdict == "as-documented"
+
+
+def test_a_topic_that_was_deleted_is_read_by_nobody_and_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 3)
+        run.create_topic(TopicPlan(name="u", replicas=((1, 2),)))
+        run.delete_records(t, 0)
+        run.delete_topic("u")
+        run.wait_deleted("u")
+        run.withdraw_deletion("u")
+        assert [plan.name for plan in run.topics] == ["t"]
+
+    run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
+    reading = read(run_dir.timeline)
+    assert run_dir.read_run()["failure"] is None
+    assert [topic["name"] for topic in run_dir.read_run()["topics"]] == ["t"]
+    assert [(one.topic, one.by, one.withdrawn) for one in reading.of(DeleteTopic)] == [
+        ("u", "the stage", False),
+        ("u", "the stage, of u", True),
+    ]
+    assert [(one.topic, one.partition, one.before) for one in reading.of(DeleteRecords)] == [("t", 0, 0)]
     assert judged(run_dir).verdict == "as-documented"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.metadata import (
+    configuration_forgotten,
     controller_epoch_regression,
     correlated_crash,
     empty_isr,
@@ -18,7 +19,7 @@ from analysis.metadata import (
     two_leaders_in_one_epoch,
 )
 from evidence.course import Course
-from evidence.events import Container, Controller, Event, Partition
+from evidence.events import Container, Controller, Event, Log, Partition
 from tests.unit.timelines import at as at_ns
 
 
@@ -180,3 +181,34 @@ def test_a_broker_that_holds_nothing_of_it_may_live() -> None:
     third = stated(0, topic="t", replicas=(1, 2, 3))
     held = [third, process(1, "start", 1), process(2, "start", 1), process(3, "start", 1)]
     assert correlated_crash(course([*held, process(1, "die", 10, 1), process(2, "die", 12, 1)])) == []
+
+
+def deleted_by(retention_ms: int, node: str = "broker-1", topic: str = "t") -> Log:
+    line = f"Found deletable segments with base offsets [0] due to retention time {retention_ms}ms breach"
+    return at_ns(5, Log(node=node, event="retention", topic=topic, partition=0, line=line))
+
+
+def of_topic(**settings: str) -> dict[str, Any]:
+    return {"topics": [{"name": "t", "partitions": {"0": [1]}, "settings": settings}]}
+
+
+def test_records_deleted_by_another_retention_than_the_topics_own() -> None:
+    lines = [deleted_by(10_000), deleted_by(10_000), deleted_by(10_000, "broker-2")]
+    rows = configuration_forgotten(course(lines), of_topic(**{"retention.ms": "-1"}))
+    assert [(row["node"], row["retention_ms"], row["went_by_ms"]) for row in rows] == [
+        ("broker-1", -1, 10_000),
+        ("broker-2", -1, 10_000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "settings"),
+    [
+        (deleted_by(10_000), {"retention.ms": "10000"}),
+        (deleted_by(10_000), {"cleanup.policy": "delete"}),
+        (deleted_by(10_000, topic="u"), {"retention.ms": "-1"}),
+    ],
+    ids=["by its own", "it has none of its own", "of another topic"],
+)
+def test_records_deleted_by_the_retention_that_is_in_force(line: Log, settings: dict[str, str]) -> None:
+    assert configuration_forgotten(course([line]), of_topic(**settings)) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from analysis.replicas import (
     corrupt_on_disk,
     epoch_disagreements,
     epoch_files,
+    epochs_of_batches,
     holdings,
     index_mismatch,
     load_copies,
@@ -34,6 +36,7 @@ from evidence.history import record
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles.checkpoints import EpochStart
+from kafkafiles.walk import EpochRun
 from tests.unit.analysis.histories import final_read, polled, reserved, sent, view
 from tests.unit.analysis.runs import make_run
 from tests.unit.kafkafiles.encode import R, batch, message
@@ -461,3 +464,22 @@ def test_a_lost_write_tells_on_which_disks_it_lay(tmp_path: Path) -> None:
         timeline.append(Moment(name=ARMED))
     (finding,) = [one for one in check_run(run_dir)["findings"] if one["anomaly"] == "lost-write"]
     assert finding["evidence"][0]["replicas"] == {ARMED: {"broker-1": 1, "broker-2": None}}
+
+
+RUNS = [(0, 0, 4), (1, 5, 9), (2, 10, 12)]
+
+
+def batches_from(deleted_before: int, *stated: tuple[int, int]) -> list[tuple[int, int]]:
+    replica: Any = SimpleNamespace(epoch_runs=[EpochRun(epoch=e, first_offset=a, last_offset=b) for e, a, b in RUNS])
+    return list(
+        zip(*(one.tolist() for one in epochs_of_batches(replica, entries(*stated), deleted_before)), strict=True)
+    )
+
+
+def test_the_epochs_of_what_was_deleted_by_request_are_no_part_of_the_log() -> None:
+    whole = ((0, 0), (1, 5), (2, 10))
+    assert batches_from(0, *whole) == [(0, 0), (5, 1), (10, 2)]
+    # From the middle of a batch on, whose first records are still on the disk.
+    assert batches_from(7, (1, 7), (2, 10)) == [(7, 1), (10, 2)]
+    assert batches_from(13, (2, 13)) == []
+    assert batches_from(7, (1, 8), (2, 10)) == [(7, 1), (8, 1), (10, 2)]

@@ -305,3 +305,19 @@ def test_a_broker_that_ends_itself_for_want_of_a_log_directory_is_told_of() -> N
     line = "FATAL Shutdown broker because all log dirs in /data/kafka have failed (kafka.log.LogManager)"  # 1.1.1
     assert [event for event, _ in filter(None, [recognise(line)])] == ["fatal"]
     assert recognise("INFO all log dirs in /data/kafka are there (kafka.log.LogManager)") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO [Log partition=t-0, dir=/data/kafka] Found deletable segments with base offsets [0] due to retention "
+        "time 10000ms breach (kafka.log.Log)",  # 2.2.2
+        "INFO [Log partition=t-0, dir=/data/kafka] Deleting segments due to retention time 10000ms breach: LogSegment("
+        "baseOffset=0, size=350, lastModifiedTime=1, largestRecordTimestamp=Some(1)) (kafka.log.Log)",  # 2.8
+        "INFO [UnifiedLog partition=t-0, dir=/data/kafka] Deleting segment LogSegment(baseOffset=0, size=350) due to "
+        "log retention time 10000ms breach based on the largest record timestamp in the segment",  # 3.x
+    ],
+)
+def test_what_retention_deletes_is_told_of(line: str) -> None:
+    assert [(event, named[0]["topic2"]) for event, named in filter(None, [recognise(line)])] == [("retention", "t")]
+    assert recognise("INFO [Log partition=t-0, dir=/data/kafka] Deleting segment due to retention size") is None

@@ -1,0 +1,78 @@
+"""docs/museum.md: what bit whom, when, and which release to be on.
+
+Made of the exhibits as plain values (harness/guide.py) and of what runs showed (docs/scenarios/data/), both committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from evidence.rundir import DEFAULT_CASE
+from evidence.text import markdown as escaped
+from judgement.report.cells import version_key
+
+Value = Mapping[str, Any]
+
+NOT_RUN: Final = "not run"
+PAGE: Final = "museum.md"
+
+
+def exhibits(scenarios: Sequence[Value]) -> list[Value]:
+    """The scenarios that are exhibits, in the order of their bugs."""
+    return sorted(
+        (one for one in scenarios if one.get("exhibit")), key=lambda one: int(one["exhibit"]["bug"].rpartition("-")[2])
+    )
+
+
+def shown(name: str, version: str, data: Value) -> str:
+    """How often an exhibit ended as documented on a version: "5 of 5"."""
+    cell = ((data.get(name) or {}).get("cases") or {}).get(DEFAULT_CASE, {}).get(version)
+    return f"{cell['good']} of {cell['runs']}" if cell else NOT_RUN
+
+
+def page(described: Value, scenarios: Sequence[Value], data: Value, made: str) -> str:
+    """The index; "" if there are no exhibits. `made` says how the page is made."""
+    found = exhibits(scenarios)
+    if not found:
+        return ""
+    lines = [
+        "# What bit whom, when, and which release to be on",
+        "",
+        made,
+        "",
+        "Bugs that Kafka had, each shown on real brokers: on a release that has it, and on one that got the fix.",
+        "“n of m”: of m runs n ended as documented, with the harm on the one and without it on the other.",
+        "`kafka-chaos museum --version 2.6.1` says which of them can happen on one release.",
+        "",
+        "| bug | what | whom | releases | has it | got the fix |",
+        "|---|---|---|---|---|---|",
+        *(_row(one, data) for one in found),
+        "",
+        "## Which release to be on",
+        "",
+        "The releases that exhibits are run on, and the bugs of these that each still has.",
+        "",
+        "| version | bugs |",
+        "|---|---|",
+    ]
+    plain = [version for version in described["versions"] if not version.endswith("-pinned")]
+    for version in sorted(plain, key=version_key, reverse=True):
+        has = [one for one in found if version in one["exhibit"]["affects"]]
+        lines.append(f"| {version} | {', '.join(_link(one) for one in has) or 'none of these'} |")
+    return "\n".join(lines)
+
+
+def _link(one: Value) -> str:
+    return f"[{one['exhibit']['bug']}](scenarios/{one['name']}.md)"
+
+
+def _row(one: Value, data: Value) -> str:
+    exhibit = one["exhibit"]
+    cells = [_link(one), *map(escaped, (exhibit["title"], exhibit["whom"], exhibit["releases"]))]
+    return f"| {' | '.join([*cells, *_shown_on(one['name'], exhibit, data)])} |"
+
+
+def _shown_on(name: str, exhibit: Value, data: Value) -> Iterator[str]:
+    for side in ("affected", "fixed"):
+        yield "; ".join(f"{version}: {shown(name, version, data)}" for version in exhibit[side]) or "nobody"

@@ -1,0 +1,69 @@
+"""A group that lives, and has nothing to read, loses its place (KAFKA-4682, KIP-211).
+
+Committed offsets are kept for a while, so that groups which are gone leave nothing behind. Until 2.1 that time counted
+from the commit, whether the group had members or not. A consumer that has read everything commits nothing new: after
+offsets.retention.minutes, a day by default until 1.1 and a week in 2.0, its offsets were deleted while it was polling.
+It notices nothing before it starts again: then it begins where auto.offset.reset says, reading all again, or skipping
+what came meanwhile.
+
+From 2.1 on the time counts from when a group has no members any more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_4682 = Bug(
+    id="KAFKA-4682",
+    title="the committed offsets of a group that lives, and has nothing to read, expire",
+    whom="groups with nothing to read for a day, or a week",
+    since="0.9.0.0",
+    fixed=("2.1.0",),
+    commits=("418a91b5d4e", "2933f21374e"),
+)
+GROUP: Final = "idle"
+RETENTION_S: Final = 60.0
+"""The least that brokers take: they count in minutes."""
+CHECK_S: Final = 2.0
+
+
+@scenario(
+    name="museum-expired-offsets",
+    claim="""A consumer group that is alive and has read everything loses its committed offsets, and reads all again
+        after its restart.""",
+    source="KAFKA-4682, KIP-211",
+    operator="""Before 2.1, set offsets.retention.minutes far above the longest time in which a topic may be silent
+        (a weekend, a holiday): the defaults are a day, and a week in 2.0.""",
+    exhibit=Exhibit(bug=KAFKA_4682, affected=("1.1.1",), fixed=("2.2.2",)),
+    applies=Line("groups whose offsets Kafka keeps (0.9 and later)", lambda version: version.release >= (0, 9)),
+    cluster=ClusterPlan(
+        settings={
+            "offsets.retention.minutes": "1",
+            "offsets.retention.check.interval.ms": "2000",
+            "offsets.topic.num.partitions": "1",
+        }
+    ),
+    documented=[
+        Documented(on=KAFKA_4682.affected, required=frozenset({"committed-offset-lost"})),
+        Documented(
+            on=KAFKA_4682.unaffected, says="As long as the group has a member it keeps its offsets, however old."
+        ),
+    ],
+)
+def expired_offsets(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 5)
+    with run.consume(t, group=GROUP, settings={"auto.commit.interval.ms": "500"}) as consumer:
+        consumer.wait_read(5, timeout_s=60)
+        run.wait_committed(GROUP, t, 5, limit_s=30)
+        run.let_pass(RETENTION_S + 3 * CHECK_S, "the offsets' retention has passed, and two checks for what expires")
+        run.committed(GROUP, t, limit_s=30)
+
+    run.send(t)
+    with run.consume(t, group=GROUP) as restarted:
+        read = restarted.wait_position(*t, 6, timeout_s=60).records
+    run.note(f"started again, the group was given {read} of 6 records, of which it had read 5 before")

@@ -1,0 +1,62 @@
+"""Half way through an upgrade to 2.1 a coordinator deletes the offsets that it has just loaded (KAFKA-8069).
+
+From 2.1 on a group's offsets have no time of their own to expire at (KIP-211): their records have none. But as long as
+inter.broker.protocol.version is an older one, they are written in the old form, which has a place for it; 2.1 writes -1
+there, and when it loads the record takes -1 for a time: long past. The next look for what expires deletes the offsets
+of every group that has no members at that moment, whatever offsets.retention.minutes says.
+
+An upgrade runs with the old protocol until all brokers are new, and restarts them one by one. Here one coordinator
+dies, and the next one loads.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from scenarios.museum import kill_coordinator
+
+KAFKA_8069 = Bug(
+    id="KAFKA-8069",
+    title="in the middle of an upgrade to 2.1 the committed offsets of groups without members expire at once",
+    whom="groups without members at that moment, such as daily jobs",
+    since="2.1.0",
+    fixed=("2.2.0",),
+    commits=("4ace51a4827", "44be5d2221c"),
+)
+GROUP: Final = "between-two-runs"
+CHECK_S: Final = 2.0
+
+
+@scenario(
+    name="museum-upgrade-expires-offsets",
+    claim="""In the middle of a rolling upgrade, with default retention, a group that has no member when its coordinator
+        is restarted loses its committed offsets within minutes.""",
+    source="KAFKA-8069, KIP-211",
+    operator="""Do not upgrade to 2.1.0 or 2.1.1 and stay on an older inter.broker.protocol.version: upgrade to 2.2 or
+        later. Groups that run once a day are those that lose their place.""",
+    exhibit=Exhibit(bug=KAFKA_8069, affected=("2.1.1",), fixed=("2.2.2",)),
+    applies=Line(
+        "ZooKeeper, and protocol 2.0 beside the own one (2.0 and later)",
+        lambda version: version.mode == "zookeeper" and version.protocol >= (2, 0),
+    ),
+    cluster=ClusterPlan(
+        settings={"inter.broker.protocol.version": "2.0", "offsets.retention.check.interval.ms": "2000"}
+    ),
+    documented=[
+        Documented(on=KAFKA_8069.affected, required=frozenset({"committed-offset-lost"})),
+        Documented(on=KAFKA_8069.unaffected, says="The offsets are kept for offsets.retention.minutes, a week."),
+    ],
+)
+def upgrade_expires_offsets(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 7)
+    run.commit(GROUP, t, 7)
+    run.wait_committed(GROUP, t, 7, limit_s=30)
+
+    kill_coordinator(run)
+    run.committed(GROUP, t, limit_s=60)
+    run.let_pass(3 * CHECK_S, "the coordinator has looked for what expires")
+    run.committed(GROUP, t, limit_s=60)

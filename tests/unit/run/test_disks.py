@@ -1,0 +1,66 @@
+"""Waits for what lies on the brokers' disks: where a log begins, and whether a topic is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from evidence.errors import WaitTimeout
+from evidence.timeline import Timeline
+from harness.run import disks
+from harness.run.account import Account
+from harness.run.disks import Disks
+from harness.run.who import Partition, Target
+
+T = Partition("t", 0)
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Disks, list[Target], Path]]:
+    monkeypatch.setattr(disks, "FILE_LIMIT_S", 0.1)
+    nodes = {number: SimpleNamespace(name=f"broker-{number}", id=number) for number in (1, 2)}
+    for node in nodes.values():
+        log = tmp_path / node.name / "kafka" / "t-0"
+        log.mkdir(parents=True)
+        (log / f"{0:020}.log").touch()
+    with Timeline(tmp_path / "timeline.jsonl") as timeline:
+        parts: Any = SimpleNamespace(
+            cluster=SimpleNamespace(data=tmp_path, brokers=nodes),
+            run_dir=None,
+            timeline=timeline,
+            topics=[],
+            facts={"moments": []},
+        )
+        targets = [Target("", cast("Any", node)) for node in nodes.values()]
+        yield Disks(parts, Account(timeline)), targets, tmp_path
+
+
+def test_a_log_begins_where_its_first_segment_does(made: tuple[Disks, list[Target], Path]) -> None:
+    on, targets, data = made
+    for target in targets:
+        log = data / target.node.name / "kafka" / "t-0"
+        (log / f"{5:020}.log").touch()
+        (log / f"{0:020}.log").rename(log / f"{0:020}.log.deleted")
+    on.wait_log_start(T, 5, targets, 0.1)
+    with pytest.raises(WaitTimeout, match=r"the log of t-0 begins at 6 on broker-1, broker-2; seen: \[5, 5\]"):
+        on.wait_log_start(T, 6, targets, 0.0)
+
+
+def test_a_log_that_one_replica_still_has_has_not_begun_later(made: tuple[Disks, list[Target], Path]) -> None:
+    on, targets, data = made
+    (data / "broker-1/kafka/t-0" / f"{0:020}.log").rename(data / "broker-1/kafka/t-0" / f"{5:020}.log")
+    with pytest.raises(WaitTimeout, match=r"seen: \[5, 0\]"):
+        on.wait_log_start(T, 5, targets, 0.0)
+
+
+def test_a_topic_is_deleted_when_no_broker_has_its_directory(made: tuple[Disks, list[Target], Path]) -> None:
+    on, _, data = made
+    (data / "broker-1/kafka/t-0").rename(data / "broker-1/kafka/t-0.0123456789abcdef-delete")
+    with pytest.raises(WaitTimeout, match=r"broker-2/t-0"):
+        on.wait_deleted("t")
+    (data / "broker-2/kafka/t-0").rename(data / "broker-2/kafka/t-1-0")
+    on.wait_deleted("t")

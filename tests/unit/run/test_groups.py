@@ -1,0 +1,120 @@
+"""Asking groups' coordinators: what is acknowledged, what is answered, and when asking is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from evidence.errors import WaitTimeout
+from evidence.events import Event, OffsetAnswer, OffsetCommit
+from evidence.timeline import Timeline
+from harness.run import groups
+from harness.run.account import Account
+from harness.run.groups import Groups
+from harness.run.who import Partition
+
+T = Partition("t", 0)
+LOADING = KafkaException(KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS))
+NONE = -1001
+
+
+class Coordinator:
+    """Answers what it is told to, the last for ever; an exception is an error."""
+
+    def __init__(self, *answers: int | KafkaException) -> None:
+        self.answers = list(answers)
+        self.clients = 0
+        self.metadata: str | None = None
+
+    def __call__(self, settings: dict[str, Any]) -> Coordinator:
+        assert settings["group.id"] == "g"
+        self.clients += 1
+        return self
+
+    def _next(self) -> int:
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, KafkaException):
+            raise answer
+        return answer
+
+    def commit(self, *, offsets: list[TopicPartition], asynchronous: bool) -> list[TopicPartition]:
+        assert not asynchronous
+        self.metadata = offsets[0].metadata
+        self._next()
+        return offsets
+
+    def committed(self, places: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        return [TopicPartition(places[0].topic, places[0].partition, self._next())]
+
+    def close(self) -> None:
+        self.clients -= 1
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    monkeypatch.setattr(groups, "AGAIN_S", 0.0)
+    with Timeline(tmp_path / "timeline.jsonl") as timeline:
+        yield Stage(timeline, monkeypatch)
+
+
+class Stage:
+    def __init__(self, timeline: Timeline, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._timeline, self._monkeypatch = timeline, monkeypatch
+        self._events: list[Event] = []
+        timeline.listen(self._events.append)
+
+    def asking(self, coordinator: Coordinator) -> Groups:
+        self._monkeypatch.setattr(groups, "Consumer", coordinator)
+        parts: Any = SimpleNamespace(
+            timeline=self._timeline,
+            cluster=SimpleNamespace(bootstrap="10.0.0.11:9092"),
+            version=SimpleNamespace(client_settings={}),
+        )
+        return Groups(parts, Account(self._timeline))
+
+    @property
+    def told(self) -> list[Event]:
+        return [one for one in self._events if isinstance(one, OffsetAnswer | OffsetCommit)]
+
+
+def test_a_commit_that_is_acknowledged_in_the_end_is_told_of_once(stage: Stage) -> None:
+    coordinator = Coordinator(LOADING, LOADING, 0)
+    stage.asking(coordinator).commit("g", T, 7, metadata_bytes=3)
+    (said,) = cast("list[OffsetCommit]", stage.told)
+    assert (said.group, said.topic, said.partition, said.offset, said.metadata_bytes) == ("g", "t", 0, 7, 3)
+    assert (coordinator.metadata, coordinator.clients) == ("mmm", 0)
+
+
+def test_a_commit_that_is_never_acknowledged_is_not_told_of(stage: Stage) -> None:
+    coordinator = Coordinator(LOADING)
+    with pytest.raises(WaitTimeout, match=r"offset 7 of t-0 is not committed .*: COORDINATOR_LOAD_IN_PROGRESS"):
+        stage.asking(coordinator).commit("g", T, 7, limit_s=0.0)
+    assert stage.told == []
+    assert coordinator.clients == 0
+
+
+def test_a_coordinator_is_asked_until_it_answers(stage: Stage) -> None:
+    answer = stage.asking(Coordinator(LOADING, 5)).committed("g", T, 10.0)
+    assert (answer.offset, answer.error) == (5, None)
+    assert [(one.offset, one.error) for one in cast("list[OffsetAnswer]", stage.told)] == [
+        (None, "COORDINATOR_LOAD_IN_PROGRESS"),
+        (5, None),
+    ]
+
+
+def test_no_offset_is_an_answer_and_an_error_is_none(stage: Stage) -> None:
+    none = stage.asking(Coordinator(NONE)).committed("g", T, 10.0)
+    assert (none.offset, none.error) == (None, None)
+    never = stage.asking(Coordinator(LOADING)).committed("g", T, 0.0)
+    assert (never.offset, never.error) == (None, "COORDINATOR_LOAD_IN_PROGRESS")
+
+
+def test_an_offset_is_waited_for(stage: Stage) -> None:
+    stage.asking(Coordinator(NONE, 4, LOADING, 5)).wait_committed("g", T, 5, limit_s=10.0)
+    with pytest.raises(WaitTimeout, match=r"g has not committed 5 of t-0 .*: committed is 4"):
+        stage.asking(Coordinator(4)).wait_committed("g", T, 5, limit_s=0.0)
