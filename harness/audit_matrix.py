@@ -151,10 +151,10 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
     if arguments.command == "nightly":
         day = int(time.time() // DAY_S)
-        fault = tonight(list(scenarios()), day)
+        faults = arguments.faults or [tonight(list(scenarios()), day)]
         arguments.repeat, arguments.seed = 1, day
-        echo(f"tonight: {fault}")
-        before, now = matrix.load(), measure(arguments, arguments.faults or [fault], echo)
+        echo(f"tonight: {', '.join(faults)}")
+        before, now = matrix.load(), measure(arguments, faults, echo)
         _tell(now, echo)
         lines = matrix.changed(before, now.cells)
         for line in lines:

@@ -115,8 +115,10 @@ def test_a_night_fails_on_a_cell_that_changed(
         write_json(now.findings, {"findings": [], "subjects": [COUNTS], "checks": [], "problems": []})
     monkeypatch.setattr(cells, "load", lambda: before.cells)
     monkeypatch.setattr(audit_matrix, "measure", lambda *_: gather(tmp_path / "now"))
-    assert main(["nightly"]) == status
-    assert ("loses in 1 of 1 runs before, in 0 of 1 now" in capsys.readouterr().err) == (status == 1)
+    assert main(["nightly", "--faults", "leader-crash-behind"]) == status
+    said = capsys.readouterr().err
+    assert said.startswith("tonight: leader-crash-behind\n")
+    assert ("loses in 1 of 1 runs before, in 0 of 1 now" in said) == (status == 1)
 
 
 def test_a_night_without_a_measurement_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
