@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evidence.course import ALIVE, DOWN, FaultFact, PartitionInterval, TopicPartition
-from evidence.events import Log
+from evidence.events import Log, OffsetAnswer, OffsetCommit
 from judgement.report.facts import RunFacts
 
 # What a broker logs of one act it logs within this time: the reason for a truncation and the truncation, or two classes
@@ -387,6 +387,35 @@ def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[A
 
 Effect = Callable[[Log], tuple[str, str] | None]
 """For a truncation: the kind of its step and the end of its sentence; None if it does not concern the story."""
+
+
+def group_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
+    """What groups committed of a partition, and what their coordinators answered: of commits in a row the last, of
+    answers in a row that say the same the first.
+    """
+    told = [
+        one
+        for one in facts.events
+        if isinstance(one, OffsetAnswer | OffsetCommit) and (one.topic, one.partition) == where
+    ]
+    for before, one, after in zip([None, *told], told, [*told[1:], None], strict=False):
+        if isinstance(one, OffsetCommit) and not isinstance(after, OffsetCommit):
+            yield client_step(one.at_ns, "ack", one.group, f"Group {one.group} has committed offset {one.offset}.")
+        elif isinstance(one, OffsetAnswer) and not _says_the_same(before, one):
+            said = f"does not answer: {one.error}" if one.error else f"says that {_offset(one.offset)} is committed"
+            kind = "failed" if one.error else "read"
+            yield client_step(one.at_ns, kind, one.group, f"The coordinator of group {one.group} {said}.")
+
+
+def _says_the_same(before: OffsetAnswer | OffsetCommit | None, one: OffsetAnswer) -> bool:
+    """Whether an answer is the one before over again; one error is as good as another."""
+    if not isinstance(before, OffsetAnswer):
+        return False
+    return (before.group, before.offset, before.error is None) == (one.group, one.offset, one.error is None)
+
+
+def _offset(offset: int | None) -> str:
+    return "nothing" if offset is None else f"offset {offset}"
 
 
 def log_steps(facts: RunFacts, where: TopicPartition, since_ns: int, effect: Effect) -> Iterator[StoryStep]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evidence.course import RecordId, TopicPartition
+from evidence.course import RecordId, Sent, TopicPartition
 from evidence.events import Ends, Log
 from judgement.report.facts import RunFacts
 from judgement.report.lives import Life, RecordGroup, grouped, record_name
@@ -21,6 +21,7 @@ from judgement.report.steps import (
     client_step,
     disk_step,
     fault_steps,
+    group_steps,
     in_order,
     join,
     log_steps,
@@ -33,6 +34,8 @@ from judgement.verdict import named_summary
 
 MAX_STORIES: Final = 20
 MAX_SENDS: Final = 40
+TOLD_ALONE: Final = 9
+"""More records than these that were acknowledged one after the other are told in one sentence."""
 FIRST: Final = ("lost-write", "replica-divergence")
 """Findings whose records are told first; the others follow in the order found."""
 
@@ -198,7 +201,13 @@ def course(facts: RunFacts, where: TopicPartition) -> Story:
     """What happened to a partition, for runs that lost nothing: sends, copies, faults, elections, truncations."""
     steps: list[StoryStep] = []
     sends = [send for send in facts.sends if (send.topic, send.partition) == where]
-    for send in sends[:MAX_SENDS]:
+    alone = [send for run in _in_a_row(sends) for send in (run if len(run) <= TOLD_ALONE else ())]
+    for run in _in_a_row(sends):
+        if len(run) > TOLD_ALONE:
+            first, last = (facts.record_name(send.producer, send.sequence) for send in (run[0], run[-1]))
+            text = f"{first} to {last}, sent with acks={run[0].acks}, are acknowledged at offsets {run[0].offset} to "
+            steps.append(client_step(run[-1].done_ns, "ack", run[-1].process, f"{text}{run[-1].offset}."))
+    for send in alone[:MAX_SENDS]:
         name = facts.record_name(send.producer, send.sequence)
         ends = {"acked": f"is acknowledged at offset {send.offset}", "failed": f"is refused: {send.error}"}
         ends["unknown"] = f"may or may not have been written: {send.error}"
@@ -209,6 +218,7 @@ def course(facts: RunFacts, where: TopicPartition) -> Story:
         ends_text = _ends(moment.nodes, named(where))
         if ends_text:
             steps.append(disk_step(moment.at_ns, f"On disk: {ends_text}.", moment.label))
+    steps += group_steps(facts, where)
     # Before the first record a truncation is a new follower's, of an empty log.
     begin_ns = min((send.sent_ns for send in sends), default=facts.begin_ns)
     steps += fault_steps(facts, where, begin_ns)
@@ -225,6 +235,24 @@ def course(facts: RunFacts, where: TopicPartition) -> Story:
         setting="",
         steps=in_order(steps),
     )
+
+
+def _in_a_row(sends: Iterable[Sent]) -> list[list[Sent]]:
+    """Records as they were sent: together those of one client that were acknowledged at one offset after the other."""
+    found: list[list[Sent]] = []
+    for send in sends:
+        last = found[-1][-1] if found else None
+        follows = (
+            last is not None
+            and (last.process, last.acks, last.outcome, "acked") == (send.process, send.acks, "acked", send.outcome)
+            and last.offset is not None
+            and send.offset == last.offset + 1
+        )
+        if follows:
+            found[-1].append(send)
+        else:
+            found.append([send])
+    return found
 
 
 def _plainly(line: Log) -> tuple[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from evidence.events import OffsetAnswer, OffsetCommit
 from evidence.rundir import RunDir
-from judgement.report import facts, story, timeline_svg
+from judgement.report import facts, steps, story, timeline_svg
 from tests.unit.judgement.report import synthetic
 
 
@@ -153,3 +155,32 @@ def test_the_course_of_a_run_that_lost_nothing(tmp_path: Path) -> None:
     assert "m3, sent with acks=all, is acknowledged at offset 3." in texts
     assert any("broker-3 is elected leader of t-0 in epoch 2" in text for text in texts)
     assert texts[-1].startswith("On disk: broker-1 LEO 5 HW 5")
+
+
+def commit(offset: int) -> OffsetCommit:
+    return OffsetCommit(group="g", topic="t", partition=0, offset=offset)
+
+
+def answer(offset: int | None, error: str | None = None, partition: int = 0) -> OffsetAnswer:
+    return OffsetAnswer(group="g", topic="t", partition=partition, offset=offset, error=error, asked_ns=0)
+
+
+def test_what_became_of_a_groups_offset_is_told_once_each() -> None:
+    events = [commit(1), commit(2), answer(2), answer(2), answer(None, "E"), answer(None, "F"), answer(1), answer(None)]
+    told: Any = SimpleNamespace(events=[*events, answer(9, partition=1)])
+    assert [(step.kind, step.text) for step in steps.group_steps(told, ("t", 0))] == [
+        ("ack", "Group g has committed offset 2."),
+        ("read", "The coordinator of group g says that offset 2 is committed."),
+        ("failed", "The coordinator of group g does not answer: E."),
+        ("read", "The coordinator of group g says that offset 1 is committed."),
+        ("read", "The coordinator of group g says that nothing is committed."),
+    ]
+
+
+def acked(sequence: int, offset: int | None, outcome: str = "acked") -> Any:
+    return SimpleNamespace(sequence=sequence, offset=offset, outcome=outcome, process="p", acks="all")
+
+
+def test_records_that_were_acknowledged_one_after_the_other_are_told_together() -> None:
+    sends = [acked(0, 0), acked(1, 1), acked(2, 5), acked(3, None, "unknown"), acked(4, 6), acked(5, 7)]
+    assert [[one.sequence for one in run] for run in story._in_a_row(sends)] == [[0, 1], [2], [3], [4, 5]]
