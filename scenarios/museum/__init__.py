@@ -8,7 +8,7 @@ and states what follows there.
 `museum-forgotten-overrides` loses the records of topics that were to keep them; `museum-kip-279` makes in-sync replicas
 differ for ever. `museum-expired-offsets`, `museum-upgrade-expires-offsets` and `museum-oldest-offsets` take its place
 from a consumer group, `museum-unloadable-group` its coordinator. `museum-long-topic-name` ends by one request every
-broker that holds a topic.
+broker that holds a topic, and `museum-deleted-half-a-batch` ends a follower's replication.
 """
 
 from __future__ import annotations

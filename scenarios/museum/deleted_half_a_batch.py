@@ -1,0 +1,84 @@
+"""Records deleted up to the middle of a batch, and a follower never catches up again (KAFKA-6975).
+
+DeleteRecords (KIP-107) moves the start of a log, to any offset. Records lie on disk in batches, and are fetched in
+whole ones: a follower that comes back behind the new start begins there, and is given the batch that has it, whose
+first records lie before. To that replica's log they are out of order. Until 1.0.2 and 1.1.1 that error ended the
+fetcher thread, and with it the replication of every partition that this broker fetches from the same leader: also of
+those in which nothing was deleted.
+
+The follower stays out of the ISR, also when it is restarted, for it fails again. If the leader dies meanwhile, the
+partitions are offline. What helps is to stop the follower, to delete up to the end of the batch (while the follower
+runs, the request waits for it in vain), and to start the follower again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_6975 = Bug(
+    id="KAFKA-6975",
+    title="deleting records up to the middle of a batch ends a follower's replication, of other partitions too",
+    whom="whoever deletes records by request, as Kafka Streams does",
+    since="0.11.0.0",
+    fixed=("1.0.2", "1.1.1", "2.0.0"),
+    commits=("a1a6c524245", "ce4f4e1ab9a"),
+)
+DELETES_RECORDS = Line("records can be deleted (KIP-107, 0.11 and later)", lambda version: version.release >= (0, 11))
+WATCHED_S: Final = 30.0
+
+
+@scenario(
+    name="museum-deleted-half-a-batch",
+    claim="""After records were deleted up to the middle of a batch, a follower that comes back never joins the ISR
+        again, neither of that partition nor of others that it fetches from the same leader.""",
+    source="KAFKA-6975, KIP-107",
+    operator="""Before 1.0.2 and 1.1.1 do not delete records by request while a follower is away, or only up to the
+        first record of a batch. If a fetcher thread has stopped and partitions stay under-replicated, stop the
+        follower, delete up to the end of the batch, and start it again.""",
+    exhibit=Exhibit(bug=KAFKA_6975, affected=("0.11.0.3",), fixed=("1.1.1",)),
+    applies=DELETES_RECORDS,
+    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[
+        Documented(on=KAFKA_6975.affected, claims=["restarted-replica-stays-out"]),
+        Documented(
+            on=KAFKA_6975.unaffected,
+            claims=["restarted-replicas-return"],
+            says="The follower takes the whole batch, and every partition is in sync again.",
+        ),
+    ],
+)
+def deleted_half_a_batch(run: Run) -> None:
+    t = run.partition()
+    leader, follower = run.replicas_of(t)
+    run.create_topic(TopicPlan(name="beside", replicas=run.topic.replicas))
+    beside = Partition("beside", 0)
+
+    run.send(t)
+    run.send(beside)
+
+    run.stop(follower)
+    run.wait_isr(t, [leader])
+    with run.consume(t) as consumer:
+        with run.load(t, records=10, settings={"linger.ms": "500"}) as load:
+            load.wait_acked(10, timeout_s=30)
+        consumer.wait_read(11, timeout_s=30)
+    batches = run.batches_of(leader, t)
+    run.require("the ten records are one batch", batches == [(0, 0), (1, 10)], batches=batches)
+    run.delete_records(t, 6)
+    run.copy_replicas("deleted")
+
+    run.start(follower)
+    if KAFKA_6975.affects(run.version):
+        run.wait_log_line(follower, r"ReplicaFetcherThread-0-\d+\]: Stopped", "that its fetcher thread has ended")
+        run.let_pass(WATCHED_S, "the follower has had its time to come back")
+        run.stop(follower)
+        run.delete_records(t, 11)
+        run.start(follower)
+    run.wait_isr(t, [leader, follower])
+    run.wait_isr(beside, [leader, follower])
+    run.send(beside)
