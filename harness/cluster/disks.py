@@ -56,7 +56,7 @@ CONTENT: Final = b"kafka-chaos" * 372
 NO_DISKS: Final = "there can be no file system of its own for each node here"
 GONE: Final = re.compile("not mounted|No such device")
 """What umount and losetup say of what is done already."""
-LIMIT_S: Final = 30.0
+LIMIT_S: Final = 60.0
 POLL_S: Final = 0.05
 SETTINGS: Final = (
     "dirty_background_bytes",
@@ -80,8 +80,10 @@ MAKER: Final = {
     "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
 }
 """Of the image, or else of this machine: not every base of Debian has e2fsprogs, and none has xfsprogs."""
-ATTACH: Final = 'losetup --find "$root$1"'
-DETACH: Final = 'losetup --detach "$1"'
+ATTACH: Final = 'there losetup -f "$1"'
+DETACH: Final = 'there losetup -d "$1"'
+"""There, too: losetup opens the path that it has worked out itself, and if the container has that path as well (below
+/dev) the device would have a file of the container's."""
 MOUNT: Final = 'there mount -t "$1" "$2" "$3" && chown "$4" "$root$3"'
 UNMOUNT: Final = 'there umount "$1"'
 SHUT_DOWN: Final = """
@@ -127,6 +129,16 @@ def loops_below(place: Path, devices: Path = Path("/sys/block")) -> dict[str, Pa
             if image.is_relative_to(place):
                 found[f"/dev/{file.parts[-3]}"] = image
     return found
+
+
+def holders(devices: Iterable[str], processes: Path = Path("/proc")) -> list[str]:
+    """A few of the processes that have these devices mounted in their mount namespaces, as far as this one may look."""
+    names, found = set(devices), []
+    for file in processes.glob("[0-9]*/mountinfo"):
+        with suppress(OSError):  # it has ended, or is not ours to look at
+            if any(line.partition(" - ")[2].split()[1] in names for line in file.read_text().splitlines()):
+                found.append(f"process {file.parent.name} ({(file.parent / 'comm').read_text().strip()})")
+    return found[:3]
 
 
 def loop_of(disk: Disk) -> str:
@@ -225,6 +237,11 @@ class Keeper:
         except HarnessError as error:
             raise HarnessError(f"the engine does not see what is mounted for this process ({error})") from None
 
+    def require_mounted(self, disk: Disk) -> None:
+        """HarnessError unless it is mounted: a node that is started without finds the empty directory beneath."""
+        if disk.mount not in mounted_below(disk.mount):
+            raise HarnessError(f"{disk.node}: its disk is not mounted, so it is not started")
+
     def shut_down(self, disks: Iterable[Disk]) -> None:
         """Have these file systems write nothing any more, one right after the other."""
         self.run(SHUT_DOWN, *(disk.mount for disk in disks))
@@ -243,9 +260,10 @@ class Keeper:
                 self._insist(DETACH, device, deadline)
         while left := images & set(attached().values()):
             if time.monotonic() > deadline:
-                held = ", ".join(map(str, sorted(left)))
+                by = ", ".join(holders(device for device, image in attached().items() if image in left))
                 raise HarnessError(
-                    f"still attached {LIMIT_S:.0f} s after it was unmounted, so somebody holds it: {held}"
+                    f"still attached {LIMIT_S:.0f} s after it was unmounted: {', '.join(map(str, sorted(left)))}; "
+                    f"in the mount namespace of {by or 'nobody who is seen from here'}"
                 )
             time.sleep(POLL_S)
 

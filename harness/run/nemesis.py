@@ -292,7 +292,7 @@ class Nemesis:
         The cut is made in the node's new network while its process still loads.
         """
         self._waits.wait_unregistered(target)
-        self._faults.carry_out(Start(target.node, self._events), role=target.role)
+        self._start(target)
         self.cut([target], others)
         self._waits.wait_registered([target])
 
@@ -305,15 +305,20 @@ class Nemesis:
         for target in targets:
             self._waits.wait_unregistered(target)
         for target in targets:
-            self._faults.carry_out(Start(target.node, self._events), role=target.role)
+            self._start(target)
             for _, fault in self._faults.active:
                 if isinstance(fault, OfTheNetwork) and target.node.name in {node.name for node in fault.senders}:
                     fault.apply(target.node)
         self._waits.wait_registered([target for target in targets if target.node in self._cluster.brokers.values()])
 
+    def _start(self, target: Target) -> None:
+        if self._cluster.keeper is not None:
+            self._cluster.keeper.require_mounted(self._cluster.disks[target.node.name])
+        self._faults.carry_out(Start(target.node, self._events), role=target.role)
+
     def start_early(self, target: Target) -> None:
         """Start a broker though its old registration has not ended, and wait for nothing."""
-        self._faults.carry_out(Start(target.node, self._events), role=target.role)
+        self._start(target)
 
     def start_double(self) -> Target:
         """Start the plan's second broker with the id of another that runs, wait for nothing, and return it."""

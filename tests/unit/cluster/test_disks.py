@@ -131,8 +131,25 @@ def test_release_without_an_image_says_what_stays(attached: dict[str, Path], tmp
 
 
 def test_what_is_held_by_somebody_is_told_when_the_wait_is_over(attached: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match=r"somebody holds it: .*broker-1\.ext4"):
+    with pytest.raises(HarnessError, match=r"still attached .*broker-1\.ext4; in the mount namespace of nobody"):
         release(Engine(), tmp_path)  # type: ignore[arg-type]
+
+
+def test_who_holds_a_disk_is_told_by_process(tmp_path: Path) -> None:
+    for number, device in (("12", "/dev/loop0"), ("13", "/dev/loop1")):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "mountinfo").write_text(f"36 35 7:0 / /x rw - ext4 {device} rw\n")
+        (tmp_path / number / "comm").write_text("bash\n")
+    assert disks.holders(["/dev/loop0"], tmp_path) == ["process 12 (bash)"]
+    assert disks.holders(["/dev/loop7"], tmp_path) == []
+
+
+def test_a_node_without_its_disk_is_not_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    disk = Disk(node="broker-1", file_system="ext4", image=tmp_path / "image", mount=tmp_path)
+    with pytest.raises(HarnessError, match="broker-1: its disk is not mounted, so it is not started"):
+        keeper(Engine()).require_mounted(disk)
+    monkeypatch.setattr(disks, "mounted_below", lambda place: [tmp_path])
+    keeper(Engine()).require_mounted(disk)
 
 
 def test_a_busy_mount_is_tried_again_and_one_that_is_gone_is_fine(attached: dict[str, Path], tmp_path: Path) -> None:
