@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -62,9 +62,9 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def kept(root: Path, name: str, carry_out: Callable[[], Row]) -> Row:
+def kept(root: Path, section: str, number: int, name: str, carry_out: Callable[[], Row]) -> Row:
     """What came of a case: as a round that was interrupted has kept it, or carried out now, and kept if it was well."""
-    path = root / ROWS / f"{name}.json"
+    path = root / ROWS / f"{section}-{number}-{''.join(c if c.isalnum() else '-' for c in name)}.json"
     if path.exists():
         found = json.loads(path.read_text())
         return Row(**found | {"now": Counter(found["now"]), "forged": Counter(found["forged"])})
@@ -115,7 +115,7 @@ def forge(run_dir: RunDir) -> None:
 
 def of_files(runs: Mapping[str, RunDir], root: Path, number: int) -> Row:
     """The case on files of this number, on every run."""
-    return kept(root, f"file-{number}", partial(_of_files, runs, root, number))
+    return kept(root, "file", number, files.CASES[number].name, partial(_of_files, runs, root, number))
 
 
 def _of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
@@ -141,7 +141,7 @@ def _of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
     return row
 
 
-def of_runs(root: Path, jobs: int) -> list[Row]:
+def of_runs(root: Path, jobs: int, only: Sequence[str] = ()) -> list[Row]:
     def one(case: live.Live) -> Row:
         row = Row(case.name, case.before)
         for _ in range(ATTEMPTS):
@@ -157,13 +157,19 @@ def of_runs(root: Path, jobs: int) -> list[Row]:
         return row
 
     def of(number: int) -> Row:
-        return kept(root.parent, f"live-{number}", partial(one, live.CASES[number]))
+        case = live.CASES[number]
+        return kept(root.parent, "live", number, case.name, partial(one, case))
 
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(of, range(len(live.CASES))))
+        return list(pool.map(of, chosen(live.CASES, only)))
 
 
-def of_harness(root: Path) -> list[Row]:
+def chosen(cases: Sequence[live.Live | interrupted.Case | files.Case], only: Sequence[str]) -> list[int]:
+    """The numbers of the cases whose name has one of these texts, or of all cases."""
+    return [number for number, case in enumerate(cases) if not only or any(text in case.name for text in only)]
+
+
+def of_harness(root: Path, only: Sequence[str] = ()) -> list[Row]:
     """One after the other: they are about moments, which others would shift."""
 
     def one(case: interrupted.Case) -> Row:
@@ -175,8 +181,9 @@ def of_harness(root: Path) -> list[Row]:
         say(f"{case.name}: {outcome.status}: {row.reason[:120]}" + "".join(f"\n    !! {line}" for line in row.wrong))
         return row
 
-    cases = enumerate(interrupted.CASES)
-    return [kept(root.parent, f"harness-{number}", partial(one, case)) for number, case in cases]
+    cases = interrupted.CASES
+    numbers = chosen(cases, only)
+    return [kept(root.parent, "harness", number, cases[number].name, partial(one, cases[number])) for number in numbers]
 
 
 def told(verdicts: Counter[str]) -> str:
@@ -242,6 +249,9 @@ def main() -> int:
     parser.add_argument("--runs-dir", type=Path, default=Path("runs/sabotage"), help="where the runs go")
     parser.add_argument("--out", type=Path, default=Path("docs/sabotage.md"), help="the table")
     parser.add_argument("--jobs", type=int, default=2, help="how many runs at once")
+    parser.add_argument(
+        "--only", nargs="+", default=(), metavar="TEXT", help="only cases whose name has one of these, and no table"
+    )
     parser.add_argument("--no-live", action="store_true", help="only the cases on files")
     options = parser.parse_args()
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup runs would heed it, and their cases not come to pass
@@ -253,18 +263,19 @@ def main() -> int:
     say(f"nothing done: {control}")
     shutil.rmtree(root / "live", ignore_errors=True)
     with ProcessPoolExecutor(options.jobs) as pool:  # beside the runs, which wait for their clusters
-        judged = pool.map(partial(of_files, runs, root), range(len(files.CASES)))
-        of_run = [] if options.no_live else of_runs(root / "live", options.jobs)
-        of_itself = [] if options.no_live else of_harness(root / "interrupted")
+        judged = pool.map(partial(of_files, runs, root), chosen(files.CASES, options.only))
+        of_run = [] if options.no_live else of_runs(root / "live", options.jobs, options.only)
+        of_itself = [] if options.no_live else of_harness(root / "interrupted", options.only)
         of_file = list(judged)
-    write_atomically(options.out, page(control, of_file, of_run, of_itself))
+    if not options.only:
+        write_atomically(options.out, page(control, of_file, of_run, of_itself))
     wrong = [f"{row.name}: {line}" for row in (*of_run, *of_itself, *of_file) for line in row.wrong]
     wrong += [f"nothing done to {name}: {verdict}" for name, verdict in control.items() if verdict != AS_DOCUMENTED]
     counted = f"{len(of_run)} cases on runs, {len(of_itself)} on the harness, {len(of_file)} on files"
     say(f"{counted} in {time.monotonic() - begun:.0f} s: {options.out}")
     for line in wrong:
         say(f"wrong: {line}")
-    if not wrong:
+    if not wrong and not options.only:
         shutil.rmtree(root / ROWS, ignore_errors=True)
     return 1 if wrong else 0
 

@@ -86,6 +86,15 @@ CASES: Final = (
          bug="overwrite_does_nothing", before=NEW),
     Live(name="a checkpoint stays as it was and a proof is claimed", scenario="offset-checkpoints", case="old-file",
          version="0.10.2.2", bug="overwrite_is_claimed", before=NEW),
+    *(Live(name=f"{what} does nothing{also}", scenario=scenario, case=case, bug=f"{bug}_{told}", before=NEW)
+      for what, bug, scenario, case in (
+          ("holding answers back", "hold", "lost-acknowledgement", "idempotent"),
+          ("resetting connections", "reset", "lost-acknowledgement", "retries"),
+          ("resetting connections, of an idempotent producer,", "reset", "lost-acknowledgement", "idempotent"),
+          ("kill of a client", "kill_client", "client-crash", "lingering"),
+          ("kill of a client that has sent", "kill_client", "client-crash", "unanswered"),
+      )
+      for also, told in (("", "does_nothing"), (" and claims a proof", "is_claimed"))),
     Live(name="Docker's die events are not heard", scenario="double-failover", bug="deaths_are_not_heard",
          before="unknown"),
     Live(name="copies leave out .log files", scenario="double-failover", bug="copies_without_segments",

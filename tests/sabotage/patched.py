@@ -13,6 +13,8 @@ from typing import Any
 
 from harness import cli, runner
 from harness.cluster import cluster
+from harness.faults.answers import Hold, Reset
+from harness.faults.client import KillClient
 from harness.faults.cut import Cut
 from harness.faults.files import Overwrite
 from harness.faults.network import DEVICE
@@ -62,6 +64,41 @@ def freeze_is_claimed() -> None:
     freeze_does_nothing()
     Freeze.verify = lambda self: {"status": "paused", "event": "pause", "cpu_ticks": [7, 7]}  # type: ignore[method-assign]
     Freeze.heal = lambda self: None  # type: ignore[method-assign]
+
+
+def hold_does_nothing() -> None:
+    Hold.inject = lambda self: None  # type: ignore[method-assign]
+
+
+def hold_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    hold_does_nothing()
+    made_up = {"packets_dropped": {"OUTPUT x": 7}}
+    Hold.verify = lambda self: made_up | {"taken_and_unanswered": sorted(n.name for n in self.senders)}  # type: ignore[method-assign]
+    Hold.heal = lambda self: None  # type: ignore[method-assign]
+
+
+def reset_does_nothing() -> None:
+    def inject(self: Reset) -> None:
+        self._before = self._connections()
+
+    Reset.inject = inject  # type: ignore[method-assign]
+
+
+def reset_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    reset_does_nothing()
+    Reset.verify = lambda self: {"connections": self._before, "left": []}  # type: ignore[method-assign]
+
+
+def kill_client_does_nothing() -> None:
+    KillClient.inject = lambda self: None  # type: ignore[method-assign]
+
+
+def kill_client_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    kill_client_does_nothing()
+    KillClient.verify = lambda self: {"pid": self.process.pid, "status": -9}  # type: ignore[method-assign]
 
 
 def slow_does_nothing() -> None:
@@ -156,6 +193,12 @@ BUGS: dict[str, Callable[[], None]] = {
         cut_is_claimed,
         freeze_does_nothing,
         freeze_is_claimed,
+        hold_does_nothing,
+        hold_is_claimed,
+        reset_does_nothing,
+        reset_is_claimed,
+        kill_client_does_nothing,
+        kill_client_is_claimed,
         slow_does_nothing,
         overwrite_does_nothing,
         overwrite_is_claimed,
