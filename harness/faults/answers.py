@@ -14,7 +14,7 @@ after it; the kernel's counter of lost packets has moved; and no byte of an answ
 
 Reset: the broker's ends of clients' connections are closed by the kernel (ss -K, sock_diag's SOCK_DESTROY), which tells
 the clients at once (RST) and forgets what it had not delivered. The proof: connections that the kernel listed before,
-and none of which it lists after.
+and none of which it lists after. The clients' kernel, which is this one, is the second witness (`left_at_clients`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import FaultUnproved
@@ -41,6 +42,10 @@ METADATA: Final = 3
 CONNECT_LIMIT_S: Final = 5.0
 UNACKNOWLEDGED: Final = struct.Struct("=24xI")
 """Where the kernel's account of a connection (struct tcp_info) says how many segments are not acknowledged."""
+LEFT_LIMIT_S: Final = 2.0
+"""In which a reset has reached the clients."""
+SOCKETS: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+ESTABLISHED: Final = "01"
 
 
 def question(release: tuple[int, ...]) -> bytes:
@@ -140,6 +145,20 @@ def parse_connections(lines: Iterable[str], peer: str) -> list[str]:
     return sorted(end for end in ends if end.rpartition(":")[0].strip("[]").removeprefix("::ffff:") == peer)
 
 
+def parse_established(lines: Iterable[str]) -> set[str]:
+    """The own ends of connections, from the text of /proc/net/tcp or tcp6.
+
+    >>> parse_established(["  0: 01B818AC:8CB0 0BB818AC:2384 01 00000000:00000000"])
+    {'172.24.184.1:36016'}
+    """
+    found = set()
+    for words in map(str.split, lines):
+        if len(words) > 3 and words[3] == ESTABLISHED:
+            address, _, port = words[1].partition(":")
+            found.add(f"{socket.inet_ntoa(bytes.fromhex(address[-8:])[::-1])}:{int(port, 16)}")
+    return found
+
+
 @dataclass(slots=True)
 class Reset:
     """The connections that a peer has to a port of a node are reset."""
@@ -176,5 +195,17 @@ class Reset:
             raise FaultUnproved(f"{self.description}: the kernel still has {', '.join(left)}")
         return {"connections": self._before, "left": left}
 
+    def left_at_clients(self) -> list[str]:
+        """Which of the connections there were before still last for the clients' kernel, after a while."""
+        ends = {end.replace("[::ffff:", "").replace("]", "") for end in self._before}
+        deadline = time.monotonic() + LEFT_LIMIT_S
+        while (left := ends & _established()) and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+        return sorted(left)
+
     def heal(self) -> None:
         """Nothing to undo: clients connect again."""
+
+
+def _established() -> set[str]:
+    return {end for path in SOCKETS if path.exists() for end in parse_established(path.read_text().splitlines()[1:])}

@@ -220,6 +220,8 @@ class Nemesis:
         for target in targets:
             fault = Reset(target.node, self._clients_host(), KAFKA_PORT)
             self._faults.carry_out(fault, role=target.role)
+            left = fault.left_at_clients()
+            self._account.require(f"clients have lost their connections to {target.node.name}", not left, left=left)
 
     def kill_client(self, process: ClientProcess) -> None:
         """Kill -9 of a producer, a load or a consumer, proved by the status with which it ended."""

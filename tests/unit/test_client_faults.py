@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -190,6 +191,20 @@ def test_a_reset_that_resets_nothing_is_unproved(node: Listed, why: str) -> None
     fault.inject()
     with pytest.raises(FaultUnproved, match=why):
         fault.verify()
+
+
+@pytest.mark.parametrize(("state", "left"), [("01", ["172.20.0.1:43210", "172.20.0.1:43212"]), ("06", [])])
+def test_the_clients_kernel_tells_of_a_connection_that_lasts(
+    state: str, left: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, address, port in (("tcp", "010014AC", "A8CA"), ("tcp6", "0000000000000000FFFF0000010014AC", "A8CC")):
+        (tmp_path / name).write_text(f"  sl  local_address\n   0: {address}:{port} 0B0014AC:2384 {state} 0:0\n")
+    monkeypatch.setattr(answers, "SOCKETS", [tmp_path / name for name in ("tcp", "tcp6", "none")])
+    monkeypatch.setattr(answers, "LEFT_LIMIT_S", 0.0)
+    fault = Reset(cast("Node", Listed(CONNECTIONS)), CLIENTS, 9092)
+    assert fault.left_at_clients() == []
+    fault.inject()
+    assert fault.left_at_clients() == left
 
 
 @dataclass
