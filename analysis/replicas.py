@@ -58,7 +58,7 @@ from evidence.events import DeleteRecords, Moment, Partition, of
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
-from kafkafiles.batches import BatchHeader, Record, scan_batches
+from kafkafiles.batches import Record
 from kafkafiles.checkpoints import EpochStart
 from kafkafiles.columns import read_headers
 from kafkafiles.errors import ParseError
@@ -119,20 +119,6 @@ class Copy:
             values.append(value_of(found.producer, found.sequence))
             offsets.append(data["offset"].to_numpy(zero_copy_only=False).astype(np.int64))
         return np.concatenate(values), np.concatenate(offsets)
-
-    @cached_property
-    def illegible(self) -> list[int]:
-        """The offsets of entries whose checksum does not fit: there is something, and it cannot be said what."""
-        paths = {segment.base_offset: segment.path for segment in self.replica.segments}
-        found: list[int] = []
-        for problem in self.replica.problems:
-            if problem.corrupt.kind == "checksum":
-                data = paths[problem.segment].read_bytes()
-                header = next(scan_batches(data, problem.corrupt.position))
-                if isinstance(header, BatchHeader):
-                    first = header.last_offset if header.base_offset is None else header.base_offset
-                    found += range(first, header.last_offset + 1)
-        return found
 
     def place(self) -> dict[str, Any]:
         """The copy's moment and broker, as evidence."""
@@ -422,7 +408,6 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
                 values, offsets = copy.contents
                 # What cannot be told whose it is may be the very record.
                 kept &= ~np.isin(sends.offset[of_era], offsets[values == NO_IDENTITY])
-                kept &= ~np.isin(sends.offset[of_era], copy.illegible)
                 missing = of_era[kept & ~np.isin(sends.value[of_era], values)]
                 for row in missing.tolist():
                     lacking.setdefault(row, []).append(copy)

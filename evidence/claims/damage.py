@@ -326,7 +326,7 @@ CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         name="reader-stops-at-damage",
         says="A reader comes no further than to a damaged batch of format 2, until a replica leads that has it whole.",
-        source="librdkafka, rd_kafka_msgset_reader_v2; Java consumer: KafkaException of CompletedFetch, KIP-98",
+        source="librdkafka, rd_kafka_msgset_reader_v2",
         judge=reader_stops_at_damage,
     ),
     Claim(

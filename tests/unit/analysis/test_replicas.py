@@ -288,7 +288,7 @@ def test_a_checksum_that_does_not_fit(tmp_path: Path, magic: int) -> None:
 
 def flip(position: int, phase: FaultPhase = "verified", file: str = f"t-0/{0:020}.log", at_s: int = 5) -> list[Event]:
     """A bit flipped in a copy's file."""
-    proof = {"file": file, "position": position} if phase == "verified" else {}
+    proof = {"file": file, "position": position}
     phases: list[FaultPhase] = ["inject", phase]
     node = Target(node="broker-1")
     return [
