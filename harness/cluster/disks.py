@@ -82,8 +82,8 @@ MAKER: Final = {
 """Of the image, or else of this machine: not every base of Debian has e2fsprogs, and none has xfsprogs."""
 ATTACH: Final = 'there losetup -f "$1"'
 DETACH: Final = 'there losetup -d "$1"'
-"""There, too: losetup opens the path that it has worked out itself, and if the container has that path as well (below
-/dev) the device would have a file of the container's."""
+"""There: losetup opens the path that it has resolved itself, which in the container is none or another file. Nor does
+the container get /dev: a bind mount of it would hold whatever is mounted below, in /dev/shm."""
 MOUNT: Final = 'there mount -t "$1" "$2" "$3" && chown "$4" "$root$3"'
 UNMOUNT: Final = 'there umount "$1"'
 SHUT_DOWN: Final = """
@@ -182,7 +182,6 @@ class Keeper:
                 network_mode="none",
                 user="0",
                 environment={"PROCESS": str(os.getpid())},
-                volumes={"/dev": {"bind": "/dev", "mode": "rw"}},
                 # Not the run's label: the events of its nodes are evidence, and this is none of them.
                 labels={LABEL: namespace(), OWNER_LABEL: owner()},
             )
