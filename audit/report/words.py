@@ -267,14 +267,21 @@ MEASURED_ON = {"old": "0.10.2.2", "epoch": "2.8.2", "zk3": "3.9.2-zk", "pinned":
 ALONE = frozenset({"follower-reboot"})
 """Faults that are measured of some topics only, and scenarios of their own, which run with any client."""
 
+UNCLEAN = frozenset({"shrunk-isr-crash"})
+"""The faults that are measured of topics with unclean elections."""
+
 
 def commands(case: Case) -> tuple[str, ...]:
     """What measures the faults that have no cell for these settings, on their line of versions."""
     if case.topic.replication_factor.value < case.topic.min_insync_replicas.value:
         return ()  # a topic that acks=all cannot write to is measured by nothing
     version = MEASURED_ON[case.topic.line]
-    together = [fault for fault in case.not_measured if fault not in ALONE]
+    unclean = case.topic.unclean.value and case.topic.replication_factor.value > 1
+    others = [fault for fault in case.not_measured if fault not in ALONE]
+    together = [fault for fault in others if not unclean or fault in UNCLEAN]
     told = [f'make audit-matrix FAULT="{" ".join(together)}" VERSION={version}'] if together else []
+    if own := [fault for fault in others if fault not in together]:
+        told.append(f"kafka-chaos audit PATH… --prove --faults {','.join(own)}")
     alone = [fault for fault in case.not_measured if fault in ALONE]
     run = f"kafka-chaos run {{}} --version {version} --client {case.resolved.client}"
     if len(alone) == 1:

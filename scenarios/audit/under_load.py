@@ -3,8 +3,7 @@
 Each subject sends ten records a second. The leader is killed, or stopped cleanly; or all brokers are stopped and
 started in turn; or every replica is killed at one moment and started again. What is lost with acks=0 and acks=1 is
 what happened to be under way, so it may be nothing: these are the only outcomes that are stated as possible and not as
-certain. With acks=all nothing is lost, but perhaps where all are killed and unclean elections are on: who comes back
-first leads then, whatever it has. A record that was written and not answered is written again by a producer that
+certain. With acks=all nothing is lost. A record that was written and not answered is written again by a producer that
 tries again, unless it is idempotent.
 
 A producer that does not try again is refused for good where the leader has changed, which Java's is told. librdkafka
@@ -40,7 +39,6 @@ from scenarios.audit import (
     OPERATOR,
     REFUSED_AGAIN,
     RETRIES_DOC,
-    UNCLEAN_DOC,
     accepted,
     others,
     overtakes,
@@ -60,9 +58,6 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False) -> Outc
     """`truncates`: whether followers may throw away what was acknowledged with acks=all."""
     may = set()
     sources = [ACKS_DOC]
-    if topic.unclean and topic.replication_factor > 1:
-        may.add("loses")
-        sources.append(UNCLEAN_DOC)
     if producer.acks != "all" or (truncates and topic.replication_factor > 1):
         may.add("loses")
     if retries(producer) and producer.acks != "0" and not producer.idempotence:
@@ -142,13 +137,13 @@ def all_are_killed(run: Run, subjects: Subjects) -> None:
     subjects.wait_whole()
 
 
-def under_load(strike: Strike, truncates: bool, unclean: tuple[bool, ...], run: Run) -> None:
+def under_load(strike: Strike, truncates: bool, run: Run) -> None:
     t = run.partition()
     old = truncates and HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    subjects = Subjects(run, plan(run, partial(stated, truncates=old), unclean))
+    subjects = Subjects(run, plan(run, partial(stated, truncates=old)))
 
     def doomed(one: Subject) -> bool:
-        return one.producer.acks != "all" or ((old or one.topic.unclean) and others(one))
+        return one.producer.acks != "all" or (old and others(one))
 
     def well(one: Subject) -> bool:
         return accepted(one, run.version)
@@ -162,13 +157,11 @@ def under_load(strike: Strike, truncates: bool, unclean: tuple[bool, ...], run: 
     subjects.settle()
 
 
-def declare(
-    name: str, claim: str, strike: Strike, *, truncates: bool = False, unclean: tuple[bool, ...] = (False,)
-) -> Scenario:
+def declare(name: str, claim: str, strike: Strike, *, truncates: bool = False) -> Scenario:
     """A scenario of this file."""
 
     def steps(run: Run) -> None:
-        under_load(strike, truncates, unclean, run)
+        under_load(strike, truncates, run)
 
     steps.__module__ = __name__
     return scenario(
@@ -206,8 +199,7 @@ rolling_restart = declare(
 )
 whole_isr_down = declare(
     "whole-isr-down",
-    "When every replica is killed under load and started again, acks=all loses nothing with unclean elections off.",
+    "When every replica is killed under load and started again, acks=all loses nothing.",
     all_are_killed,
     truncates=True,
-    unclean=(False, True),
 )

@@ -248,3 +248,11 @@ def test_nothing_is_said_to_measure_a_topic_that_nobody_can_write_to() -> None:
     assert "every record sent with acks=all is refused" in told(2)
     assert "to measure" not in told(2)
     assert "to measure" in told(1)
+
+
+def test_what_is_measured_of_no_topic_with_unclean_elections_can_be_proved() -> None:
+    topic = parse_topic("orders:replication.factor=3,unclean.leader.election.enable=true")
+    inputs = Inputs(producers=(producer(acks="1"),))
+    text = console.render(Grader(matrix()).answer(inputs, Stated(version="2.8.2", topics=(topic,))), width=400)
+    assert 'make audit-matrix FAULT="shrunk-isr-crash" VERSION=2.8.2' in text
+    assert "kafka-chaos audit PATH… --prove --faults " in text
