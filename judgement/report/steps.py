@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evidence.course import ALIVE, DOWN, FaultFact, PartitionInterval, TopicPartition
-from evidence.events import Log, OffsetAnswer, OffsetCommit
+from evidence.events import DeleteRecords, DeleteTopic, Log, OffsetAnswer, OffsetCommit
 from judgement.report.facts import RunFacts
 
 # What a broker logs of one act it logs within this time: the reason for a truncation and the truncation, or two classes
@@ -25,6 +25,8 @@ SAME_CHANGE_NS: Final = 1_500_000_000
 REASONS: Final = {"high-watermark": "its own high watermark", "epoch-request": "where the leader says its epoch ends"}
 """Why a follower truncates, by the event in its log."""
 MAX_STEPS: Final = 120
+LONGEST_NAME: Final = 40
+"""Of a topic's name so much is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,6 +389,28 @@ def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[A
 
 Effect = Callable[[Log], tuple[str, str] | None]
 """For a truncation: the kind of its step and the end of its sentence; None if it does not concern the story."""
+
+
+def deletion_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
+    """What was asked to be deleted: topics, whichever, and records of this partition."""
+    for one in facts.events:
+        if isinstance(one, DeleteTopic):
+            name = (
+                one.topic
+                if len(one.topic) <= LONGEST_NAME
+                else f"{one.topic[:LONGEST_NAME]}… ({len(one.topic)} characters)"
+            )
+            what = "The deletion of" if one.withdrawn else "It is asked that"
+            end = f"is withdrawn, by {one.by}" if one.withdrawn else f"be deleted, by {one.by}"
+            yield _asked_step(one.at_ns, f"{what} topic {name} {end}.")
+        elif isinstance(one, DeleteRecords) and (one.topic, one.partition) == where:
+            yield _asked_step(
+                one.at_ns, f"It is asked that the records of {named(where)} before {one.before} be deleted."
+            )
+
+
+def _asked_step(at_ns: int, text: str) -> StoryStep:
+    return StoryStep(at_ns=at_ns, kind="log", actor="operator", text=text, witness="operator", source="harness")
 
 
 def group_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:

@@ -19,6 +19,7 @@ from judgement.report.steps import (
     StoryStep,
     brokers_in,
     client_step,
+    deletion_steps,
     disk_step,
     fault_steps,
     group_steps,
@@ -218,7 +219,7 @@ def course(facts: RunFacts, where: TopicPartition) -> Story:
         ends_text = _ends(moment.nodes, named(where))
         if ends_text:
             steps.append(disk_step(moment.at_ns, f"On disk: {ends_text}.", moment.label))
-    steps += group_steps(facts, where)
+    steps += [*deletion_steps(facts, where), *group_steps(facts, where)]
     # Before the first record a truncation is a new follower's, of an empty log.
     begin_ns = min((send.sent_ns for send in sends), default=facts.begin_ns)
     steps += fault_steps(facts, where, begin_ns)

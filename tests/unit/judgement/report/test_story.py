@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from evidence.events import OffsetAnswer, OffsetCommit
+from evidence.events import DeleteRecords, DeleteTopic, OffsetAnswer, OffsetCommit
 from evidence.rundir import RunDir
 from judgement.report import facts, steps, story, timeline_svg
 from tests.unit.judgement.report import synthetic
@@ -184,3 +184,18 @@ def acked(sequence: int, offset: int | None, outcome: str = "acked") -> Any:
 def test_records_that_were_acknowledged_one_after_the_other_are_told_together() -> None:
     sends = [acked(0, 0), acked(1, 1), acked(2, 5), acked(3, None, "unknown"), acked(4, 6), acked(5, 7)]
     assert [[one.sequence for one in run] for run in story._in_a_row(sends)] == [[0, 1], [2], [3], [4, 5]]
+
+
+def test_what_was_asked_to_be_deleted_is_told() -> None:
+    asked = [
+        DeleteTopic(topic="n" * 249, by="request DeleteTopics"),
+        DeleteTopic(topic="u", by="znode /admin/delete_topics", withdrawn=True),
+        DeleteRecords(topic="t", partition=0, before=6),
+        DeleteRecords(topic="t", partition=1, before=7),
+    ]
+    told: Any = SimpleNamespace(events=asked)
+    assert [step.text for step in steps.deletion_steps(told, ("t", 0))] == [
+        f"It is asked that topic {'n' * 40}… (249 characters) be deleted, by request DeleteTopics.",
+        "The deletion of topic u is withdrawn, by znode /admin/delete_topics.",
+        "It is asked that the records of t-0 before 6 be deleted.",
+    ]
