@@ -32,7 +32,10 @@ def _row(made: Scenario) -> dict[str, Any]:
 
 def as_json() -> dict[str, Any]:
     """Scenarios and versions, for programs."""
-    known = [{"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java} for v in versions.KNOWN]
+    known = [
+        {"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java, "exhibits_only": v in versions.OF_EXHIBITS}
+        for v in versions.KNOWN
+    ]
     return {"scenarios": [_row(made) for made in all_scenarios().values()], "versions": known}
 
 
