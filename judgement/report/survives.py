@@ -25,6 +25,8 @@ Value = Mapping[str, Any]
 PAGE: Final = "what-survives-what.md"
 PRICED: Final = "page-cache-only"
 """The scenario whose cases differ in when brokers flush, and in nothing else."""
+FLUSHES: Final = "flush-each"
+"""Its case that flushes before each acknowledgement."""
 MS_NS: Final = 1e6
 
 
@@ -180,17 +182,17 @@ def _told(cell: Value | None) -> str:
 def _price(data: Value, versions: Sequence[str]) -> Iterator[str]:
     """What flushing costs, by case and version."""
     cases = (data.get(PRICED) or {}).get("cases") or {}
-    priced = [v for v in versions if any((of.get(v) or {}).get("ack_ms") is not None for of in cases.values())]
+    compared = [cases.get(case) or {} for case in (DEFAULT_CASE, FLUSHES)]
+    priced = [v for v in versions if all((of.get(v) or {}).get("ack_ms") is not None for of in compared)]
     if not priced:
         return
     yield from ("## What a flush costs", "")
     yield PRICE
     yield f"| | {' | '.join(priced)} |"
     yield "|---|" + "---|" * len(priced)
-    for case, of in cases.items():
-        cells = [(of.get(version) or {}).get("ack_ms") for version in priced]
-        if any(cell is not None for cell in cells):
-            yield f"| {case} | {' | '.join('' if cell is None else f'{cell:g}' for cell in cells)} |"
+    for case, of in zip((DEFAULT_CASE, FLUSHES), compared, strict=True):
+        taken = [of[version]["ack_ms"] for version in priced]
+        yield f"| {case} | {' | '.join(f'{ms:g}' for ms in taken)} |"
     yield ""
 
 
