@@ -28,7 +28,7 @@ def test_a_client_by_its_name(name: str, found: Library) -> None:
     [
         ("jav", "no client 'jav': librdkafka, or java-<release> with one of 0.8.2.2, "),
         ("java-9.9", "no client 'java-9.9'"),
-        ("scala-2.8.2", r"no client 'scala-2.8.2'.* 0.8.2.2, 0.9.0.1, 0.10.2.2, 0.11.0.3, 1.1.1$"),
+        ("scala-2.8.2", r"no client 'scala-2.8.2'.* 0.8.2.2, 0.9.0.1, 0.10.2.2, 0.11.0.0, 0.11.0.3, 1.1.1$"),
         ("java-4.3.1", "share no version of the Produce request"),
     ],
 )
