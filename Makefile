@@ -55,7 +55,7 @@ chaos-run: engine venv ## Set everything up and run the default suite (SCENARIO=
 	$(CHAOS) suite $(OPTIONS)
 
 .PHONY: nightly
-nightly: engine venv ## Every scenario on every version, in runs/nightly, and a part of the audit's cells; resumable (JOBS= MINUTES= change 3, 170)
+nightly: engine venv ## Every case on every line, other releases each night, and a part of the audit's cells; resumable (JOBS= MINUTES= change 3, 170)
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
 	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \

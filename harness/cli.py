@@ -185,7 +185,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _matrix(options: argparse.Namespace) -> int:
     from harness.cluster import versions as known_versions
-    from harness.matrix import Matrix, cells, from_another_cell, of_the_night, write_reports
+    from harness.matrix import Matrix, cells, night_order, of_the_night, write_reports
     from harness.scenario import all_scenarios, get_scenario
     from harness.setup import images
     from harness.setup import settings as known_settings
@@ -204,7 +204,7 @@ def _matrix(options: argparse.Namespace) -> int:
     for version in versions:
         known_settings.validate(version, overrides)
     if options.minutes is not None:
-        wanted = from_another_cell(wanted, options.seed)
+        wanted = night_order(wanted, options.seed)
     progress = Progress(quiet=options.quiet)
     images.ensure_images(versions, progress.line)
     root: Path = options.runs_dir

@@ -9,9 +9,10 @@ Spark application for all.
 A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how
 many is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
 
-With a limit of time no run is begun after it, and what is left is told and run by the next call. So that it is not the
-same cells each night that are left, each seed begins at another one (`from_another_cell`), and where all scenarios are
-asked for, a third of the museum is run (`of_the_night`).
+With a limit of time no run is begun after it, and what is left is told and run by the next call. So a night that is
+cut short has every case on some releases of every line, not some cases on every release (`night_order`): each seed
+begins with other releases, and three nights that get through a third have all. Where all scenarios are asked for, a
+third of the museum is run (`of_the_night`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,12 +50,8 @@ PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 """Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""
 
 
-NIGHTS: Final = 7
-"""Seeds in a row that begin at equal distances in the list of cells."""
-
-
 THIRDS: Final = 3
-"""In so many nights every exhibit of the museum is run once."""
+"""In so many nights every exhibit of the museum is run once, and every cell if each gets through a third of them."""
 
 
 class RunLost(HarnessError):
@@ -106,14 +104,26 @@ def of_the_night(scenarios: Sequence[Scenario], seed: int) -> list[Scenario]:
     return [one for one in scenarios if one.exhibit is None or one in tonight]
 
 
-def from_another_cell(wanted: Sequence[Cell], seed: int) -> list[Cell]:
-    """The same cells in the same order, round the circle, beginning at another one for each seed.
+def night_order(wanted: Sequence[Cell], seed: int) -> list[Cell]:
+    """The same cells in rounds: in each, every case of every scenario on one version, the next time on one of another
+    line. Another seed begins a third of the versions further on. All cells of one seed come before those of the next.
 
-    >>> [from_another_cell([10, 11, 12], seed) for seed in (1, 2, 3)]
-    [[10, 11, 12], [11, 12, 10], [12, 10, 11]]
+    >>> cells = [Cell(scenario=s, version=v, seed=1) for s in ("a", "b") for v in ("1", "2", "3")]
+    >>> [cell.scenario + cell.version for cell in night_order(cells, 1)]
+    ['a1', 'b2', 'a2', 'b3', 'a3', 'b1']
     """
-    at = (seed - 1) * max(1, len(wanted) // NIGHTS) % len(wanted)
-    return [*wanted[at:], *wanted[:at]]
+    rows: dict[tuple[str, str, int], list[Cell]] = {}
+    for cell in wanted:
+        rows.setdefault((cell.scenario, cell.case, cell.seed), []).append(cell)
+    rounds = zip_longest(*(_strided(row, number, seed) for number, row in enumerate(rows.values())))
+    return sorted((cell for one in rounds for cell in one if cell is not None), key=lambda cell: cell.seed)
+
+
+def _strided(row: Sequence[Cell], number: int, seed: int) -> list[Cell]:
+    """A row of cells, versions in order, in steps of about a quarter of it (there are five lines), none twice."""
+    step = next(step for step in count(max(1, len(row) // 4)) if math.gcd(step, len(row)) == 1)
+    begin = number + (seed - 1) * math.ceil(len(row) / THIRDS)
+    return [row[(begin + at) * step % len(row)] for at in range(len(row))]
 
 
 def cell_of(facts: Mapping[str, Any]) -> Cell:

@@ -87,8 +87,9 @@ ROWS: Final = (
 
 GUIDE: Final = """## What to set
 
-- **A process that dies takes nothing along** that was acknowledged with acks=all: what it wrote is in the page cache of
-  its machine. acks=1 is acknowledged by one replica, and lost with it.
+- **A process that dies takes nothing along** of what it wrote: that is in the page cache of its machine. acks=1 is
+  acknowledged by one replica, and lost if another is elected. Before 0.11 the elections that follow can truncate what
+  was acknowledged with acks=all as well ([double-failover](scenarios/double-failover.md)).
 - **A machine that loses power takes along what it has not flushed**: with default settings up to half a minute of
   records (vm.dirty_expire_centisecs and vm.dirty_writeback_centisecs). That is harmless as long as another replica in
   the ISR keeps its power. So put replicas where they do not lose it together, and let min.insync.replicas be more than

@@ -12,7 +12,7 @@ import pytest
 from evidence import manifest
 from evidence.rundir import RunDir
 from harness import matrix
-from harness.matrix import Cell, Matrix, RunLost, finished_cells, from_another_cell, of_the_night
+from harness.matrix import Cell, Matrix, RunLost, finished_cells, night_order, of_the_night
 from harness.scenario import all_scenarios
 from judgement.verdict import Verdict
 
@@ -76,11 +76,23 @@ def test_no_run_begins_after_the_limit_and_what_is_left_is_counted(ran: list[Cel
     assert early.left == 0
 
 
-def test_each_seed_of_a_week_begins_at_another_cell() -> None:
-    wanted = [Cell(scenario="baseline", version="4.3.1", seed=number) for number in range(70)]
-    orders = [from_another_cell(wanted, seed) for seed in range(1, 9)]
-    assert [order[0].seed for order in orders] == [0, 10, 20, 30, 40, 50, 60, 0]
-    assert all(sorted(order, key=str) == sorted(wanted, key=str) for order in orders)
+def test_a_night_that_is_cut_short_has_every_case_and_every_line() -> None:
+    lines = ["old", "epoch", "pinned", "zk3", "kraft"]
+    versions = [f"{line}-{number}" for line in lines for number in range(3)]
+    wanted = [Cell(scenario=s, case=c, version=v, seed=1) for s in "abcd" for v in versions for c in ("x", "y")]
+    nights = [night_order(wanted, seed)[: len(wanted) // 3] for seed in (1, 2, 3)]
+    for night in nights:
+        seen = {(cell.scenario, cell.case, cell.version.split("-")[0]) for cell in night}
+        assert {(scenario, case) for scenario, case, _ in seen} == {(s, c) for s in "abcd" for c in ("x", "y")}
+        assert all(len({line for *case, line in seen if case == [s, "x"]}) >= 4 for s in "abcd")
+    assert sorted((cell for night in nights for cell in night), key=str) == sorted(wanted, key=str)
+
+
+def test_a_night_has_all_of_one_seed_before_the_next_and_nothing_twice() -> None:
+    wanted = [Cell(scenario=s, version=v, seed=seed) for seed in (1, 2) for s in "ab" for v in ("1", "2", "3", "4")]
+    order = night_order([*wanted, Cell(scenario="c", version="1", seed=1)], 5)
+    assert [cell.seed for cell in order] == [1] * 9 + [2] * 8
+    assert len(set(order)) == len(order) == 17
 
 
 def test_each_night_has_a_third_of_the_museum_and_three_nights_have_all_of_it() -> None:
