@@ -24,6 +24,8 @@ from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.events import KILLED, SIGNALLED, TERMINATED
 
 if TYPE_CHECKING:
+    from docker.models.containers import Container as DockerContainer
+
     from evidence.events import Container, ContainerAction
     from harness.cluster.docker import Node
     from harness.faults.base import Proof
@@ -220,6 +222,25 @@ def cpu_ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
+def pause(container: DockerContainer) -> None:
+    """Pause it as Docker does, again if the kernel's freezer gave up.
+
+    On a busy machine it does, on a process in the middle of its work ("unable to freeze", seen twice running); a
+    further attempt is the same fault. Raises docker.errors.APIError if the last one failed too.
+    """
+    for attempt in range(1, FREEZE_ATTEMPTS + 1):
+        try:
+            container.pause()
+        except APIError:
+            container.reload()
+            if container.attrs["State"]["Paused"]:
+                return
+            if attempt == FREEZE_ATTEMPTS:
+                raise
+        else:
+            return
+
+
 @dataclass(slots=True)
 class Freeze(OfOneNode):
     """docker pause: every thread stands still, sockets stay open."""
@@ -232,18 +253,7 @@ class Freeze(OfOneNode):
 
     def inject(self) -> None:
         self._begin()
-        for attempt in range(1, FREEZE_ATTEMPTS + 1):
-            try:
-                self.node.container.pause()
-            except APIError:
-                # On a busy machine the kernel's freezer gives up on a process in the middle of its work ("unable to
-                # freeze", seen twice running); a further attempt is the same fault.
-                if self.node.state()["Paused"]:
-                    return
-                if attempt == FREEZE_ATTEMPTS:
-                    raise
-            else:
-                return
+        pause(self.node.container)
 
     def verify(self) -> Proof:
         self._event("pause")

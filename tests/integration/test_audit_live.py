@@ -21,6 +21,7 @@ from audit.live import REQUESTS, read_cluster
 from audit.model import Inputs, Node, Partition
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
+from harness.faults.process import pause
 from tests.integration.engine import call, needs_image
 from tests.integration.secured import (
     AUDITOR,
@@ -404,7 +405,7 @@ def test_racks_and_brokers_that_do_not_agree(three: Three) -> None:
 
 
 def test_a_broker_that_does_not_answer_costs_its_own_answers_only(three: Three) -> None:
-    three.nodes[2].pause()
+    pause(three.nodes[2])
     try:
         began = time.monotonic()
         found, _ = state(three, limit_s=2.0)

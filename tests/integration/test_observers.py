@@ -24,6 +24,7 @@ from evidence.timeline import Timeline, read
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
 from harness.cluster.state import ClusterState
+from harness.faults.process import pause
 from harness.observers import broker_logs
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
@@ -205,7 +206,7 @@ def test_zookeeper_0_10(by_hand: Callable[..., ByHand], tmp_path: Path) -> None:
         assert cluster.told(Blind) == []
         zookeeper = cluster.container("zookeeper")
         frozen_ns = time.monotonic_ns()
-        zookeeper.pause()
+        pause(zookeeper)
         wait_blind(observer, True)
         zookeeper.unpause()
         wait_blind(observer, False)
@@ -249,7 +250,7 @@ def test_kraft_with_a_controller_apart_4_3(by_hand: Callable[..., ByHand]) -> No
 
         # A frozen controller says nothing, and the file does not either: no blindness, the log goes on afterwards.
         controller = cluster.container("controller-100")
-        controller.pause()
+        pause(controller)
         with pytest.raises(WaitTimeout, match=r"t-0 leader 1 epoch 0"):
             observer.wait(led(2, 2), what="nothing", timeout_s=0.5)
         controller.unpause()
