@@ -19,9 +19,9 @@ and none of which it lists after. The clients' kernel, which is this one, is the
 
 from __future__ import annotations
 
+import operator
 import socket
 import struct
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, Final
 from evidence.errors import FaultUnproved
 from harness.faults import network
 from harness.faults.cut import Cut, Rule
-from harness.faults.network import POLL_S, listing, names
+from harness.faults.network import listing, names
+from harness.polling import poll
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
@@ -124,12 +125,9 @@ class Hold(Cut):
 
     def _taken_and_unanswered(self, asked: Mapping[str, socket.socket], what: str) -> None:
         """Wait until what was sent on each connection is taken; FaultUnproved if it is not, or if anything comes."""
-        deadline = time.monotonic() + network.COUNTER_LIMIT_S
-        while not all(map(_taken, asked.values())):
-            if time.monotonic() > deadline:
-                limit = f"{network.COUNTER_LIMIT_S:.0f} s"
-                raise FaultUnproved(f"{self.description}: {what} was not taken in {limit}: a cut")
-            time.sleep(POLL_S)
+        if not poll(lambda: all(map(_taken, asked.values())), network.COUNTER_LIMIT_S):
+            limit = f"{network.COUNTER_LIMIT_S:.0f} s"
+            raise FaultUnproved(f"{self.description}: {what} was not taken in {limit}: a cut")
         for name, connection in asked.items():
             if (came := _answered(connection)) is not None:
                 raise FaultUnproved(f"{self.description}: {came} came from {name} for {what}")
@@ -198,10 +196,7 @@ class Reset:
     def left_at_clients(self) -> list[str]:
         """Which of the connections there were before still last for the clients' kernel, after a while."""
         ends = {end.replace("[::ffff:", "").replace("]", "") for end in self._before}
-        deadline = time.monotonic() + LEFT_LIMIT_S
-        while (left := ends & _established()) and time.monotonic() < deadline:
-            time.sleep(POLL_S)
-        return sorted(left)
+        return sorted(poll(lambda: ends & _established(), LEFT_LIMIT_S, until=operator.not_))
 
     def heal(self) -> None:
         """Nothing to undo: clients connect again."""

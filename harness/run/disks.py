@@ -12,6 +12,7 @@ from evidence.errors import UsageError, WaitTimeout
 from evidence.events import Checkpoint, Moment
 from harness.cluster.disks import flush
 from harness.observers.replicas import LOG_DIR, copy_replicas, files_of, leo_and_hw
+from harness.polling import poll
 from kafkafiles.batches import BatchHeader, scan_batches
 from kafkafiles.checkpoints import (
     HIGH_WATERMARKS,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from harness.run.parts import Parts
     from harness.run.who import Partition, Target
 
-POLL_S: Final = 0.02
 FILE_LIMIT_S: Final = 30.0
 
 
@@ -62,12 +62,9 @@ class Disks:
 
     def wait_files(self, what: str, satisfied: Callable[[], bool], describe: Callable[[], str], limit_s: float) -> None:
         """Wait until files on the brokers' disks show something; WaitTimeout says what they show."""
-        deadline = time.monotonic() + limit_s
         with self._account.step(f"wait until {what}"):
-            while not satisfied():
-                if time.monotonic() > deadline:
-                    raise WaitTimeout(f"not within {limit_s:.0f} s: {what}; seen: {describe()}")
-                time.sleep(POLL_S)
+            if not poll(satisfied, limit_s):
+                raise WaitTimeout(f"not within {limit_s:.0f} s: {what}; seen: {describe()}")
 
     def wait_high_watermark(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:
         """Wait until these replicas have checkpointed this high watermark."""
@@ -100,7 +97,7 @@ class Disks:
 
     def _checkpoint(self, target: Target, file: str) -> Checkpoint:
         """A file of offsets as it is now; the broker replaces it as a whole."""
-        path = self._cluster.data / target.node.name / LOG_DIR / file
+        path = self._logs(target.node.name) / file
         topics = {topic.name for topic in self._topics}
         try:
             written_ns, read = path.stat().st_mtime_ns, read_offset_checkpoint(path)
@@ -155,7 +152,7 @@ class Disks:
 
     def epochs_of(self, target: Target, t: Partition) -> list[tuple[int, int]]:
         """(leader epoch, start offset) of a replica, from its leader-epoch-checkpoint."""
-        path = self._cluster.data / target.node.name / "kafka" / str(t) / "leader-epoch-checkpoint"
+        path = self._logs(target.node.name) / str(t) / "leader-epoch-checkpoint"
         return [(entry.epoch, entry.start_offset) for entry in read_leader_epoch_checkpoint(path).entries]
 
     def require_next_epoch_starts_at(self, target: Target, t: Partition, *, epoch: int, offset: int) -> None:

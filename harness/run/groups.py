@@ -7,6 +7,7 @@ committed is judged from there (analysis/groups.py).
 
 from __future__ import annotations
 
+import operator
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from evidence.errors import WaitTimeout
 from evidence.events import OffsetAnswer, OffsetCommit
+from harness.polling import poll
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +51,15 @@ class Groups:
         Raises WaitTimeout if that is not acknowledged in time.
         """
         place = TopicPartition(*t, offset, metadata="m" * metadata_bytes)
-        deadline = time.monotonic() + limit_s
         client = self._client(group)
         try:
             with self._account.step("commit an offset", group=group, partition=str(t), offset=offset):
-                while (error := _error(lambda: _committed(client, place))) is not None:
-                    if time.monotonic() > deadline:
-                        raise WaitTimeout(f"offset {offset} of {t} is not committed after {limit_s:.0f} s: {error}")
-                    time.sleep(AGAIN_S)  # a coordinator that is not ready tells nobody when it is
+                # A coordinator that is not ready tells nobody when it is.
+                error = poll(
+                    lambda: _error(lambda: _committed(client, place)), limit_s, until=operator.not_, every_s=AGAIN_S
+                )
+                if error is not None:
+                    raise WaitTimeout(f"offset {offset} of {t} is not committed after {limit_s:.0f} s: {error}")
                 self._timeline.append(
                     OffsetCommit(
                         group=group, topic=t.topic, partition=t.number, offset=offset, metadata_bytes=metadata_bytes
@@ -69,27 +72,27 @@ class Groups:
         """What a group's coordinator says that it has committed, asked again until it answers or the time is over: the
         last answer, or the last error.
         """
-        deadline = time.monotonic() + limit_s
         with self._account.step("ask for a group's offset", group=group, partition=str(t)):
-            while True:
-                # A client of its own each time: it looks for the coordinator anew.
-                answer = self._ask(group, t)
-                if answer.error is None or time.monotonic() > deadline:
-                    return answer
-                time.sleep(AGAIN_S)
+            return poll(
+                lambda: self._ask(group, t), limit_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
+            )
 
     def wait_committed(self, group: str, t: Partition, offset: int | None, limit_s: float) -> None:
         """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not."""
-        deadline = time.monotonic() + limit_s
+
+        def says(answer: OffsetAnswer) -> bool:
+            return answer.error is None and answer.offset == offset
+
         with self._account.step(f"wait until {group} has committed {offset}", partition=str(t)):
-            while (answer := self._ask(group, t)).error is not None or answer.offset != offset:
-                if time.monotonic() > deadline:
-                    said = answer.error or f"committed is {answer.offset}"
-                    raise WaitTimeout(f"{group} has not committed {offset} of {t} after {limit_s:.0f} s: {said}")
-                time.sleep(AGAIN_S)
+            answer = poll(lambda: self._ask(group, t), limit_s, until=says, every_s=AGAIN_S)
+            if not says(answer):
+                said = answer.error or f"committed is {answer.offset}"
+                raise WaitTimeout(f"{group} has not committed {offset} of {t} after {limit_s:.0f} s: {said}")
 
     def _ask(self, group: str, t: Partition) -> OffsetAnswer:
-        """Ask once. Of answers in a row that say the same the timeline has each: they are few."""
+        """Ask once, with a client of its own, which looks for the coordinator anew. Of answers in a row that say the
+        same the timeline has each: they are few.
+        """
         client, asked_ns = self._client(group), time.monotonic_ns()
         found: list[TopicPartition] = []
         try:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
+from harness.cluster.cluster import KAFKA_PORT
 from harness.observers import broker_logs
+from harness.polling import poll
 from harness.run.who import Partition
 
 if TYPE_CHECKING:
@@ -17,11 +24,13 @@ if TYPE_CHECKING:
     from harness.run.account import Account
     from harness.run.who import Target, Who
 
-POLL_S: Final = 0.02
 START_LIMIT_S: Final = 90.0
 ELECTION_LIMIT_S: Final = 60.0
 ISR_LIMIT_S: Final = 90.0
 LOG_LIMIT_S: Final = 30.0
+TOLD_LIMIT_S: Final = 90.0
+ASK_S: Final = 3.0
+AGAIN_S: Final = 0.2
 ANNOUNCED_LIMIT_S: Final = 90.0
 """Leaders announce ISR changes every 60 s if these do not end."""
 
@@ -48,11 +57,19 @@ class Waits:
     """Waits for what the cluster says of itself."""
 
     def __init__(
-        self, observer: ClusterObserver, who: Who, account: Account, *, alters_by_request: bool = False
+        self,
+        observer: ClusterObserver,
+        who: Who,
+        account: Account,
+        *,
+        alters_by_request: bool = False,
+        client_settings: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`alters_by_request` says that leaders ask the controller for changes of the ISR."""
+        """`alters_by_request` says that leaders ask the controller for changes of the ISR; `client_settings` are what
+        librdkafka needs to speak to these brokers.
+        """
         self._observer, self._who, self._account = observer, who, account
-        self._alters_by_request = alters_by_request
+        self._alters_by_request, self._client_settings = alters_by_request, client_settings
 
     def wait_state(
         self,
@@ -90,6 +107,31 @@ class Waits:
 
         self.wait_state(f"{names} leads {t}", leads, limit_s)
         return self._who.leader_of(t)
+
+    def wait_tells_clients(self, leader: Target, t: Partition) -> None:
+        """Wait until a broker tells clients that it leads the partition itself. The cluster states that earlier: a
+        broker tells what it was told, and may be held up (ReplicaFetcherManager.shutdownIdleFetcherThreads before 2.1).
+        """
+        settings: dict[str, str | int | float | bool] = {
+            **self._client_settings,
+            "bootstrap.servers": f"{leader.node.address}:{KAFKA_PORT}",
+            "log_level": 0,
+        }
+
+        def told() -> int | str:
+            # A client of its own each time: one that has heard of other brokers asks any of them.
+            try:
+                topics = AdminClient(settings).list_topics(t.topic, timeout=ASK_S).topics
+            except KafkaException as error:
+                return str(error.args[0].name())
+            return int(topics[t.topic].partitions[t.number].leader)
+
+        with self._account.step(f"wait until {leader.node.name} tells clients that it leads {t}"):
+            seen = poll(told, TOLD_LIMIT_S, until=lambda answer: answer == leader.id, every_s=AGAIN_S)
+            if seen != leader.id:
+                raise WaitTimeout(
+                    f"{leader.node.name} tells clients of leader {seen} of {t} after {TOLD_LIMIT_S:.0f} s"
+                )
 
     def wait_controller(self, *targets: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` is the controller and return it."""
@@ -135,18 +177,16 @@ class Waits:
         """
         if not self._alters_by_request:
             return
-        deadline = time.monotonic() + LOG_LIMIT_S
+        wanted = {t: {target.id for target in isr} for t, isr in isrs.items()}
+
+        def others() -> dict[Partition, set[int] | None]:
+            text = leader.node.said()
+            return {t: isr for t in wanted if (isr := last_isr(text, t, leader.id)) != wanted[t]}
+
         with self._account.step(f"wait until {leader.node.name} goes by the ISR", of=len(isrs)):
-            while True:
-                text = leader.node.said()
-                seen = {t: last_isr(text, t, leader.id) for t in isrs}
-                other = [t for t, isr in isrs.items() if seen[t] != {target.id for target in isr}]
-                if not other:
-                    return
-                if time.monotonic() > deadline:
-                    told = ", ".join(f"{t} {sorted(seen[t] or ())}" for t in other)
-                    raise WaitTimeout(f"{leader.node.name} goes by other ISRs after {LOG_LIMIT_S:.0f} s: {told}")
-                time.sleep(POLL_S)
+            if other := poll(others, LOG_LIMIT_S, until=operator.not_):
+                told = ", ".join(f"{t} {sorted(isr or ())}" for t, isr in other.items())
+                raise WaitTimeout(f"{leader.node.name} goes by other ISRs after {LOG_LIMIT_S:.0f} s: {told}")
 
     def wait_log_lines(
         self, target: Target, patterns: Mapping[str, str], what: str, limit_s: float = LOG_LIMIT_S
@@ -154,18 +194,17 @@ class Waits:
         """Wait until the node has printed a line for each pattern since it was last started; WaitTimeout names, by
         their keys, those for which it has not.
         """
-        deadline = time.monotonic() + limit_s
+        missing = dict(patterns)
+
+        def still_missing() -> dict[str, str]:
+            text = target.node.said()
+            for name in [name for name, pattern in missing.items() if re.search(pattern, text)]:
+                del missing[name]
+            return missing
+
         with self._account.step(f"wait until {target.node.name} logs: {what}", of=len(patterns)):
-            missing = dict(patterns)
-            while missing:
-                text = target.node.said()
-                missing = {name: pattern for name, pattern in missing.items() if not re.search(pattern, text)}
-                if missing and time.monotonic() > deadline:
-                    raise WaitTimeout(
-                        f"{target.node.name} did not log {what} of {', '.join(missing)} in {limit_s:.0f} s; its last "
-                        f"lines:\n{text[-2000:]}"
-                    )
-                time.sleep(POLL_S if missing else 0)
+            if poll(still_missing, limit_s, until=operator.not_):
+                raise self._not_logged(target, f"{what} of {', '.join(missing)}", limit_s)
 
     def wait_isr_announced(self, count: int, limit_s: float = ANNOUNCED_LIMIT_S) -> None:
         """Wait until the controller has read so many notifications of ISR changes since the run began (ZooKeeper, 0.9
@@ -202,16 +241,19 @@ class Waits:
 
         Raises WaitTimeout with the end of what it printed.
         """
-        expression, deadline = re.compile(pattern), time.monotonic() + limit_s
+        expression = re.compile(pattern)
+
+        def matching() -> str | None:
+            return next(filter(expression.search, target.node.said().splitlines()), None)
+
         with self._account.step(f"wait until {target.node.name} logs: {what}"):
-            while True:
-                text = target.node.said()
-                for line in text.splitlines():
-                    if expression.search(line):
-                        self._account.note(f"{target.node.name} logged: {line}")
-                        return str(line)
-                if time.monotonic() > deadline:
-                    raise WaitTimeout(
-                        f"{target.node.name} did not log {what} in {limit_s:.0f} s; its last lines:\n{text[-2000:]}"
-                    )
-                time.sleep(POLL_S)
+            line = poll(matching, limit_s)
+            if line is None:
+                raise self._not_logged(target, what, limit_s)
+            self._account.note(f"{target.node.name} logged: {line}")
+            return line
+
+    @staticmethod
+    def _not_logged(target: Target, what: str, limit_s: float) -> WaitTimeout:
+        end = target.node.said()[-2000:]
+        return WaitTimeout(f"{target.node.name} did not log {what} in {limit_s:.0f} s; its last lines:\n{end}")

@@ -53,10 +53,11 @@ def clients(run: Run, t: Partition, *, doomed: bool = False) -> Iterator[LoadGen
 
 
 def send_beside(run: Run, t: Partition, successor: Target) -> None:
-    """Send three records with acks=all on the side of the next leader. A client that is still told of the old one gives
-    that up soon, whether it answers or not, and asks again.
+    """Send three records with acks=all on the side of the next leader, by a client that hears of it from itself: any
+    that was told of the old leader may ask that one who leads, again and again.
     """
-    producer = run.producer(only=successor, settings={"request.timeout.ms": "2000", "socket.timeout.ms": "3000"})
+    run.wait_tells_clients(successor, t)
+    producer = run.producer(only=successor)
     sent = producer.send(*t, count=3, timeout_s=SEND_LIMIT_S)
     run.require("the next leader acknowledges with acks=all", all(one.outcome == "ok" for one in sent))
 

@@ -1,0 +1,21 @@
+"""Asking again until an answer satisfies: for conditions that nobody reports, such as files, logs and requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+POLL_S: Final = 0.02
+
+
+def poll(ask: Callable[[], T], limit_s: float, *, until: Callable[[T], object] = bool, every_s: float = POLL_S) -> T:
+    """Ask, and ask again, until an answer satisfies `until` or `limit_s` is over: the last answer, which satisfies or
+    says what was seen in the end. It is asked at least once.
+    """
+    deadline = time.monotonic() + limit_s
+    while not until(answer := ask()) and time.monotonic() < deadline:
+        time.sleep(every_s)
+    return answer
