@@ -184,7 +184,7 @@ def _freezer(container: Any) -> Check:
 
 
 def _loop_mounts(client: DockerClient) -> list[Check]:
-    """Power loss is shown on file systems in loop images, which a privileged container of ours mounts."""
+    """Power loss is shown on file systems in loop images, which a container of ours mounts: tried with each kind."""
     tag = next((version.image for version in versions.ALL if images.present(client, version)), None)
     checks = []
     for kind in FILE_SYSTEMS if tag is not None else ():
