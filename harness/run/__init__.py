@@ -73,17 +73,10 @@ class Run:
         self.coordinator, self.without = who.coordinator, who.without
         self.node = who.node
 
-        waits = Waits(
-            parts.observer,
-            who,
-            account,
-            alters_by_request=parts.version.uses_alter_partition,
-            client_settings=parts.version.client_settings,
-        )
+        waits = Waits(parts.observer, who, account, alters_by_request=parts.version.uses_alter_partition)
         self.wait_state, self.wait_log_line = waits.wait_state, waits.wait_log_line
         self.wait_end_of_epoch = waits.wait_end_of_epoch
         self.wait_leader, self.wait_no_leader, self.wait_isr = waits.wait_leader, waits.wait_no_leader, waits.wait_isr
-        self.wait_tells_clients = waits.wait_tells_clients
         self.wait_controller, self.wait_controller_other_than = waits.wait_controller, waits.wait_controller_other_than
         self.wait_isr_announced = waits.wait_isr_announced
         self.wait_leader_knows_isr = waits.wait_leader_knows_isr

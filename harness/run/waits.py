@@ -6,15 +6,10 @@ import operator
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
-from harness.cluster.cluster import KAFKA_PORT
 from harness.observers import broker_logs
 from harness.polling import poll
 from harness.run.who import Partition
@@ -28,9 +23,6 @@ START_LIMIT_S: Final = 90.0
 ELECTION_LIMIT_S: Final = 60.0
 ISR_LIMIT_S: Final = 90.0
 LOG_LIMIT_S: Final = 30.0
-TOLD_LIMIT_S: Final = 90.0
-ASK_S: Final = 3.0
-AGAIN_S: Final = 0.2
 ANNOUNCED_LIMIT_S: Final = 90.0
 """Leaders announce ISR changes every 60 s if these do not end."""
 
@@ -57,19 +49,11 @@ class Waits:
     """Waits for what the cluster says of itself."""
 
     def __init__(
-        self,
-        observer: ClusterObserver,
-        who: Who,
-        account: Account,
-        *,
-        alters_by_request: bool = False,
-        client_settings: Mapping[str, str] = MappingProxyType({}),
+        self, observer: ClusterObserver, who: Who, account: Account, *, alters_by_request: bool = False
     ) -> None:
-        """`alters_by_request` says that leaders ask the controller for changes of the ISR; `client_settings` are what
-        librdkafka needs to speak to these brokers.
-        """
+        """`alters_by_request` says that leaders ask the controller for changes of the ISR."""
         self._observer, self._who, self._account = observer, who, account
-        self._alters_by_request, self._client_settings = alters_by_request, client_settings
+        self._alters_by_request = alters_by_request
 
     def wait_state(
         self,
@@ -107,31 +91,6 @@ class Waits:
 
         self.wait_state(f"{names} leads {t}", leads, limit_s)
         return self._who.leader_of(t)
-
-    def wait_tells_clients(self, leader: Target, t: Partition) -> None:
-        """Wait until a broker tells clients that it leads the partition itself. The cluster states that earlier: a
-        broker tells what it was told, and may be held up (ReplicaFetcherManager.shutdownIdleFetcherThreads before 2.1).
-        """
-        settings: dict[str, str | int | float | bool] = {
-            **self._client_settings,
-            "bootstrap.servers": f"{leader.node.address}:{KAFKA_PORT}",
-            "log_level": 0,
-        }
-
-        def told() -> int | str:
-            # A client of its own each time: one that has heard of other brokers asks any of them.
-            try:
-                topics = AdminClient(settings).list_topics(t.topic, timeout=ASK_S).topics
-            except KafkaException as error:
-                return str(error.args[0].name())
-            return int(topics[t.topic].partitions[t.number].leader)
-
-        with self._account.step(f"wait until {leader.node.name} tells clients that it leads {t}"):
-            seen = poll(told, TOLD_LIMIT_S, until=lambda answer: answer == leader.id, every_s=AGAIN_S)
-            if seen != leader.id:
-                raise WaitTimeout(
-                    f"{leader.node.name} tells clients of leader {seen} of {t} after {TOLD_LIMIT_S:.0f} s"
-                )
 
     def wait_controller(self, *targets: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` is the controller and return it."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
 
 from evidence.errors import WaitTimeout
 from evidence.timeline import Timeline
@@ -21,7 +19,7 @@ T = Partition("t", 0)
 
 
 class Node:
-    name, id, address = "broker-1", 1, "10.0.0.1"
+    name, id = "broker-1", 1
 
     def __init__(self, *texts: str) -> None:
         self._texts = list(texts)
@@ -115,41 +113,3 @@ def test_lines_that_do_not_come_are_named(made: Made) -> None:
     waits, (one, _) = made(Node("here is a"))
     with pytest.raises(WaitTimeout, match="broker-1 did not log it of b in 0 s; its last lines:\nhere is a"):
         waits.wait_log_lines(one, {"a": "is a", "b": "is b"}, "it", limit_s=0.0)
-
-
-def admin_that_tells(*answers: int | str) -> Any:
-    """An AdminClient's stand-in: each one made gives the next answer, a leader or an error; the last one stays."""
-    left = list(answers)
-
-    class Admin:
-        def __init__(self, settings: dict[str, Any]) -> None:
-            assert settings["bootstrap.servers"].startswith("10.0.0.1:")
-
-        def list_topics(self, topic: str, timeout: float) -> Any:
-            told = left.pop(0) if len(left) > 1 else left[0]
-            if isinstance(told, str):
-                raise KafkaException(KafkaError(KafkaError._TRANSPORT))
-            return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: SimpleNamespace(leader=told)})})
-
-    return Admin
-
-
-@pytest.mark.parametrize("answers", [(1,), (2, "down", -1, 1)], ids=["at once", "after others and an error"])
-def test_a_broker_tells_clients_that_it_leads(
-    answers: tuple[int | str, ...], made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("harness.run.waits.AdminClient", admin_that_tells(*answers))
-    monkeypatch.setattr("harness.run.waits.AGAIN_S", 0.0)
-    waits, (one, _) = made(Node(""))
-    waits.wait_tells_clients(one, T)
-
-
-@pytest.mark.parametrize(("answer", "seen"), [(2, "2"), ("down", "_TRANSPORT")])
-def test_a_broker_that_tells_clients_of_another_leader_is_not_waited_for_forever(
-    answer: int | str, seen: str, made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("harness.run.waits.AdminClient", admin_that_tells(answer))
-    monkeypatch.setattr("harness.run.waits.TOLD_LIMIT_S", 0.0)
-    waits, (one, _) = made(Node(""))
-    with pytest.raises(WaitTimeout, match=f"broker-1 tells clients of leader {seen} of t-0 after 0 s"):
-        waits.wait_tells_clients(one, T)
