@@ -52,18 +52,18 @@ def findings(answer: Answer) -> Iterator[tuple[Row, Finding]]:
     for row in answer.rows:
         seen = set()
         for case in row.cases:
-            for finding in case.findings:
+            for finding in case.every_finding:
                 if (finding.effect, finding.fault) not in seen:
                     seen.add((finding.effect, finding.fault))
                     yield row, finding
 
 
-def new(answer: Answer, effects: Collection[str], accepted: Collection[str]) -> list[tuple[Row, Finding]]:
-    """The findings of these effects that are not accepted."""
+def new(answer: Answer, kinds: Collection[str], accepted: Collection[str]) -> list[tuple[Row, Finding]]:
+    """The findings of these kinds that are not accepted."""
     return [
         (row, finding)
         for row, finding in findings(answer)
-        if finding.effect in effects and not is_accepted(row, finding, accepted)
+        if finding.kind in kinds and not is_accepted(row, finding, accepted)
     ]
 
 

@@ -55,6 +55,7 @@ FAULTS: Final[Mapping[str, str]] = {
     "refused-then-accepted": "one record is refused, the next one is accepted, the first is tried again",
     "time-out": "the broker answers later than the producer waits",
     "client-crash": "the producer is killed (kill -9)",
+    "power-loss": "all replicas lose power at one moment, and with it what was on no disk yet",
 }
 """The faults, and what each does in a few words."""
 ELECTS_IN_SYNC: Final = frozenset(
@@ -68,6 +69,11 @@ ELECTS_NOBODY: Final = frozenset({"none", "lost-acknowledgement", "refused-then-
 """Faults without an election."""
 REPLICAS_STAND: Final = frozenset({"lost-acknowledgement", "time-out", "client-crash"})
 """Faults between a producer and its leader, in which no replica fails or leaves the ISR."""
+
+
+POWER_LOSS: Final = "power-loss"
+ASKS_FOR_FLUSHES: Final = frozenset({POWER_LOSS, "none"})
+"""Whether a broker flushes what it writes is asked by a loss of power, and by what it costs."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -89,6 +95,8 @@ class Settings:
     idempotence: bool
     in_flight: int
     retries: str
+    flush_each: bool = False
+    """flush.messages=1: each replica flushes a record before it counts."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -112,6 +120,7 @@ class Key(Settings):
             f"RF {self.replication_factor}",
             f"min.insync.replicas {self.min_insync_replicas}",
             f"unclean elections {'on' if self.unclean else 'off'}",
+            *(["flush.messages 1"] if self.flush_each else []),
         ]
         return f"{self.fault} on {self.version}: {', '.join(told)}"
 
@@ -274,6 +283,21 @@ ARGUMENTS: Final[tuple[Argument, ...]] = (
     Argument(
         "the leader is alone in sync when it refuses, however many other replicas there are",
         lambda key: key.fault == REFUSED and _writable(key) and key.replication_factor != 3,
+        lambda key: replace(key, replication_factor=3),
+    ),
+    Argument(
+        "a process that is killed leaves the page cache behind: what was flushed is asked by a loss of power alone",
+        lambda key: key.flush_each and key.fault not in ASKS_FOR_FLUSHES,
+        lambda key: replace(key, flush_each=False),
+    ),
+    Argument(
+        "every replica is in sync when all lose power, and all have lost the same: who is elected is the same",
+        lambda key: key.fault == POWER_LOSS and key.unclean,
+        lambda key: replace(key, unclean=False),
+    ),
+    Argument(
+        "all replicas lose power at one moment, two as well as three",
+        lambda key: key.fault == POWER_LOSS and _writable(key) and key.replication_factor == 2,
         lambda key: replace(key, replication_factor=3),
     ),
 )
@@ -452,14 +476,12 @@ def _order(key: Key) -> tuple[Any, ...]:
 
 
 def _text(cell: Cell) -> str:
+    key = {name: value for name, value in asdict(cell.key).items() if name != "flush_each" or value}
     stated: dict[str, Any] = {"must": sorted(cell.stated.must), "may": sorted(cell.stated.may)}
     stated |= {"why": cell.stated.why, "source": cell.stated.source}
     runs = ",\n  ".join(_line(_run_json(run)) for run in sorted(cell.runs, key=lambda run: run.run))
     overrides = _line(dict(sorted(cell.overrides.items())))
-    return (
-        f'{{"key": {_line(asdict(cell.key))},\n "stated": {_line(stated)},\n "overrides": {overrides},\n'
-        f' "runs": [{runs}]}}'
-    )
+    return f'{{"key": {_line(key)},\n "stated": {_line(stated)},\n "overrides": {overrides},\n "runs": [{runs}]}}'
 
 
 def _run_json(run: RunCounts) -> dict[str, Any]:

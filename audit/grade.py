@@ -12,6 +12,10 @@
 Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
 if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
 
+Power loss is beside the grade. When all replicas lose power at one moment, what nobody has flushed is gone, whatever a
+producer asks for: graded, it would make every producer a C and tell none from another. So it is measured and said of
+each, in a line of its own with what removes it (flush.messages=1) and what that costs, and decides over nothing else.
+
 The smallest change is searched for among cells as well: first each single setting, then each two, then newer brokers.
 It removes what was measured to do harm now and to do none with the change; what it leaves is said. Its cost is what the
 same two settings show without a fault.
@@ -27,13 +31,13 @@ from functools import cached_property
 from statistics import median
 from typing import Final, Literal
 
-from audit.cells import FAULTS, Cell, Covering, Index, RunCounts, Settings, covering_in, indexed
+from audit.cells import FAULTS, POWER_LOSS, Cell, Covering, Index, RunCounts, Settings, covering_in, indexed
 from audit.defaults import FOREVER, NAMES, RULES, Concept
 from audit.known import numbers
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
 from audit.proof import Proved
 from audit.resolve import Resolved, Value, resolve, written
-from audit.topics import FACTOR, LEAST, UNCLEAN, UNCLEAN_OFF_SINCE, ResolvedTopic, Stated, topics_of
+from audit.topics import FACTOR, FLUSH, LEAST, UNCLEAN, UNCLEAN_OFF_SINCE, ResolvedTopic, Stated, topics_of
 
 Effect = Literal["loss", "duplicate", "reorder"]
 EFFECTS: Final[tuple[Effect, ...]] = ("loss", "duplicate", "reorder")
@@ -68,7 +72,11 @@ TAKES: Final[Mapping[str, str]] = {
     "time-out": "F",
     "client-crash": "F",
 }
-"""The grade if a fault loses acknowledged records; every fault of `audit.cells` but "none" has one."""
+"""The grade if a fault loses acknowledged records; every fault of `audit.cells` has one but "none" and `UNGRADED`."""
+UNGRADED: Final = frozenset({POWER_LOSS})
+"""Faults that no producer's setting does anything about: told beside the grade, and by a word of their own for
+--fail-on.
+"""
 NEEDS_FOLLOWERS: Final = frozenset(
     {"leader-crash-behind", "leader-cut-off", "zombie-leader", "shrunk-isr-crash", "double-failover", "follower-reboot"}
 )
@@ -99,6 +107,11 @@ class Finding:
     def count(self) -> int:
         """How many acknowledged records of that run."""
         return int(getattr(self.run, COUNTED[self.effect]))
+
+    @property
+    def kind(self) -> str:
+        """What --fail-on calls it: the effect, or the fault if that is not graded."""
+        return self.fault if self.fault in UNGRADED else self.effect
 
     @property
     def times(self) -> int:
@@ -192,7 +205,12 @@ class Case:
     settings: Settings
     covered: Mapping[str, Covering]
     findings: tuple[Finding, ...]
+    """Of faults that are graded."""
     fixes: tuple[Fix, ...] = ()
+    ungraded: tuple[Finding, ...] = ()
+    """Of the others."""
+    flushed: Fix | None = None
+    """What flushing each record does against these."""
     proved: Proved | None = None
     measured: Mapping[str, Covering] = field(default_factory=dict)
     """The cells of the matrix alone, if something was proved: `covered` has the proofs of faults without a cell too."""
@@ -212,20 +230,25 @@ class Case:
     @property
     def harmless(self) -> tuple[str, ...]:
         """Faults that were measured and did no harm to acknowledged records."""
-        harm = {one.fault for one in self.findings}
+        harm = {one.fault for one in self.every_finding}
         return tuple(each for each in self.applies if each in self.covered and each not in harm)
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """Graded or not."""
+        return (*self.findings, *self.ungraded)
 
     @property
     def grade(self) -> str:
         """A to F, "?" if nothing was measured, "-" if the client refuses its settings."""
-        return grade_of(self.resolved, self.findings, measured=len(self.not_measured) < len(self.applies))
+        return grade_of(self.resolved, self.findings, measured=bool(_graded(self.applies) & self.covered.keys()))
 
     @property
     def at_best(self) -> bool:
         """Whether a fault that was not measured could make the grade worse."""
         if self.grade in (REFUSED, NOT_MEASURED):
             return False
-        return any(ORDER.index(TAKES[fault]) > ORDER.index(self.grade) for fault in self.not_measured)
+        return any(ORDER.index(TAKES[fault]) > ORDER.index(self.grade) for fault in _graded(self.not_measured))
 
     @property
     def worst(self) -> Finding | None:
@@ -241,8 +264,8 @@ class Case:
             return "no cell of the matrix covers these settings"
         finding = self.worst
         if finding is None:
-            few = f"; {len(self.not_measured)} of {len(self.applies)} faults are not measured" if self.at_best else ""
-            return GRADES["A"] + few
+            few, of = len(_graded(self.not_measured)), len(_graded(self.applies))
+            return GRADES["A"] + (f"; {few} of {of} faults are not measured" if self.at_best else "")
         return f"{finding.says} by {finding.fault}: {FAULTS[finding.fault]}"
 
     def has(self, effect: Effect) -> tuple[Finding, ...]:
@@ -250,8 +273,12 @@ class Case:
         return tuple(one for one in self.findings if one.effect == effect)
 
 
+def _graded(faults: Iterable[str]) -> set[str]:
+    return set(faults) - UNGRADED
+
+
 def _weight(finding: Finding) -> tuple[int, int, float]:
-    letter = TAKES[finding.fault] if finding.effect == "loss" else "B"
+    letter = TAKES.get(finding.fault, "B") if finding.effect == "loss" else "B"
     return ORDER.index(letter), -EFFECTS.index(finding.effect), finding.count / max(1, finding.run.acknowledged)
 
 
@@ -355,7 +382,8 @@ class Grader:
     def case(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
         """One producer, resolved, on one topic, with what to change."""
         plain = self._assessed(resolved, topic)
-        return replace(plain, fixes=self._fixed(plain)) if plain.findings else plain
+        flushed = self._flushed(plain) if plain.ungraded else None
+        return replace(plain, fixes=self._fixed(plain) if plain.findings else (), flushed=flushed)
 
     def _assessed(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
         settings = Settings(
@@ -369,10 +397,13 @@ class Grader:
             idempotence=resolved.idempotence.value,
             in_flight=resolved.in_flight.value,
             retries=str(resolved.retries.value),
+            flush_each=topic.flush_each.value,
         )
         covered: Mapping[str, Covering] = {} if resolved.refused else self._covering(settings)
-        findings = sorted(_findings(covered), key=_weight, reverse=True)
-        return Case(resolved=resolved, topic=topic, settings=settings, covered=covered, findings=tuple(findings))
+        findings, ungraded = _sorted(_findings(covered))
+        return Case(
+            resolved=resolved, topic=topic, settings=settings, covered=covered, findings=findings, ungraded=ungraded
+        )
 
     def _covering(self, settings: Settings) -> Mapping[str, Covering]:
         if settings not in self._covered:
@@ -416,11 +447,24 @@ class Grader:
                 continue
             fix = self._fix(case, made, changes, removed, [one for one in now if one not in removed])
             fix = replace(fix, brings=new)
-            harm = (-len(made.findings), -ORDER.index(fix.grade), -len(fix.refuses), len(made.covered))
+            harm = (-len(made.findings), -ORDER.index(fix.grade), -len(fix.refuses), len(_graded(made.covered)))
             rank = (-len(fix.leaves), -size, *harm)
             if best is None or rank > best[0]:
                 best = (rank, fix)
         return best[1] if best else None
+
+    def _flushed(self, case: Case) -> Fix | None:
+        """That each replica flushes a record before it counts, if that was measured to do against power loss."""
+        if case.topic.flush_each.value:
+            return None
+        change = Change(where="topic", key=FLUSH, value="1", written=FLUSH, origin=case.topic.flush_each.origin)
+        made = self._changed(case, [change])
+        if made is None or POWER_LOSS not in made.covered:
+            return None
+        left = {one.effect for one in made.ungraded}
+        removed = [one for one in case.ungraded if one.effect not in left]
+        leaves = [one for one in case.ungraded if one.effect in left]
+        return self._fix(case, made, [change], removed, leaves) if removed else None
 
     def _changes(self, case: Case) -> Iterator[tuple[int, tuple[Change, ...]]]:
         """Every change of one setting, then of two, then of the brokers' release alone and with one setting."""
@@ -467,10 +511,19 @@ class Grader:
             leaves=tuple(left),
             grade=made.grade,
             at_best=made.at_best,
-            refuses=tuple(fault for fault in FAULTS if fault in refusing(made) - refusing(case)),
+            refuses=tuple(fault for fault in FAULTS if fault in _graded(refusing(made) - refusing(case))),
             before=cost(case.covered),
             after=cost(made.covered),
         )
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Findings, the worst first: those that are graded, and the others."""
+    ordered = sorted(findings, key=_weight, reverse=True)
+    return (
+        tuple(one for one in ordered if one.fault not in UNGRADED),
+        tuple(one for one in ordered if one.fault in UNGRADED),
+    )
 
 
 def _findings(covered: Mapping[str, Covering]) -> Iterator[Finding]:
@@ -488,11 +541,11 @@ def with_proofs(case: Case, proved: Proved) -> Case:
     shows is a finding.
     """
     own = {one.fault: one.covering for one in proved.proofs if one.covering is not None}
-    known = {(one.fault, one.effect) for one in case.findings}
+    known = {(one.fault, one.effect) for one in case.every_finding}
     more = [one for one in _findings(own) if (one.fault, one.effect) not in known]
-    findings = sorted((*case.findings, *more), key=_weight, reverse=True)
+    findings, ungraded = _sorted((*case.every_finding, *more))
     covered = {**own, **case.covered}
-    return replace(case, proved=proved, measured=case.covered, covered=covered, findings=tuple(findings))
+    return replace(case, proved=proved, measured=case.covered, covered=covered, findings=findings, ungraded=ungraded)
 
 
 def cost(covered: Mapping[str, Covering]) -> Cost | None:
@@ -562,6 +615,8 @@ def _topic_with(topic: ResolvedTopic, change: Change) -> ResolvedTopic:
         return replace(topic, unclean=Value(False, "changed"))
     if change.key == FACTOR:
         return replace(topic, replication_factor=Value(int(change.value), "changed"))
+    if change.key == FLUSH:
+        return replace(topic, flush_each=Value(True, "changed"))
     if change.key == PROTOCOL:
         return replace(topic, line="zk3" if numbers(topic.version.value) >= (3,) else "epoch")
     unclean = topic.unclean if topic.unclean.origin else Value(numbers(change.value) < UNCLEAN_OFF_SINCE, "default")

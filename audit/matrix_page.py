@@ -39,7 +39,7 @@ HEADER: Final = 118
 LEGEND: Final = 800
 CLIENTS: Final = ("librdkafka", "java", "scala")
 Setting = tuple[str, bool, str, int]
-Topic = tuple[int, int, bool]
+Topic = tuple[int, int, bool, bool]
 
 
 def pages(cells: Sequence[Cell]) -> dict[str, str]:
@@ -60,8 +60,8 @@ def setting_of(key: Key) -> Setting:
 
 
 def topic_of(key: Key) -> Topic:
-    """Replication factor, min.insync.replicas, unclean elections."""
-    return (key.replication_factor, key.min_insync_replicas, key.unclean)
+    """Replication factor, min.insync.replicas, unclean elections, a flush of each record."""
+    return (key.replication_factor, key.min_insync_replicas, key.unclean, key.flush_each)
 
 
 def told(setting: Setting) -> str:
@@ -78,9 +78,11 @@ def told(setting: Setting) -> str:
 
 
 def told_topic(topic: Topic) -> str:
-    """A topic in a few letters: "3/2u" has three replicas, min.insync.replicas=2 and unclean elections."""
-    factor, least, unclean = topic
-    return f"{factor}/{least}{'u' if unclean else ''}"
+    """A topic in a few letters: "3/2u" has three replicas, min.insync.replicas=2 and unclean elections, "3/2f" a flush
+    of each record.
+    """
+    factor, least, unclean, flush = topic
+    return f"{factor}/{least}{'u' if unclean else ''}{'f' if flush else ''}"
 
 
 def worst(cell: Cell) -> str:
@@ -116,7 +118,7 @@ def heat_map(cells: Sequence[Cell], line: str) -> str:
         y = HEADER + SIZE * number
         name = f"{CLIENTS[client]} {told((acks, idempotent, retries, in_flight))}"
         parts.append(f'<text x="{LABELS - 6}" y="{y + SIZE - 2}" text-anchor="end">{escape(name)}</text>')
-        for place, (fault, (factor, least, unclean)) in enumerate(columns):
+        for place, (fault, (factor, least, unclean, flush)) in enumerate(columns):
             key = Key(
                 client=CLIENTS[client],
                 line=line,
@@ -129,6 +131,7 @@ def heat_map(cells: Sequence[Cell], line: str) -> str:
                 replication_factor=factor,
                 min_insync_replicas=least,
                 unclean=unclean,
+                flush_each=flush,
             )
             parts += _square(key, found, covered, LABELS + SIZE * place, y)
     parts += _legend(HEADER + SIZE * (len(rows) + 1) + 8)
@@ -194,16 +197,17 @@ def page(cells: Sequence[Cell]) -> str:
         "client of the brokers' release, librdkafka, and on 0.10.2.2 the old Scala producer; they are given the cell's "
         "settings and short time-outs, and nothing else.",
         "",
-        "`kafka-chaos audit` looks your configuration up in this. A fault that is not here was not measured. Power "
-        "loss is not: what all replicas lose at one moment no setting of a producer keeps, and scenarios of its own "
-        "show it ([page-cache-only](scenarios/page-cache-only.md), "
+        "`kafka-chaos audit` looks your configuration up in this. A fault that is not here was not measured. What all "
+        "replicas lose when their power goes at one moment no setting of a producer keeps, so *power-loss* is measured "
+        "beside the grades; what a single broker loses with its power, and how much, scenarios of their own show "
+        "([page-cache-only](scenarios/page-cache-only.md), "
         "[last-replica-standing](scenarios/last-replica-standing.md)).",
         "",
         "## Heat maps",
         "",
         "A row is a producer, a column a topic under a fault: `3/2u` has three replicas, min.insync.replicas=2, and "
-        "unclean elections on. Open a picture by itself to read each cell. A dot is a cell that cannot differ from one "
-        "that was measured (the arguments are at the end).",
+        "unclean elections on; `3/2f` has flush.messages=1. Open a picture by itself to read each cell. A dot is a "
+        "cell that cannot differ from one that was measured (the arguments are at the end).",
         "",
     ]
     for line in lines:

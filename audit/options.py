@@ -8,7 +8,8 @@ from typing import Final
 
 PROOFS: Final = Path("runs/audit-prove")
 FORMATS: Final = ("console", "html", "json", "sarif", "junit")
-EFFECTS: Final = ("loss", "duplicate", "reorder")
+KINDS: Final = ("loss", "duplicate", "reorder", "power-loss")
+"""What --fail-on may name. Power loss by itself: no producer's setting prevents it, so "loss" does not mean it."""
 DESCRIPTION: Final = (
     "What can happen to acknowledged records of these producers, each statement with the measured run that shows it. "
     "Reads .properties files, Spring's and Quarkus' application files, Kafka Connect, librdkafka, Spark, Flink, "
@@ -114,18 +115,18 @@ def _answer(parser: ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="a line for each producer and topic")
     group.add_argument(
         "--fail-on",
-        type=_effects,
+        type=_kinds,
         default=(),
         metavar="E",
-        help=f"{', '.join(EFFECTS)}, separated by commas: end with 1 if a measured fault does that",
+        help=f"{', '.join(KINDS)}, separated by commas: end with 1 if a measured fault does that",
     )
     group.add_argument("--baseline", type=Path, metavar="FILE", help="findings that are accepted, and fail nothing")
     group.add_argument("--write-baseline", type=Path, metavar="FILE", help="accept all that is found now")
 
 
-def _effects(text: str) -> tuple[str, ...]:
+def _kinds(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names or ("",):
-        if name not in EFFECTS:
-            raise ArgumentTypeError(f"{name!r} is none of {', '.join(EFFECTS)}")
+        if name not in KINDS:
+            raise ArgumentTypeError(f"{name!r} is none of {', '.join(KINDS)}")
     return names

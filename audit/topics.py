@@ -36,6 +36,8 @@ class ResolvedTopic:
     replication_factor: Value[int]
     min_insync_replicas: Value[int]
     unclean: Value[bool]
+    flush_each: Value[bool]
+    """Whether each replica flushes a record before it counts."""
     version: Value[str]
     """The brokers' release."""
     line: str
@@ -47,7 +49,9 @@ class ResolvedTopic:
     @property
     def does(self) -> tuple[object, ...]:
         """What decides over records, so that topics can be compared."""
-        said = (self.replication_factor.value, self.min_insync_replicas.value, self.unclean.value)
+        said = (
+            self.replication_factor.value, self.min_insync_replicas.value, self.unclean.value, self.flush_each.value
+        )  # fmt: skip
         return (*said, self.version.value, self.line, self.assumed)
 
     @property
@@ -98,7 +102,10 @@ def parse_topic(text: str) -> TopicConfig:
 
 
 FACTOR, LEAST, UNCLEAN = "replication.factor", "min.insync.replicas", "unclean.leader.election.enable"
-TOPIC_KEYS: Final = (FACTOR, LEAST, UNCLEAN)
+FLUSH, FLUSH_OF_BROKERS = "flush.messages", "log.flush.interval.messages"
+NEVER: Final = 2**63 - 1
+"""Of flush.messages: Kafka's default, which leaves flushing to the kernel."""
+TOPIC_KEYS: Final = (FACTOR, LEAST, UNCLEAN, FLUSH)
 
 
 def _positive(text: str) -> bool:
@@ -157,6 +164,10 @@ def _resolved(
     else:
         on = numbers(release.value) < UNCLEAN_OFF_SINCE
         unclean = Value(on, f"Kafka's default {'before' if on else 'from'} 0.11{'' if on else ' on'}")
+    told = _setting(FLUSH, topic, brokers, remarks, int, max, of_brokers=FLUSH_OF_BROKERS)
+    flush_each = Value(False, "Kafka's default") if told is None else Value(told.value <= 1, told.why, told.origin)
+    if told is not None and 1 < told.value < NEVER:
+        remarks.append(f"{told.why} ({told.origin}) bounds what a power loss takes: what was not flushed is lost")
     if least.value > factor.value:
         remarks.append(
             f"{least.why} ({least.origin}) is more than there are replicas, {factor.value}: "
@@ -168,6 +179,7 @@ def _resolved(
         replication_factor=factor,
         min_insync_replicas=least,
         unclean=unclean,
+        flush_each=flush_each,
         version=release,
         line=line,
         assumed=tuple(assumed),
@@ -259,10 +271,14 @@ def _setting(
     remarks: list[str],
     of: Callable[[str], int],
     weaker: Callable[[Iterable[int]], int],
+    *,
+    of_brokers: str = "",
 ) -> Value[int] | None:
-    """The topic's value, else the brokers', of several the weaker one; None if nobody says, or nobody can know."""
+    """The topic's value, else the brokers', of several the weaker one; None if nobody says, or nobody can know.
+    `of_brokers` is what brokers call it, if they call it otherwise.
+    """
     own: Mapping[str, Setting] = topic.settings if topic is not None else {}
-    told = [own[key]] if key in own else _written(key, brokers)
+    told = [own[key]] if key in own else _written(of_brokers or key, brokers)
     values = []
     for setting in told:
         try:

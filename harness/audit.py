@@ -18,7 +18,7 @@ from shutil import get_terminal_size
 from typing import Final
 
 from audit import baseline, cells
-from audit.grade import Answer, Effect, Grader
+from audit.grade import Answer, Grader
 from audit.known import numbers
 from audit.model import Client, Inputs, Origin, ProducerConfig
 from audit.readers import Options, read_paths
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
         _write(options.write_baseline, baseline.text(answer))
         accepted |= baseline.every(answer)
     met = baseline.new(answer, options.fail_on, accepted)
-    text = _rendered(options, answer, accepted, {finding.effect for _, finding in met}, columns)
+    text = _rendered(options, answer, accepted, {finding.kind for _, finding in met}, columns)
     if options.output:
         _write(options.output, text)
         print(f"{options.format}: {options.output}")
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
         print(text, end="", flush=True)
     for row, finding in met[:1]:
         more = f", and {len(met) - 1} more" if len(met) > 1 else ""
-        _say(f"kafka-chaos: --fail-on {finding.effect}: {row.name}: {finding.says} by {finding.fault}{more}")
+        _say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.says} by {finding.fault}{more}")
     return EXIT_CONTRADICTED if met else EXIT_AS_DOCUMENTED
 
 
@@ -82,7 +82,7 @@ def _rendered(
     options: argparse.Namespace,
     answer: Answer,
     accepted: Collection[str],
-    failed: Collection[Effect],
+    failed: Collection[str],
     columns: int | None,
 ) -> str:
     match options.format:

@@ -72,6 +72,7 @@ def _cell(
             replication_factor=subject["replication_factor"],
             min_insync_replicas=subject["min_insync_replicas"],
             unclean=subject["unclean"],
+            flush_each=bool(subject.get("flush_each")),
             acks=subject["acks"],
             idempotence=subject["idempotence"],
             in_flight=subject["in_flight"],

@@ -25,7 +25,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from audit.defaults import NAMES, RULES, product
 from audit.grade import Answer, Case, with_proofs
@@ -33,11 +33,11 @@ from audit.known import Kind, known, numbers
 from audit.model import Setting
 from audit.proof import Proof, Proved
 from audit.resolve import Resolved, written
-from evidence.errors import UsageError
+from evidence.errors import HarnessError, UsageError
 from evidence.rundir import RunDir
 from evidence.subjects import subjects_of
 from harness.audit_cells import VERSIONS, cells_of, line_of, scenarios
-from harness.cluster import versions
+from harness.cluster import disks, versions
 from harness.cluster.docker import connect
 from harness.matrix import Cell, Matrix
 from harness.setup.images import ensure_image
@@ -45,6 +45,9 @@ from harness.setup.jars import LOCKS
 from harness.subjects import MANY, Given, Outcome, Own, Producer, Topic, write_given
 from harness.workloads.libraries import SCALA, library, understood
 from harness.workloads.settings import LIBRDKAFKA
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 MOST_REPLICAS: Final = 3
 MOST_IN_SYNC: Final = 2
@@ -198,7 +201,12 @@ def _topic(case: Case) -> tuple[Topic, list[str]]:
         raise Unprovable(f"min.insync.replicas={least} is more than there are replicas, {factor}: nothing is written")
     if least > MOST_REPLICAS:
         raise Unprovable(f"min.insync.replicas={least} needs more than the {MOST_REPLICAS} replicas of a run")
-    topic = Topic(replication_factor=min(factor, MOST_REPLICAS), min_insync_replicas=least, unclean=asked.unclean.value)
+    topic = Topic(
+        replication_factor=min(factor, MOST_REPLICAS),
+        min_insync_replicas=least,
+        unclean=asked.unclean.value,
+        flush_each=asked.flush_each.value,
+    )
     return topic, [f"run with {MOST_REPLICAS} replicas, audited {factor}"] if factor > MOST_REPLICAS else []
 
 
@@ -260,7 +268,7 @@ def _fits(key: str, setting: Setting, client: str) -> bool:
 
 # Runs
 
-Ran = Mapping[tuple[str, str, Given], Proof]
+Ran = dict[tuple[str, str, Given], Proof]
 """By version, fault and subject."""
 Groups = dict[tuple[str, tuple[Given, ...]], list[str]]
 """Faults, by the version and the subjects that they strike together."""
@@ -270,23 +278,28 @@ def _run(wanted: Iterable[Wanted], chosen: Sequence[str], options: argparse.Name
     """Run each fault on each version once, with all subjects that it is to strike there. Where that proves nothing,
     once more for each by itself: one whose client fails is not to hide the others.
     """
-    groups: Groups = {}
     by_version: dict[str, list[Wanted]] = {}
     for one in wanted:
         if one.given is not None:
             by_version.setdefault(one.version, []).append(one)
+    client = connect()
+    for version in by_version:
+        ensure_image(versions.get(version), echo)
+    lacking = without_disks(chosen, client, versions.get(next(iter(by_version))).image)
+    found: Ran = {}
+    for fault, why in lacking.items():
+        echo(f"{fault} cannot be proved here: {why}")
+        found |= {(one.version, fault, one.given): Proof(fault=fault, why_not=why) for one in wanted if one.given}
+    groups: Groups = {}
     for version, those in by_version.items():
-        for fault in chosen:
+        for fault in (each for each in chosen if each not in lacking):
             given = tuple(dict.fromkeys(one.given for one in those if one.given and fault in one.faults(chosen)))
             if given:
                 groups.setdefault((version, given), []).append(fault)
-    connect()
-    for version in by_version:
-        ensure_image(versions.get(version), echo)
     options.runs_dir.mkdir(parents=True, exist_ok=True)
     count = sum(map(len, groups.values()))
     echo(f"to prove: {count} run{'' if count == 1 else 's'}, {options.jobs} at a time, in {options.runs_dir}")
-    found = _run_groups(groups, options, echo)
+    found |= _run_groups(groups, options, echo)
     alone: Groups = {}
     for (version, given), faults in groups.items():
         for subject in given if len(given) > 1 else ():
@@ -296,6 +309,18 @@ def _run(wanted: Iterable[Wanted], chosen: Sequence[str], options: argparse.Name
         echo(f"to prove one by one, for what was run together proves nothing: {sum(map(len, alone.values()))} runs")
         found |= _run_groups(alone, options, echo)
     return found
+
+
+def without_disks(faults: Iterable[str], client: DockerClient, image: str) -> dict[str, str]:
+    """The faults that take file systems of their own which cannot be had here, each with the reason."""
+    known, lacking = scenarios(), dict[str, str]()
+    for fault in faults:
+        if (plan := known[fault].cluster.disks) is not None:
+            try:
+                disks.probe(client, image, plan.file_system)
+            except (UsageError, HarnessError) as error:
+                lacking[fault] = str(error)
+    return lacking
 
 
 def _run_groups(groups: Groups, options: argparse.Namespace, echo: Echo) -> dict[tuple[str, str, Given], Proof]:
@@ -340,7 +365,7 @@ def _proofs(
 
 KEY: Final = (
     "client", "acks", "idempotence", "in_flight", "retries", "replication_factor", "min_insync_replicas", "unclean",
-    "client_release", "own",
+    "flush_each", "client_release", "own",
 )  # fmt: skip
 
 

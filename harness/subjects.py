@@ -118,11 +118,14 @@ class Topic:
     replication_factor: int = 3
     min_insync_replicas: int = 1
     unclean: bool = False
+    flush_each: bool = False
+    """flush.messages=1: each replica flushes a record before it counts."""
 
     @property
     def name(self) -> str:
         """Such as "rf3-min2-unclean"."""
-        return f"rf{self.replication_factor}-min{self.min_insync_replicas}{'-unclean' if self.unclean else ''}"
+        more = f"{'-unclean' if self.unclean else ''}{'-flush' if self.flush_each else ''}"
+        return f"rf{self.replication_factor}-min{self.min_insync_replicas}{more}"
 
     @property
     def settings(self) -> dict[str, str]:
@@ -130,7 +133,7 @@ class Topic:
         return {
             "min.insync.replicas": str(self.min_insync_replicas),
             "unclean.leader.election.enable": str(self.unclean).lower(),
-        }
+        } | ({"flush.messages": "1"} if self.flush_each else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,13 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
             text = f"{finding.fault}: {finding.count} of {finding.run.acknowledged} ({words.evidence(finding)}){mark}"
             yield from _labelled(label, text, width)
             label = ""
+    label = "power loss"
+    for finding in case.ungraded:
+        mark = " [accepted]" if baseline.is_accepted(row, finding, accepted) else ""
+        yield from _labelled(label, f"{words.ungraded(finding)} ({words.evidence(finding)}){mark}", width)
+        label = ""
+    if case.ungraded:
+        yield from _labelled("", words.against_power_loss(case), width)
     yield from _proved(case, width)
     if case.harmless:
         yield from _labelled("no harm", words.harmless(case), width)

@@ -17,7 +17,7 @@ SCHEMA: Final = 1
 
 
 def render(answer: Answer, *, accepted: Collection[str] = (), failed: Collection[str] = ()) -> str:
-    """The answer as JSON text. `failed` are the effects of --fail-on that something not accepted has."""
+    """The answer as JSON text. `failed` are the kinds of --fail-on that something not accepted has."""
     return json.dumps(as_json(answer, accepted=accepted, failed=failed), indent=1) + "\n"
 
 
@@ -75,7 +75,7 @@ def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
         },
         "topic": {
             name: _value(getattr(topic, name))
-            for name in ("replication_factor", "min_insync_replicas", "unclean", "version")
+            for name in ("replication_factor", "min_insync_replicas", "unclean", "flush_each", "version")
         }
         | {"line": topic.line},
         "findings": [_finding(row, one, accepted) for one in case.findings],
@@ -83,6 +83,8 @@ def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
         "not_measured": list(case.not_measured),
         "measure": list(words.commands(case)),
         "fixes": [_fix(one) for one in case.fixes],
+        "ungraded": [_finding(row, one, accepted) for one in case.ungraded],
+        "flushed": None if case.flushed is None else _fix(case.flushed),
         "proved": None if case.proved is None else _proved(case, case.proved),
         "refused": list(resolved.refused),
         "remarks": [*resolved.remarks, *topic.remarks],

@@ -45,7 +45,7 @@ def _case(row: Row, failing: list[Finding], accepted: Collection[str]) -> ET.Ele
     if failing:
         text = "\n".join(f"{one.says} by {one.fault} ({words.evidence(one)})" for one in failing)
         ET.SubElement(
-            case, "failure", message=_safe(f"{row.grade}: {row.worst.reason}"), type=failing[0].effect
+            case, "failure", message=_safe(f"{row.grade}: {row.worst.reason}"), type=failing[0].kind
         ).text = _safe(text)
     elif row.grade in (NOT_MEASURED, REFUSED):
         ET.SubElement(case, "skipped", message=_safe(row.worst.reason))

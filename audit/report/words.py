@@ -56,6 +56,7 @@ def topic(case: Case) -> list[tuple[str, str]]:
         (f"replication factor {one.replication_factor.value}", one.replication_factor),
         (f"min.insync.replicas {one.min_insync_replicas.value}", one.min_insync_replicas),
         (f"unclean elections {'on' if one.unclean.value else 'off'}", one.unclean),
+        *([("a flush of each record", one.flush_each)] if one.flush_each.value else []),
         (
             f"brokers of {one.version.value}" + (f" ({one.line})" if one.line in ("pinned", "kraft") else ""),
             one.version,
@@ -116,6 +117,19 @@ def where(finding: Finding) -> str:
     return f"Kafka {key.version}, {product(key.client, run.client_release)}"
 
 
+def ungraded(finding: Finding) -> str:
+    """Harm that is told beside the grade."""
+    return f"beside the grade, and whatever a producer sets: {finding.says} when all replicas lose power at one moment"
+
+
+def against_power_loss(case: Case) -> str:
+    """What to change against it, and what that costs."""
+    if case.flushed is None:
+        return "no measured change removes it"
+    cost = costs(case.flushed) or "what it costs is not measured"
+    return f"change {fix(case, case.flushed)}; {cost}"
+
+
 HARMED = {"loses": "lost", "duplicates": "written twice", "reorders": "reordered"}
 
 
@@ -129,7 +143,7 @@ def proved(case: Case) -> list[str]:
 def _proof(case: Case, one: Proof) -> str:
     where = f"; {one.run_dir}" if one.run_dir else ""
     if one.run is None:
-        return f"{one.fault}: not proved: {one.why_not}{where}"
+        return f"{one.fault}: not measured: {one.why_not}{where}"
     counts = [f"{number} {HARMED[name]}" for name, count in HARM.items() if (number := getattr(one.run, count))]
     what = f"of {one.run.acknowledged} acknowledged records {_and(counts or ['none was harmed'])}"
     agrees = agreement(case, one)
@@ -250,7 +264,7 @@ def alternatives(row: Row) -> list[tuple[str, Case]]:
     """The cases of a row that end differently, each with all the conditions under which it holds; the worst first."""
     groups: dict[tuple[object, ...], list[Case]] = {}
     for case in row.cases:
-        ends = tuple((one.effect, one.fault, one.count) for one in case.findings)
+        ends = tuple((one.effect, one.fault, one.count) for one in case.every_finding)
         groups.setdefault((case.grade, case.at_best, ends, case.not_measured, case.proved), []).append(case)
     worst = row.worst
     ordered = sorted(groups.values(), key=lambda cases: worst not in cases)

@@ -214,6 +214,23 @@ class Subjects:
             WAIT_LIMIT_S,
         )
 
+    def wait_replicated(self, offset: int, leader: Target, which: Which = every) -> None:
+        """Wait until all replicas in sync have their records up to an offset, and have written them: a broker's
+        checkpointed high watermark is there. A follower that flushes has flushed them, since it fetches after that.
+        """
+        run, places = self._run, self.partitions(which)
+
+        def behind() -> dict[str, int]:
+            marks = {str(t): run.log_end_and_high_watermark(leader, t)[1] for t in places}
+            return {name: mark for name, mark in marks.items() if mark < offset}
+
+        run.wait_files(
+            f"the high watermarks of {len(places)} subjects are {offset} on {leader.node.name}",
+            lambda: not behind(),
+            lambda: str(behind()),
+            WAIT_LIMIT_S,
+        )
+
     def wait_led(self, *targets: Target, which: Which = every, limit_s: float = WAIT_LIMIT_S) -> None:
         """Wait until one of these brokers leads each of their partitions."""
         wanted, places = {target.id for target in targets}, self.partitions(which)

@@ -15,7 +15,7 @@ from audit import cells
 from audit.options import add_options
 from audit.report import words
 from harness import audit_page, cli
-from tests.unit.audit.cells import cell, matrix, run
+from tests.unit.audit.cells import cell, dark, matrix, run
 from tests.unit.test_imports import HEAVY
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +59,17 @@ def test_fail_on_ends_with_1_and_says_what_met_it(conf: Path, capsys: pytest.Cap
     assert "--fail-on loss: producer.properties → any topic: 37 of 37" in capsys.readouterr().err
     assert audit(conf, *JAVA, "--fail-on", "reorder") == 0
     assert audit(conf, *JAVA, "--fail-on", "reorder,duplicate") == 1
+
+
+def test_power_loss_fails_by_its_own_name_alone(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cells, "load", lambda: (*matrix(), *dark()))
+    conf.write_text("bootstrap.servers=kafka:9092\nenable.idempotence=true\n")
+    assert audit(conf, *JAVA, "--fail-on", "loss,duplicate,reorder") == 0
+    assert audit(conf, *JAVA, "--fail-on", "power-loss") == 1
+    assert "--fail-on power-loss: producer.properties → any topic: 7 of 12" in capsys.readouterr().err
+    assert audit(conf, *JAVA, "--fail-on", "power-loss", "--topic", "t:flush.messages=1") == 0
 
 
 def test_faults_are_of_a_proof(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,11 +20,21 @@ from harness.cluster import versions
 from harness.run import Run
 from harness.subjects import Given, Outcome
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
-from scenarios.audit import MEASURED, double_failover, follower_reboot, plan, shrunk_isr_crash, under_load
+from scenarios.audit import (
+    MEASURED,
+    REFUSED,
+    double_failover,
+    follower_reboot,
+    none,
+    plan,
+    power_loss,
+    shrunk_isr_crash,
+    under_load,
+)
 
 SUBJECT = {
     "client": "librdkafka", "acks": "1", "idempotence": False, "in_flight": 5, "retries": "many",
-    "replication_factor": 3, "min_insync_replicas": 1, "unclean": False,
+    "replication_factor": 3, "min_insync_replicas": 1, "unclean": False, "flush_each": False,
     "topic": "rf3-min1", "partition": 0, "process": "producer-1", "client_release": "",
     "overrides": {"request.timeout.ms": "12000"},
     "stated": {"must": ["loses"], "may": [], "why": "w", "source": "s"}, "doomed": None,
@@ -79,6 +89,13 @@ def test_a_run_that_contradicts_what_is_stated_is_measured(tmp_path: Path) -> No
     stated = {"must": [], "may": [], "why": "", "source": ""}
     (cell,) = measured_by(a_run(tmp_path, verdict=UNEXPECTED, subjects=[SUBJECT | {"stated": stated}]))
     assert not cell.as_stated
+
+
+def test_a_run_says_whether_its_topics_flush_and_an_older_one_did_not(tmp_path: Path) -> None:
+    older = {name: value for name, value in SUBJECT.items() if name != "flush_each"}
+    for number, (subject, flushes) in enumerate([(older, False), (SUBJECT | {"flush_each": True}, True)]):
+        (cell,) = measured_by(a_run(tmp_path, f"r{number}", subjects=[subject]))
+        assert cell.key.flush_each is flushes
 
 
 def test_a_run_without_subjects_is_passed_over(tmp_path: Path) -> None:
@@ -153,6 +170,30 @@ def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert [str(key) for key in keys if pruned(key)[0] != key] == []
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_of_power_loss_nothing_is_measured_that_cannot_differ_and_all_lose_unless_they_flush(name: str) -> None:
+    version = versions.get(name)
+    subjects = plan(a_stage(version), power_loss.stated, among=lambda one: power_loss.measured_in(one, version))
+    keys = [Key(**one.key, line=line_of(version), version=name, fault="power-loss") for one in subjects]
+    assert [
+        str(key) for key, one in zip(keys, subjects, strict=True)
+        if one.producer.client != "scala" and pruned(key)[0] != key
+    ] == []  # fmt: skip
+    stated = [one for one in subjects if one.stated.why != REFUSED.why]
+    assert all(("loses" in one.stated.must) is not one.topic.flush_each for one in stated)
+    assert {one.producer.acks for one in stated if "loses" in one.stated.may} == {"0"}
+    assert {one.topic.replication_factor for one in subjects} == {1, 3}
+    assert {one.topic.flush_each for one in subjects if one.producer.acks == "all"} == {True, False}
+
+
+def test_what_a_flush_costs_is_measured_of_topics_of_three_replicas() -> None:
+    version = versions.get("2.8.2")
+    subjects = plan(a_stage(version), none.stated, among=lambda one: none.measured_in(one, version))
+    assert {one.topic.replication_factor for one in subjects if one.topic.flush_each} == {3}
+    assert {one.topic.replication_factor for one in subjects if not one.topic.flush_each} == {1, 2, 3}
+    assert {one.producer for one in subjects if one.topic.flush_each} == {one.producer for one in subjects}
 
 
 def test_eligible_replicas_lose_what_acks_1_was_told_with_unclean_elections_off() -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from audit.cells import POWER_LOSS
 from audit.grade import Answer, Case, Grader
 from audit.model import Client, Inputs, Origin, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif
@@ -20,7 +21,7 @@ from evidence.rundir import RunDir
 from harness import audit_prove
 from harness.audit_matrix import measured_by
 from harness.audit_prove import chosen_faults, passed, prove, wanted_of
-from harness.cluster import versions
+from harness.cluster import disks, versions
 from harness.matrix import Cell, Matrix, finished_cells
 from harness.run import Run
 from harness.runner import Request
@@ -311,8 +312,48 @@ def test_a_proof_is_what_there_is_where_nothing_was_measured(tmp_path: Path, mon
 @pytest.mark.usefixtures("_no_engine")
 def test_a_run_in_doubt_proves_nothing_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = proved(tmp_path, monkeypatch, producer(acks="1"), "leader-cut-off", sound=False)
-    assert "leader-cut-off: not proved: p1 measures nothing" in console.render(told, width=400)
+    assert "leader-cut-off: not measured: p1 measures nothing" in console.render(told, width=400)
     assert "leader-cut-off" in told.rows[0].cases[0].not_measured
+
+
+@pytest.mark.usefixtures("_no_engine")
+@pytest.mark.parametrize("there", [True, False])
+def test_where_there_are_no_disks_power_loss_alone_is_not_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    asked: list[str] = []
+
+    def probe(_client: object, _image: str, file_system: str) -> None:
+        asked.append(file_system)
+        if not there:
+            raise UsageError("no loop devices here")
+
+    def run(_: Any, cells: Sequence[Cell]) -> dict[Cell, RunDir]:
+        ran.extend(cell.scenario for cell in cells)
+        return {
+            cell: a_proof(tmp_path, given_of(producer(acks="1")), name=cell.scenario, scenario=cell.scenario)
+            for cell in cells
+        }
+
+    ran: list[str] = []
+    monkeypatch.setattr(disks, "probe", probe)
+    monkeypatch.setattr(Matrix, "run", run)
+    options = argparse.Namespace(faults=(BEHIND, POWER_LOSS), runs_dir=tmp_path, jobs=1)
+    told = prove(answer(producer(acks="1"), producer(acks="1")), options, lambda _: None)
+    assert asked == ["ext4"]
+    assert ran == [f"audit-{BEHIND}", *(["audit-power-loss"] if there else [])]
+    (one, _) = (row.cases[0] for row in told.rows)
+    shown = console.render(told, width=400)
+    assert ("power-loss: not measured: no loop devices here" in shown) is not there
+    assert (POWER_LOSS in one.not_measured) is not there
+    assert bool(one.ungraded) is there
+    assert one.grade == "D"
+
+
+def test_a_topic_that_flushes_is_run_as_one_that_does() -> None:
+    flushes = given_of(producer(acks="1"), topic="orders:flush.messages=1").topic
+    assert flushes.settings["flush.messages"] == "1"
+    assert "flush.messages" not in given_of(producer(acks="1")).topic.settings
 
 
 @pytest.mark.usefixtures("_no_engine")
@@ -336,8 +377,8 @@ def test_every_format_has_the_proof_and_none_a_secret(tmp_path: Path, monkeypatc
 def test_a_fault_that_cannot_be_proved_is_refused_with_those_that_can() -> None:
     assert chosen_faults((BEHIND, BEHIND)) == [BEHIND]
     assert "none" not in chosen_faults(())
-    with pytest.raises(UsageError, match=r"--faults 'power-loss': what can be proved is .*zombie-leader"):
-        chosen_faults(("power-loss",))
+    with pytest.raises(UsageError, match=r"--faults 'meteorite': what can be proved is .*zombie-leader"):
+        chosen_faults(("meteorite",))
 
 
 def test_of_nothing_written_nothing_is_given_and_nothing_said() -> None:

@@ -47,6 +47,12 @@ def test_a_topic_says_its_unclean_elections_either_way() -> None:
     assert [Topic(min_insync_replicas=2, unclean=True).name, Topic().name] == ["rf3-min2-unclean", "rf3-min1"]
 
 
+def test_a_topic_flushes_each_record_only_if_it_is_to() -> None:
+    flushes = Topic(min_insync_replicas=2, flush_each=True)
+    assert (flushes.settings["flush.messages"], flushes.name) == ("1", "rf3-min2-flush")
+    assert "flush.messages" not in Topic().settings
+
+
 def test_an_outcome_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="no outcome 'losses'"):
         Outcome(must=frozenset({"losses"}))
@@ -63,6 +69,7 @@ def test_a_subject_is_named_by_all_that_its_cell_is_named_by() -> None:
         "replication_factor": 3,
         "min_insync_replicas": 1,
         "unclean": False,
+        "flush_each": False,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import Any
 
 from audit.cells import Cell, Key, RunCounts, Settings, Stated
 
@@ -36,6 +37,16 @@ def cell(fault: str, *runs: RunCounts, of: Settings = SPRING, **changes: object)
 def harmless(*faults: str, of: Settings = SPRING, **changes: object) -> list[Cell]:
     """Cells of these faults, or of all, in which nothing came of it."""
     return [cell(fault, of=of, **changes) for fault in faults or FULL]
+
+
+def dark() -> list[Cell]:
+    """Power loss: every producer loses seven, and none with a flush of each record, which is measured of acks=all."""
+    every: list[dict[str, Any]] = [{"acks": "1"}, {"acks": "all"}, {"acks": "all", "idempotence": True}]
+    return [
+        *(cell("power-loss", run(f"dark-{at}", 12, lost=7), **one) for at, one in enumerate(every)),
+        *(cell("power-loss", run(f"flush-{at}", 12), flush_each=True, **one) for at, one in enumerate(every)),
+        cell("none", run("none-4", latency_p50_ms=8.0, latency_p99_ms=9.0), acks="all", flush_each=True),
+    ]
 
 
 def matrix() -> list[Cell]:

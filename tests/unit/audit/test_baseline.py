@@ -14,7 +14,7 @@ from audit.grade import Answer, Grader
 from audit.model import Inputs, Origin, ProducerConfig, Setting
 from audit.topics import Stated
 from evidence.errors import UsageError
-from tests.unit.audit.cells import cell, matrix, run
+from tests.unit.audit.cells import cell, dark, matrix, run
 
 
 def answer(
@@ -102,3 +102,11 @@ def test_what_is_no_baseline_is_said_in_a_line(tmp_path: Path, content: str | No
     with pytest.raises(UsageError, match=says) as raised:
         baseline.load(path)
     assert "\n" not in str(raised.value)
+
+
+def test_power_loss_fails_by_its_own_name_and_can_be_accepted() -> None:
+    dim = answer(cells=[*matrix(), *dark()])
+    assert [one.fault for _, one in baseline.new(dim, ("power-loss",), frozenset())] == ["power-loss"]
+    assert "power-loss" not in {one.fault for _, one in baseline.new(dim, ("loss", "duplicate"), frozenset())}
+    assert len(baseline.every(dim)) == len(baseline.every(answer())) + 1
+    assert baseline.new(dim, ("power-loss",), baseline.every(dim)) == []

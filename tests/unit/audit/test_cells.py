@@ -203,3 +203,32 @@ def test_what_may_come_of_a_cell_and_may_not_is_no_change(before: int, now: int)
     then, after = ([replace(cell(None, ran(lost=count)), stated=perhaps)] for count in (before, now))
     assert changed(then, after) == []
     assert len(changed(then, [replace(one, stated=Stated()) for one in after])) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "asked", "measured", "covers"),
+    [
+        ("leader-crash-behind", {"flush_each": True}, {}, True),
+        ("power-loss", {"flush_each": True}, {}, False),
+        ("power-loss", {}, {"flush_each": True}, False),
+        ("none", {"flush_each": True}, {}, False),
+        ("power-loss", {"unclean": True}, {}, True),
+        ("power-loss", {"replication_factor": 2}, {}, True),
+        ("power-loss", {"replication_factor": 2, "flush_each": True}, {"flush_each": True}, True),
+        ("power-loss", {"replication_factor": 1}, {}, False),
+        ("power-loss", {"acks": "all"}, {}, False),
+    ],
+)
+def test_flushes_are_asked_by_power_loss_alone_and_by_what_they_cost(
+    fault: str, asked: dict[str, object], measured: dict[str, object], covers: bool
+) -> None:
+    found = covering(replace(SPRING, **asked), [cell(key(fault, **measured))])  # type: ignore[arg-type]
+    assert (fault in found) is covers
+
+
+def test_a_key_says_that_it_flushes_and_nothing_if_it_does_not(tmp_path: Path) -> None:
+    plain, flushed = cell(key("power-loss")), cell(key("power-loss", flush_each=True))
+    assert str(flushed.key) == f"{plain.key}, flush.messages 1"
+    save([plain, flushed], tmp_path / "m.json")
+    assert (tmp_path / "m.json").read_text().count("flush_each") == 1
+    assert {one.key.flush_each for one in load(tmp_path / "m.json")} == {True, False}

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from audit import grade
-from audit.cells import FAULTS, Cell
+from audit.cells import FAULTS, POWER_LOSS, Cell
 from audit.grade import Case, Grader, Row
 from audit.model import BrokerConfig, Inputs, Origin, Partition, ProducerConfig, Setting, TopicConfig
 from audit.topics import Stated, parse_topic
-from tests.unit.audit.cells import FULL, cell, harmless, matrix, run
+from tests.unit.audit.cells import FULL, cell, dark, harmless, matrix, run
 
 
 def producer(topics: tuple[str, ...] = ("orders",), release: str | None = "2.8.2", **settings: str) -> ProducerConfig:
@@ -72,13 +72,13 @@ def test_each_fault_has_its_grade(fault: str, letter: str) -> None:
 
 
 def test_every_fault_of_the_matrix_has_a_grade() -> None:
-    assert set(grade.TAKES) == set(FAULTS) - {"none"} == set(FULL)
+    assert set(grade.TAKES) == set(FAULTS) - {"none"} - grade.UNGRADED == set(FULL)
 
 
 def test_without_a_cell_nothing_is_claimed() -> None:
     one = case([])
     assert (one.grade, one.findings, one.fixes) == ("?", (), ())
-    assert set(one.not_measured) == set(FULL)
+    assert set(one.not_measured) == {*FULL, POWER_LOSS}
 
 
 def test_a_cell_that_was_stated_and_not_run_claims_nothing() -> None:
@@ -100,7 +100,7 @@ def test_settings_that_the_client_refuses_are_not_graded() -> None:
 
 def test_a_single_replica_has_no_followers_to_fall_behind() -> None:
     (row,) = rows([], producer(), topics=(TopicConfig(name="orders", replication_factor=1),))
-    assert set(row.cases[0].not_measured) == set(FULL) - grade.NEEDS_FOLLOWERS
+    assert set(row.cases[0].not_measured) == {*FULL, POWER_LOSS} - grade.NEEDS_FOLLOWERS
 
 
 # The smallest change
@@ -186,6 +186,77 @@ def test_newer_brokers_are_the_change_where_no_setting_helps() -> None:
     (row,) = rows(cells, producer(release="0.10.2.2", acks="all"), stated=Stated(version="0.10.2.2"))
     (fix,) = row.cases[0].fixes
     assert [each.says for each in fix.changes] == ["brokers of 2.8.2"]
+
+
+# Power loss
+
+FLUSHED: dict[str, Any] = {"flush_each": True}
+
+
+@pytest.mark.parametrize("settings", [{"acks": "1"}, {"acks": "all"}, {"enable_idempotence": "true"}])
+def test_power_loss_is_told_beside_the_grade_and_changes_nothing_else(settings: dict[str, str]) -> None:
+    without, one = case(matrix(), **settings), case([*matrix(), *dark()], **settings)
+    assert [(each.effect, each.fault, each.count) for each in one.ungraded] == [("loss", POWER_LOSS, 7)]
+    assert (one.grade, one.reason, one.at_best) == (without.grade, without.reason, without.at_best)
+    assert (one.findings, one.fixes) == (without.findings, without.fixes)
+    assert POWER_LOSS not in one.harmless
+    assert POWER_LOSS not in one.not_measured
+
+
+def test_a_grade_waits_for_no_power_loss_and_is_none_by_it_alone() -> None:
+    assert not case(harmless()).at_best
+    assert case(harmless()).not_measured == (POWER_LOSS,)
+    alone = case([cell(POWER_LOSS, run("r", 12, lost=7))])
+    assert (alone.grade, len(alone.ungraded)) == ("?", 1)
+
+
+def test_what_a_flush_of_each_record_removes_and_costs_is_that_of_its_cells() -> None:
+    fix = case([*matrix(), *dark()], acks="all").flushed
+    assert fix is not None
+    assert [each.says for each in fix.changes] == ["flush.messages=1 for the topic"]
+    assert ([each.fault for each in fix.removes], fix.leaves, fix.grade) == ([POWER_LOSS], (), "B")
+    assert fix.before is not None
+    assert fix.after is not None
+    assert (fix.before.latency_p50_ms, fix.after.latency_p50_ms) == (1.5, 8.0)
+
+
+def test_a_flush_that_was_not_measured_or_did_not_help_is_not_offered() -> None:
+    lost = cell(POWER_LOSS, run("r", 12, lost=7))
+    assert case([lost]).flushed is None
+    assert case([lost, cell(POWER_LOSS, run("f", 12, lost=1), **FLUSHED)]).flushed is None
+
+
+@pytest.mark.parametrize(
+    ("topics", "brokers", "flushes"),
+    [
+        ("1", None, True),
+        (None, "1", True),
+        ("1", "500", True),
+        ("500", "1", False),
+        (None, str(2**63 - 1), False),
+        (None, None, False),
+    ],
+)
+def test_a_topic_that_flushes_each_record_is_looked_up_as_such(
+    topics: str | None, brokers: str | None, flushes: bool
+) -> None:
+    def told(key: str, value: str | None) -> dict[str, Setting]:
+        return {} if value is None else {key: Setting(key, value, Origin("told", 3))}
+
+    topic = TopicConfig(name="orders", replication_factor=3, settings=told("flush.messages", topics))
+    all_brokers = BrokerConfig(name="b", release="2.8.2", settings=told("log.flush.interval.messages", brokers))
+    (row,) = rows([*matrix(), *dark()], producer(acks="all"), topics=(topic,), brokers=(all_brokers,))
+    (one,) = row.cases
+    assert one.topic.flush_each.value is flushes
+    assert (not one.ungraded, POWER_LOSS in one.harmless, one.flushed is None) == (flushes,) * 3
+    assert one.grade == "B"
+    assert any("bounds what a power loss takes" in each for each in one.topic.remarks) is (topics == "500")
+
+
+def test_a_flush_can_be_stated_on_the_command_line() -> None:
+    stated = Stated(version="2.8.2", topics=(parse_topic("orders:flush.messages=1"),))
+    (row,) = rows([*matrix(), *dark()], stated=stated)
+    assert row.cases[0].topic.flush_each.value
 
 
 # Topics and brokers

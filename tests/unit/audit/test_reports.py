@@ -17,7 +17,7 @@ from audit.grade import Answer, Grader
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif
 from audit.topics import Stated, parse_topic
-from tests.unit.audit.cells import matrix
+from tests.unit.audit.cells import dark, matrix
 
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
 ROOT = Path(__file__).parents[3]
@@ -207,7 +207,7 @@ def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
         "change        acks=all (line 5): removes the losses (then B); brings reordering by lost-acknowledgement",
         "99th percentile 2.1 → 3.4 ms, throughput 41 000 → 36 000 records/s",
         "or            acks=all (line 5) and enable.idempotence=true: removes the losses and duplicates (then A)",
-        "not measured  8 of 14 faults",
+        "not measured  9 of 15 faults",
         'make audit-matrix FAULT="leader-crash-under-load leader-cut-off shrunk-isr-crash double-failover ',
         "kafka-chaos run follower-reboot --version 2.8.2 --client java",
         "1 producer and topic: 1 × D at best",
@@ -256,3 +256,54 @@ def test_what_is_measured_of_no_topic_with_unclean_elections_can_be_proved() -> 
     text = console.render(Grader(matrix()).answer(inputs, Stated(version="2.8.2", topics=(topic,))), width=400)
     assert 'make audit-matrix FAULT="shrunk-isr-crash" VERSION=2.8.2' in text
     assert "kafka-chaos audit PATH… --prove --faults " in text
+
+
+def in_the_dark(*, accepted: bool = False, **settings: Any) -> tuple[Answer, frozenset[str]]:
+    inputs = Inputs(producers=(producer(**settings),))
+    told = Grader([*matrix(), *dark()]).answer(inputs, Stated(version="2.8.2"))
+    return told, baseline.every(told) if accepted else frozenset()
+
+
+SAYS = "7 of 12 acknowledged records were lost when all replicas lose power at one moment"
+
+
+def test_every_format_says_what_power_loss_does_and_what_removes_it() -> None:
+    told, _ = in_the_dark(acks="all")
+    for text in (console.render(told, width=400), page.render(told, style=""), junit.render(told), sarif.render(told)):
+        flat = " ".join(text.split())
+        assert SAYS in flat
+        assert re.search("change flush.messages=1 for the topic: removes the losses .*median latency", flat, re.I)
+    (case,) = data.as_json(told)["producers"][0]["cases"]
+    assert [(one["fault"], one["count"]) for one in case["ungraded"]] == [("power-loss", 7)]
+    assert [one["key"] for one in case["flushed"]["changes"]] == ["flush.messages"]
+    assert "power-loss" not in [one["fault"] for one in case["findings"]]
+    schema = json.loads((ROOT / "docs/audit.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(data.as_json(told, failed=["power-loss"]))
+
+
+def test_no_format_says_it_where_it_was_not_measured() -> None:
+    told = answer(producer(acks="all"))
+    for text in (console.render(told, width=400), page.render(told, style=""), junit.render(told)):
+        assert "lose power at one moment" not in text
+    assert "power-loss" not in {one["ruleId"] for one in json.loads(sarif.render(told))["runs"][0]["results"]}
+
+
+@pytest.mark.parametrize(("accepted", "state"), [(True, "unchanged"), (False, "new")])
+def test_power_loss_is_a_note_of_its_own_for_code_scanning(accepted: bool, state: str) -> None:
+    told, known = in_the_dark(accepted=accepted, acks="all")
+    results = json.loads(sarif.render(told, accepted=known, baselined=True))["runs"][0]["results"]
+    (note,) = [one for one in results if one["ruleId"] == "power-loss"]
+    assert (note["level"], note["baselineState"], note["properties"]["runs"]) == ("note", state, ["dark-1"])
+    assert not any("power-loss" in one["properties"]["faults"] for one in results if one["level"] != "note")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "accepted", "failures"),
+    [(("loss", "duplicate", "reorder"), False, 0), (("power-loss",), False, 1), (("power-loss",), True, 0)],
+)
+def test_power_loss_fails_a_test_case_only_if_it_is_named(
+    fail_on: tuple[str, ...], accepted: bool, failures: int
+) -> None:
+    told, known = in_the_dark(accepted=accepted, **IDEMPOTENT)
+    root = ET.fromstring(junit.render(told, fail_on=fail_on, accepted=known))
+    assert [one.get("type") for one in root.iter("failure")] == ["power-loss"] * failures

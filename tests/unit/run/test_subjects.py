@@ -50,3 +50,20 @@ def test_a_sequence_that_fails_ends_its_streams_and_is_told_of_itself(dies: bool
     with pytest.raises(WaitTimeout, match="not 15 more"), a_stage(chorus).streaming(10.0):
         raise WaitTimeout("not 15 more acknowledged")
     assert chorus.streams[-1] == ([], 0.0)
+
+
+@pytest.mark.parametrize(("mark", "whole"), [(10, True), (9, False)])
+def test_records_are_replicated_when_the_leaders_high_watermark_is_behind_them(mark: int, whole: bool) -> None:
+    asked: list[tuple[str, bool, str]] = []
+    subjects = a_stage(Chorus())
+    subjects._run = cast(
+        "Any",
+        SimpleNamespace(
+            log_end_and_high_watermark=lambda _target, _t: (10, mark),
+            wait_files=lambda what, test, describe, _limit: asked.append((what, test(), describe())),
+        ),
+    )
+    leader = cast("Any", SimpleNamespace(node=SimpleNamespace(name="broker-2")))
+    subjects.wait_replicated(10, leader)
+    told = {} if whole else {"rf3-min1-0": 9}
+    assert asked == [("the high watermarks of 1 subjects are 10 on broker-2", whole, str(told))]

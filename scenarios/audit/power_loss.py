@@ -1,0 +1,136 @@
+"""All replicas lose power at one moment (Kafka documentation: Application vs. OS flush management; flush.messages).
+
+An acknowledgement says that records are in the memory of the replicas, not that they are on a disk. Each subject sends
+three records, which every replica has, and which all disks then take (`flush_disks`), as in a cluster that has been up
+for long. Then it sends seven more. When they are acknowledged, and every replica has them, all brokers lose power at
+one moment (harness/faults/power.py), sooner than the kernel writes back by itself. They start again with what is on
+their disks: the three, and not the seven, whatever the producer asked for.
+
+With flush.messages=1 every replica flushes what it appends before that counts, and nothing is lost. What it costs is
+measured without a fault (audit-none).
+
+Here the followers have what the leader acknowledged. With acks=1 they may not, and what one of them lacks that is back
+first is lost as in audit-leader-crash-behind, flushed or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.plan import ClusterPlan, Disks
+from harness.run import Run
+from harness.run.subjects import FIRST, Placed, Subjects
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
+from harness.subjects import Outcome, Producer, Subject, Topic
+from scenarios.audit import (
+    ACKS_DOC,
+    CLUSTER,
+    IDEMPOTENCE,
+    MEASURED,
+    RETRIES_DOC,
+    accepted,
+    plan,
+    retries,
+    topics,
+    unanswered,
+)
+from scenarios.durability.page_cache_only import CUT, DIVERGES
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
+
+COUNT = 7
+FLUSH_DOC = "Kafka documentation, topic configuration: flush.messages; Application vs. OS flush management"
+
+
+KEPT = Outcome(why="Each replica has flushed the records before they count.", source=FLUSH_DOC)
+UNNOTICED = Outcome(
+    may=frozenset({"loses"}),
+    why="""Each replica has flushed what it has. With acks=0 what is sent into the connection that a dead broker left is
+        gone, and nobody is told.""",
+    source=f"{FLUSH_DOC}; {ACKS_DOC}",
+)
+GONE = Outcome(
+    must=frozenset({"loses"}),
+    why="The records are acknowledged when the replicas have them in memory, and are on nobody's disk.",
+    source=FLUSH_DOC,
+)
+
+
+def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
+    """Its topics, each as it is and with a flush of each record; what two replicas come to, three do."""
+    for topic in topics(producer, version):
+        if topic.replication_factor != 2:
+            yield topic
+            yield replace(topic, flush_each=True)
+
+
+def stated(producer: Producer, topic: Topic) -> Outcome:
+    outcome = KEPT if topic.flush_each else GONE
+    if producer.acks == "0":
+        return UNNOTICED if topic.flush_each else outcome
+    if not retries(producer):
+        return _refused(outcome, "A leader that has changed refuses a producer that does not try again.", RETRIES_DOC)
+    if producer.idempotence and not topic.flush_each:
+        return _refused(outcome, "An idempotent producer's sequence numbers then have a gap.", IDEMPOTENCE)
+    return outcome
+
+
+def _refused(outcome: Outcome, why: str, source: str) -> Outcome:
+    return replace(
+        outcome, may=frozenset({"refuses"}), why=f"{outcome.why} {why}", source=f"{outcome.source}; {source}"
+    )
+
+
+@scenario(
+    name="audit-power-loss",
+    claim="""When all replicas lose power at one moment, what was acknowledged and not flushed is lost, whatever a
+        producer is set to; with flush.messages=1 nothing is.""",
+    source=FLUSH_DOC,
+    operator="""Put replicas where they do not lose power together (racks, zones). If they do, no setting of a producer
+        helps; flush.messages=1 for a topic does, and makes each acknowledgement wait for disks.""",
+    cluster=ClusterPlan(disks=Disks(), settings=CLUSTER),
+    documented=[
+        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES),
+        Documented(on=EVERY_VERSION, allowed=LOST | CUT),
+    ],
+    applies=MEASURED,
+)
+def power_loss(run: Run) -> None:
+    t = run.partition()
+    subjects = Subjects(run, plan(run, stated, among=lambda producer: measured_in(producer, run.version)))
+    replicas = run.replicas_of(t)
+
+    def taken(one: Subject) -> bool:
+        return accepted(one, run.version)
+
+    def unflushed(one: Subject) -> bool:
+        return taken(one) and not one.topic.flush_each
+
+    subjects.begin(taken)
+    run.send(t, 3)
+    leader = run.leader_of(t)
+    subjects.wait_replicated(FIRST, leader, taken)
+    run.flush_disks()
+    subjects.send(COUNT, doomed=unflushed)
+    subjects.wait_acknowledged(FIRST + COUNT, taken)
+    subjects.wait_replicated(FIRST + COUNT, leader, taken)
+    run.lose_power(*replicas)
+
+    def on_disk(one: Placed) -> int:
+        placed = run.assignment_of(one.partition)
+        return max(run.log_end_and_high_watermark(each, one.partition)[0] for each in replicas if each.id in placed)
+
+    ends = {str(one.partition): on_disk(one) for one in subjects.of(unflushed)}
+    run.require(
+        "no disk has all that was acknowledged and not flushed",
+        all(end < FIRST + COUNT for end in ends.values()),
+        whole=[place for place, end in ends.items() if end == FIRST + COUNT],
+    )
+    run.start(*replicas)
+    subjects.wait_whole()
+    subjects.settle()
+    subjects.send(2, doomed=unanswered)
+    subjects.settle()
