@@ -119,8 +119,8 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
     source: Literal["runner"] = "runner"
     fault: str
     """kill, power-loss, stop, start, double (a start too), exit, freeze, remove, wipe, overwrite, flip or resize (of
-    files), slow-disk, disk-full, disk-failure; reset (of connections) or kill-client of clients; or one of
-    NETWORK_FAULTS."""
+    files), slow-disk, disk-full, disk-failure, disk-read-only; reset (of connections) or kill-client of clients; or
+    one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target

@@ -29,6 +29,8 @@ def layout(brokers: Sequence[int], seed: int) -> dict[int, int]:
     return dict(zip(brokers, next(islice(permutations(brokers), number, None)), strict=True))
 
 
+SECOND: Final = "second"
+"""The directory, below a broker's data, of the disk that has its second log directory."""
 FILE_SYSTEMS: Final = {"ext4": 16 << 20, "xfs": 320 << 20}
 """Those that a node's disk may have, and how small it may be (bytes)."""
 
@@ -43,12 +45,16 @@ class Disks:
     file_system: str = "ext4"
     size_bytes: int = 1 << 30
     """Of each; the image is sparse and takes what is written to it."""
+    log_directories: int = 1
+    """Of each broker; with 2 the second one is on a disk of its own."""
 
     def __post_init__(self) -> None:
         if self.file_system not in FILE_SYSTEMS:
             raise UsageError(f"Disks(file_system={self.file_system!r}): it is {' or '.join(FILE_SYSTEMS)}")
         if self.size_bytes < (least := FILE_SYSTEMS[self.file_system]):
             raise UsageError(f"Disks(size_bytes={self.size_bytes}): {self.file_system} takes at least {least}")
+        if self.log_directories not in (1, 2):
+            raise UsageError(f"Disks(log_directories={self.log_directories}): it is 1 or 2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

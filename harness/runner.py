@@ -55,7 +55,7 @@ from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.packet_filters import PacketFilters
 from harness.observers.zookeeper import ZooKeeperObserver
-from harness.plan import layout
+from harness.plan import SECOND, layout
 from harness.removal import Removals, abandoned_data, remove_data
 from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
 from harness.scenario import mistakes_told
@@ -586,6 +586,9 @@ def _carry_out(
             cluster.keeper = Keeper(client, request.version.image)
             cleanup.callback(_tidy, recording, cluster.keeper.close)
             cluster.disks = make_disks(cluster.keeper, plan.disks, cluster.data, list(cluster.nodes))
+            if plan.disks.log_directories > 1:
+                brokers = [node.name for node in cluster.brokers.values()]
+                cluster.second_disks = make_disks(cluster.keeper, plan.disks, cluster.data, brokers, SECOND)
             recording.facts["disks"] = asdict(plan.disks) | {"writeback": writeback()}
         recording.save(images=clusters.images_of(cluster))
         for name_of_node, release in clusters.releases_of(cluster).items():

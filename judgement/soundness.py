@@ -126,7 +126,7 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
             return "its proof does not show a write that takes as long as it says"
         if not 0 < size <= (proof.get("bytes_counted") or 0):
             return "its proof does not show bytes that the kernel counted"
-    elif fault.kind in ("disk-full", "disk-failure"):
+    elif fault.kind in ("disk-full", "disk-failure", "disk-read-only"):
         if not proof.get("refused"):
             return "its proof does not show a write that was refused"
     elif fault.kind == "freeze":

@@ -27,6 +27,7 @@ from evidence.errors import HarnessError, UsageError
 from harness.cluster import docker as engine
 from harness.cluster import namespace as namespaces
 from harness.cluster.networks import free_prefixes_here
+from harness.plan import SECOND
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -44,6 +45,8 @@ DOUBLE: Final = "double"
 """The node of a second broker with the id of another."""
 DOUBLE_GIVES_UP_MS: Final = 15_000
 """KRaft: how long a broker of which there are two tries to register (60 s by default): the second one ends then."""
+FORMATS_EVERY: Final = "--ignore-formatted"
+"""Has KRaft nodes formatted by Kafka's tool, which does so in each of their log directories."""
 PROPERTIES: Final = "server.properties"
 """Of each node's data directory: what it is started with."""
 NETWORK_ATTEMPTS: Final = 6
@@ -100,6 +103,9 @@ def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str,
     )
     if version.mode == "kraft" and plan.double_of is not None:
         sessions[f"{plan.double_of}:initial.broker.registration.timeout.ms"] = str(DOUBLE_GIVES_UP_MS)
+    if plan.disks is not None and plan.disks.log_directories > 1:
+        directories = f"/data/kafka,/data/{SECOND}/kafka"
+        sessions |= {f"{broker}:log.dirs": directories for broker in plan.broker_ids(version.mode)}
     return dict(STEADY) | sessions | dict(version.settings) | dict(plan.settings) | dict(overrides)
 
 
@@ -122,7 +128,7 @@ def environment(
         "CHAOS_UID": str(os.getuid()),
         "CHAOS_GID": str(os.getgid()),
         "CHAOS_LOG_TRACE": ",".join(plan.trace),
-        "CHAOS_FORMAT": plan.format,
+        "CHAOS_FORMAT": plan.format or (FORMATS_EVERY if plan.disks and plan.disks.log_directories > 1 else ""),
         "CHAOS_DOUBLE_OF": str(plan.double_of or 1),
     }
 
@@ -203,6 +209,8 @@ class Cluster:
     """Who mounts and unmounts the disks; None if the nodes have none of their own."""
     disks: Mapping[str, Disk] = field(default_factory=dict)
     """By node."""
+    second_disks: Mapping[str, Disk] = field(default_factory=dict)
+    """By broker's node: of its second log directory, if it has two."""
 
     @property
     def coordinator(self) -> Node:
@@ -237,6 +245,12 @@ class Cluster:
     def zookeeper(self) -> str:
         """zookeeper.connect as the host sees it."""
         return f"{self.coordinator.address}:2181"
+
+    def require_disks(self, word: str) -> Keeper:
+        """Who mounts and unmounts the disks; UsageError, for the word that needs them, if nodes have none."""
+        if self.keeper is None:
+            raise UsageError(f"{word}: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()")
+        return self.keeper
 
     def start(self, *nodes: Node) -> None:
         """Start these nodes' containers, all at once."""

@@ -86,6 +86,9 @@ DETACH: Final = 'there losetup -d "$1"'
 the container get /dev: a bind mount of it would hold whatever is mounted below, in /dev/shm."""
 MOUNT: Final = 'there mount -t "$1" "$2" "$3" && chown "$4" "$root$3"'
 UNMOUNT: Final = 'there umount "$1"'
+ON_ERRORS: Final = 'there mount -o remount,errors=remount-ro "$1"'
+MEET_ERROR: Final = """there sh -c 'echo kafka-chaos >"/sys/fs/ext4/$0/trigger_fs_error"' "$1" """
+"""The kernel's own way to try what it does on an error."""
 SHUT_DOWN: Final = """
 for place do set -- "$@" "$root$place"; shift; done
 exec perl -e '
@@ -224,9 +227,14 @@ class Keeper:
         """Unmount it and wait until nobody has it any more; HarnessError if that is not within the limit."""
         self._unmount([disk.mount], lambda: loops_below(disk.image.parent), {disk.image})
 
-    def remount(self, disk: Disk, options: str) -> None:
-        """Change the options of its mount ("ro")."""
-        self.run('there mount -o "remount,$1" "$2"', options, disk.mount)
+    def make_read_only(self, disk: Disk) -> None:
+        """Have the kernel make it read-only, as it does when it meets an error in a file system that is mounted so
+        (ext4, errors=remount-ro), whoever has files open. UsageError for any other file system.
+        """
+        if disk.file_system != "ext4":
+            raise UsageError(f"{disk.node}: {disk.file_system} is never made read-only by the kernel; ext4 is")
+        self.run(ON_ERRORS, disk.mount)
+        self.run(MEET_ERROR, Path(loop_of(disk)).name)
 
     def show_engine(self, disk: Disk) -> None:
         """HarnessError unless the engine gives its containers this disk, and not the directory beneath it."""
@@ -310,10 +318,15 @@ def flush(place: Path) -> None:
         os.close(handle)
 
 
-def make_disks(hands: Keeper, plan: Disks, data: Path, nodes: Sequence[str]) -> dict[str, Disk]:
-    """Make the disk of each node whose data lies in `data/<node>`, all at once."""
-    kind = plan.file_system
-    made = [Disk(node=n, file_system=kind, image=data / IMAGES / f"{n}.{kind}", mount=data / n) for n in nodes]
+def make_disks(hands: Keeper, plan: Disks, data: Path, nodes: Sequence[str], below: str = "") -> dict[str, Disk]:
+    """Make the disk of each node whose data lies in `data/<node>`, all at once; with `below` one that is mounted at
+    that directory of the node's first disk.
+    """
+    kind, suffix = plan.file_system, f"-{below}" if below else ""
+    made = [
+        Disk(node=n, file_system=kind, image=data / IMAGES / f"{n}{suffix}.{kind}", mount=data / n / below)
+        for n in nodes
+    ]
     try:
         with ThreadPoolExecutor(max_workers=len(made)) as pool:
             list(pool.map(lambda disk: hands.make(disk, plan.size_bytes), made))

@@ -1,12 +1,14 @@
-"""A disk that fails under a running node: it is full, or it answers every write with an error.
+"""A disk that fails under a running node: it is full, it answers every write with an error, or it is read-only.
 
-Both need a file system of its own for each node (harness/cluster/disks.py). A full one is filled by a file of ours,
+All need a file system of its own for each node (harness/cluster/disks.py). A full one is filled by a file of ours,
 allocated and not written, until nothing more is to be had, so that its image does not grow. A dead one is shut down by
 the ioctl of the file system, journal and all: from then on whatever goes to it ends with EIO, as on a device that is
-gone. (Remounting it read-only is not to be had: the kernel refuses that while a broker has files open for writing.)
+gone. One that is read-only is what becomes of ext4 with errors=remount-ro when the kernel meets an error in it: that
+error is asked of the kernel (trigger_fs_error). By hand it is not to be had, while a broker has files open for writing.
 
 The proof of a full disk: the file system refuses what is written to it, for lack of space. (The node may have ended
-itself by then.) Of a dead one: the file system refuses a new file with an error of its device, while its node runs.
+itself by then.) Of a dead or read-only one: the file system refuses a new file with an error of its device, or for
+being read-only, and its node ran until then.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ import errno
 import os
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, HarnessError
 from harness.faults.power import refusal_of
+from harness.observers.replicas import LOG_DIR
+from harness.plan import SECOND
 
 if TYPE_CHECKING:
     from harness.cluster.disks import Disk, Keeper
@@ -128,6 +132,9 @@ class DeadDisk:
     name: str = "disk-failure"
     _ran: bool = field(default=False, init=False)
     _dead: bool = field(default=False, init=False)
+    _replicas: list[str] = field(default_factory=list, init=False)
+
+    REFUSAL: ClassVar[int] = errno.EIO
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -135,20 +142,30 @@ class DeadDisk:
 
     @property
     def description(self) -> str:
-        return f"failure of the disk of {self.node.name}"
+        second = "second " if self.disk.mount.name == SECOND else ""
+        return f"failure of the {second}disk of {self.node.name}"
 
     def inject(self) -> None:
         self._ran = bool(self.node.state()["Running"])
+        self._replicas = sorted({path.parent.name for path in self.disk.mount.glob(f"{LOG_DIR}/*/*.log")})
         self._dead = True
+        self._strike()
+
+    def _strike(self) -> None:
         self.keeper.shut_down([self.disk])
 
     def verify(self) -> Proof:
         if not self._ran:
             raise FaultUnproved(f"{self.node.name}: it did not run when its disk failed")
         refused = refusal_of(self.disk)
-        if refused != os.strerror(errno.EIO):
+        if refused != os.strerror(self.REFUSAL):
             raise FaultUnproved(f"{self.node.name}: its disk {f'says {refused}' if refused else 'took a new file'}")
-        return {"file_system": self.disk.file_system, "refused": refused, "running": self._ran}
+        return {
+            "file_system": self.disk.file_system,
+            "refused": refused,
+            "running": self._ran,
+            "replicas": self._replicas,
+        }
 
     def heal(self) -> None:
         """Mount it anew, once its node has ended: what was not written is gone. HarnessError if the node runs on."""
@@ -162,3 +179,19 @@ class DeadDisk:
         self.keeper.unmount(self.disk)
         self.keeper.mount(self.disk)
         self._dead = False
+
+
+@dataclass(slots=True)
+class ReadOnlyDisk(DeadDisk):
+    """The disk of a running node is made read-only by the kernel, until it is mounted anew."""
+
+    name: str = "disk-read-only"
+
+    REFUSAL: ClassVar[int] = errno.EROFS
+
+    @property
+    def description(self) -> str:
+        return f"the disk of {self.node.name} read-only"
+
+    def _strike(self) -> None:
+        self.keeper.make_read_only(self.disk)

@@ -24,17 +24,20 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from evidence.events import Ends
+from harness.plan import SECOND
 from kafkafiles import checkpoints
 from kafkafiles.batches import PREFIX_BYTES, BatchHeader, scan_batches
 from kafkafiles.errors import ParseError
 
 LOG_DIR: Final = "kafka"
+"""The log directory of each node, below its data."""
 SEGMENT_SUFFIXES: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 PARTITION_FILES: Final = (checkpoints.LEADER_EPOCHS, checkpoints.PARTITION_METADATA)
 LOG_DIR_FILES: Final = (
@@ -45,6 +48,7 @@ LOG_DIR_FILES: Final = (
     checkpoints.META_PROPERTIES,
     checkpoints.CLEAN_SHUTDOWN,
 )
+OFFSETS: Final = (checkpoints.HIGH_WATERMARKS, checkpoints.RECOVERY_POINTS, checkpoints.LOG_START_OFFSETS)
 # Enough of a batch to know it again: offset, size, and in every format its checksum.
 HEAD_BYTES: Final = PREFIX_BYTES + 9
 PIECE_BYTES: Final = 1 << 22
@@ -152,9 +156,21 @@ def high_watermark(log_dir: Path, topic: str, partition: int) -> int | None:
     return offsets.get((topic, partition))
 
 
+def log_directories(node_data: Path) -> list[Path]:
+    """The log directories of a node: one, or two on disks of their own."""
+    second = node_data / SECOND / LOG_DIR
+    return [node_data / LOG_DIR, *([second] if second.is_dir() else [])]
+
+
+def directory_of(node_data: Path, replica: str) -> Path:
+    """The log directory that has a replica ("t-0"); the first one if none has."""
+    directories = log_directories(node_data)
+    return next((one for one in directories if (one / replica).is_dir()), directories[0])
+
+
 def leo_and_hw(node_data: Path, topic: str, partition: int) -> tuple[int, int]:
     """LEO and checkpointed HW of a replica from its files; -1 for what is not there."""
-    log_dir = node_data / LOG_DIR
+    log_dir = directory_of(node_data, f"{topic}-{partition}")
     leo = log_end_offset(log_dir / f"{topic}-{partition}")
     hw = high_watermark(log_dir, topic, partition)
     return (-1 if leo is None else leo, -1 if hw is None else hw)
@@ -200,16 +216,16 @@ def copy_replicas(
 ) -> dict[str, dict[str, Ends]]:
     """Copy the topics' partition directories and the checkpoint files of every node; say how far each replica goes.
 
-    `data/<node>/kafka` is a node's log directory; the copies go to `destination/<node>/…`, which appears as a whole, by
-    rename. Returns `{node: {"t-0": Ends(leo=4, hw=3)}}`, taken from the copies. A file
-    that vanishes meanwhile (a rolled segment, a replaced checkpoint) is left out; see above on consistency. Any other
-    OSError is passed on, FileExistsError or ENOTEMPTY if `destination` is there already.
+    `data/<node>/kafka` is a node's log directory; what a second one has is put beside it. The copies go to
+    `destination/<node>/…`, which appears as a whole, by rename. Returns `{node: {"t-0": Ends(leo=4, hw=3)}}`, taken
+    from the copies. A file that vanishes meanwhile (a rolled segment, a replaced checkpoint) is left out; see above on
+    consistency. Any other OSError is passed on, FileExistsError or ENOTEMPTY if `destination` is there already.
     """
     wanted = frozenset(topics)
     building = destination.with_name(f".{destination.name}.part")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
-    seen = {node: _copy_node(data / node / LOG_DIR, building / node, wanted) for node in nodes}
+    seen = {node: _copy_node(log_directories(data / node), building / node, wanted) for node in nodes}
     building.rename(destination)
     return seen
 
@@ -224,12 +240,14 @@ def files_of(copies: Path) -> dict[str, dict[str, int]]:
     }
 
 
-def _copy_node(source: Path, target: Path, topics: frozenset[str]) -> dict[str, Ends]:
+def _copy_node(sources: Sequence[Path], target: Path, topics: frozenset[str]) -> dict[str, Ends]:
     target.mkdir()
     for name in LOG_DIR_FILES:
-        _copy(source / name, target / name)
+        _copy(sources[0] / name, target / name)
+    for name in OFFSETS if len(sources) > 1 else ():
+        _join([source / name for source in sources], target / name)
     seen: dict[str, Ends] = {}
-    for replica in sorted(source.iterdir()) if source.is_dir() else ():
+    for replica in sorted(entry for source in sources if source.is_dir() for entry in source.iterdir()):
         topic, _, number = replica.name.rpartition("-")
         if topic in topics and number.isdigit() and replica.is_dir():
             _copy_partition(replica, target / replica.name)
@@ -238,6 +256,15 @@ def _copy_node(source: Path, target: Path, topics: frozenset[str]) -> dict[str, 
                 hw=high_watermark(target, topic, int(number)),
             )
     return seen
+
+
+def _join(files: Iterable[Path], target: Path) -> None:
+    """One file of offsets for several log directories; what is not there, or cannot be read, is left out."""
+    offsets: dict[tuple[str, int], int] = {}
+    for file in files:
+        with suppress(FileNotFoundError, ParseError):
+            offsets |= checkpoints.read_offset_checkpoint(file).offsets
+    target.write_bytes(checkpoints.encode_offset_checkpoint(offsets))
 
 
 def _copy_partition(source: Path, target: Path) -> None:

@@ -87,7 +87,7 @@ class Run:
         self.log_end_and_high_watermark, self.epochs_of = disks.log_end_and_high_watermark, disks.epochs_of
         self.wait_files, self.wait_log_end, self.wait_quiet = disks.wait_files, disks.wait_log_end, disks.wait_quiet
         self.wait_deleted, self.wait_log_start = disks.wait_deleted, disks.wait_log_start
-        self.batches_of = disks.batches_of
+        self.batches_of, self.second_directory_of = disks.batches_of, disks.second_directory_of
         self.wait_high_watermark = disks.wait_high_watermark
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
@@ -116,6 +116,7 @@ class Run:
         self.flip_checkpoint, self.cut_checkpoint = nemesis.flip_checkpoint, nemesis.cut_checkpoint
         self.slow_disk, self.heal_disks = nemesis.slow_disk, nemesis.heal_disks
         self.fill_disk, self.fail_disk = nemesis.fill_disk, nemesis.fail_disk
+        self.make_disk_read_only, self.fail_log_directory = nemesis.make_disk_read_only, nemesis.fail_log_directory
         self.tear_tail, self.extend_by_zeros = nemesis.tear_tail, nemesis.extend_by_zeros
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.start_early, self.start_double = nemesis.start_early, nemesis.start_double

@@ -202,24 +202,28 @@ class Clients:
         commit: bool = True,
         settings: Mapping[str, str] = NO_SETTINGS,
         limit_s: float = SEND_LIMIT_S,
+        doomed: bool = False,
     ) -> Iterator[OpenTransaction]:
         """A transaction that lasts as long as the block: committed at its end, or aborted if not `commit`; what came
         of that is in `ended`. A block that ends with an error leaves it open.
 
-        One producer process for each transactional id, whose `settings` are those of its first transaction. Raises
+        One producer process for each transactional id, whose `settings` are those of its first transaction; that one
+        says too whether the loss of whatever the process sends is documented (`doomed`). Raises
         PreconditionNotHeld if the transaction cannot begin, UsageError before 0.11 (KIP-98).
         """
-        producer = self._transactional_producer(transactional_id, settings)
+        producer = self._transactional_producer(transactional_id, settings, doomed=doomed)
         _require_ok(self._account, [producer.begin(timeout_s=limit_s)], "a transaction begins")
         transaction = OpenTransaction(producer, self._account)
         yield transaction
         with self._account.step("commit" if commit else "abort", transactional_id=transactional_id):
             transaction.ended = producer.commit(timeout_s=limit_s) if commit else producer.abort(timeout_s=limit_s)
 
-    def _transactional_producer(self, transactional_id: str, settings: Mapping[str, str]) -> TransactionalProducer:
+    def _transactional_producer(
+        self, transactional_id: str, settings: Mapping[str, str], *, doomed: bool
+    ) -> TransactionalProducer:
         if transactional_id not in self._transactional:
             options = self._transactional_settings(transactional_id, settings)
-            client = self._register("producer", options)
+            client = self._register("producer", options, doomed=doomed)
             self._transactional[transactional_id] = TransactionalProducer(client, self._timeline)
         return self._transactional[transactional_id]
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from evidence.errors import UsageError, WaitTimeout
+from evidence.errors import WaitTimeout
 from evidence.events import Checkpoint, Moment
 from harness.cluster.disks import flush
-from harness.observers.replicas import LOG_DIR, copy_replicas, files_of, leo_and_hw
+from harness.observers.replicas import LOG_DIR, copy_replicas, directory_of, files_of, leo_and_hw
+from harness.plan import SECOND
 from harness.polling import poll
 from kafkafiles.batches import BatchHeader, scan_batches
 from kafkafiles.checkpoints import (
@@ -49,13 +50,9 @@ class Disks:
         """Have the disks of these nodes, or of all, take everything that was written until now, as in a cluster that
         has long been up. For clusters with disks of their own (`ClusterPlan.disks`).
         """
-        disks = [
-            disk for name, disk in self._cluster.disks.items() if name in {t.node.name for t in targets} or not targets
-        ]
-        if not disks:
-            raise UsageError(
-                "flush_disks: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()"
-            )
+        self._cluster.require_disks("flush_disks")
+        every = [*self._cluster.disks.values(), *self._cluster.second_disks.values()]
+        disks = [disk for disk in every if not targets or disk.node in {target.node.name for target in targets}]
         with self._account.step("flush file systems", nodes=[disk.node for disk in disks]):
             for disk in disks:
                 flush(disk.mount)
@@ -119,7 +116,7 @@ class Disks:
         """Wait until the first segment of these replicas begins at this offset or beyond: all before is deleted."""
 
         def starts() -> list[int]:
-            logs = [(self._logs(target.node.name) / str(t)).glob("*.log") for target in targets]
+            logs = [self._replica(target, t).glob("*.log") for target in targets]
             return [min((int(path.stem) for path in segments), default=0) for segments in logs]
 
         what = f"the log of {t} begins at {offset} on {', '.join(target.node.name for target in targets)}"
@@ -131,10 +128,14 @@ class Disks:
         """
         return [
             (batch.base_offset, batch.last_offset)
-            for path in sorted((self._logs(target.node.name) / str(t)).glob("*.log"))
+            for path in sorted(self._replica(target, t).glob("*.log"))
             for batch in scan_batches(path.read_bytes())
             if isinstance(batch, BatchHeader)
         ]
+
+    def second_directory_of(self, target: Target, t: Partition) -> bool:
+        """Whether a broker has this replica in its second log directory."""
+        return self._replica(target, t).parts[-3] == SECOND
 
     def wait_deleted(self, topic: str) -> None:
         """Wait until no broker has a directory of this topic any more; one that is renamed to be deleted is none."""
@@ -150,9 +151,12 @@ class Disks:
     def _logs(self, node: str) -> Path:
         return self._cluster.data / node / LOG_DIR
 
+    def _replica(self, target: Target, t: Partition) -> Path:
+        return directory_of(self._cluster.data / target.node.name, str(t)) / str(t)
+
     def epochs_of(self, target: Target, t: Partition) -> list[tuple[int, int]]:
         """(leader epoch, start offset) of a replica, from its leader-epoch-checkpoint."""
-        path = self._logs(target.node.name) / str(t) / "leader-epoch-checkpoint"
+        path = self._replica(target, t) / "leader-epoch-checkpoint"
         return [(entry.epoch, entry.start_offset) for entry in read_leader_epoch_checkpoint(path).entries]
 
     def require_next_epoch_starts_at(self, target: Target, t: Partition, *, epoch: int, offset: int) -> None:

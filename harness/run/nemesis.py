@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evidence.errors import HarnessError, UsageError
 from evidence.events import NETWORK_FAULTS
 from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
-from harness.faults.bad_disks import DeadDisk, FullDisk
+from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
 from harness.faults.base import Faults, OfTheNetwork
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut, Host
@@ -69,11 +69,10 @@ class Nemesis:
         """These nodes lose power at one moment: what their disks have not taken is gone. They are down, their disks
         mounted again, when this returns. For clusters with disks of their own (`ClusterPlan.disks`).
         """
-        if self._cluster.keeper is None:
-            raise UsageError(
-                "lose_power: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()"
-            )
-        outage = Outage([target.node for target in targets], self._cluster.disks, self._cluster.keeper)
+        keeper = self._cluster.require_disks("lose_power")
+        if self._cluster.second_disks:
+            raise UsageError("lose_power: it takes one disk for each node; give the ClusterPlan log_directories=1")
+        outage = Outage([target.node for target in targets], self._cluster.disks, keeper)
         faults = [(PowerLoss(target.node, self._events, outage=outage), target.role) for target in targets]
         for target, proof in zip(targets, self._faults.carry_out_at_once(faults), strict=True):
             self._killed_ns[target.node.name] = int(proof["signal_nano"])
@@ -270,19 +269,35 @@ class Nemesis:
         """The disk of a node that runs answers with errors, proved by the one that a new file meets. It is healed once
         the node has ended.
         """
-        disk, keeper = self._disk_of(target, "fail_disk"), self._cluster.keeper
-        assert keeper is not None, "who has disks has a keeper"
-        self._faults.carry_out(DeadDisk(target.node, disk, keeper), role=target.role, lasting=True)
+        self._fail(DeadDisk, target, self._cluster.disks, "fail_disk")
+
+    def make_disk_read_only(self, target: Target) -> None:
+        """The disk of a node that runs takes nothing any more, as when the kernel has met an error in its file system
+        (ext4); proved by the error that a new file meets. It is healed once the node has ended.
+        """
+        self._fail(ReadOnlyDisk, target, self._cluster.disks, "make_disk_read_only")
+
+    def fail_log_directory(self, target: Target) -> None:
+        """The disk of a broker's second log directory answers with errors, and the other one goes on. For clusters with
+        `Disks(log_directories=2)`. It is healed once the broker has ended.
+        """
+        if not self._cluster.second_disks:
+            raise UsageError(
+                "fail_log_directory: brokers have one; give the ClusterPlan disks=Disks(log_directories=2)"
+            )
+        self._fail(DeadDisk, target, self._cluster.second_disks, "fail_log_directory")
+
+    def _fail(self, kind: type[DeadDisk], target: Target, disks: Mapping[str, Disk], word: str) -> None:
+        keeper = self._cluster.require_disks(word)
+        self._faults.carry_out(kind(target.node, disks[target.node.name], keeper), role=target.role, lasting=True)
 
     def _disk_of(self, target: Target, word: str) -> Disk:
-        disk = self._cluster.disks.get(target.node.name)
-        if disk is None or self._cluster.keeper is None:
-            raise UsageError(f"{word}: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()")
-        return disk
+        self._cluster.require_disks(word)
+        return self._cluster.disks[target.node.name]
 
     def heal_disks(self) -> None:
         """Undo every fault of disks that lasts."""
-        self._faults.heal("slow-disk", "disk-full", "disk-failure")
+        self._faults.heal("slow-disk", "disk-full", "disk-failure", "disk-read-only")
 
     def heal_network(self, *targets: Target) -> None:
         """Undo every fault of the network, or those between these nodes alone."""
@@ -315,7 +330,9 @@ class Nemesis:
 
     def _start(self, target: Target) -> None:
         if self._cluster.keeper is not None:
-            self._cluster.keeper.require_mounted(self._cluster.disks[target.node.name])
+            for disks in (self._cluster.disks, self._cluster.second_disks):
+                if target.node.name in disks:
+                    self._cluster.keeper.require_mounted(disks[target.node.name])
         self._faults.carry_out(Start(target.node, self._events), role=target.role)
 
     def start_early(self, target: Target) -> None:

@@ -48,6 +48,11 @@ def steps(run: Run) -> None:
     run.heal_disks()
     run.start(three)
     run.wait_isr(t, [one, two, three])
+    run.make_disk_read_only(three)
+    run.expect_exit(three, GIVES_UP)
+    run.heal_disks()
+    run.start(three)
+    run.wait_isr(t, [one, two, three])
     run.send(t, 1)
 
 
@@ -86,8 +91,16 @@ def test_every_fault_of_disks_is_proved_and_heals(version: str, tmp_path: Path) 
         "disk-failure",
         "exit",
         "start",
+        "disk-read-only",
+        "exit",
+        "start",
     ]
-    assert [fault for fault, phase in phases if phase == "healed"] == ["slow-disk", "disk-full", "disk-failure"]
+    assert [fault for fault, phase in phases if phase == "healed"] == [
+        "slow-disk",
+        "disk-full",
+        "disk-failure",
+        "disk-read-only",
+    ]
 
 
 def flipped(run: Run) -> None:
@@ -110,6 +123,10 @@ def failed(run: Run) -> None:
     run.fail_disk(run.leader_of(run.partition()))
 
 
+def made_read_only(run: Run) -> None:
+    run.make_disk_read_only(run.leader_of(run.partition()))
+
+
 def slowed(run: Run) -> None:
     run.slow_disk(run.leader_of(run.partition()), 4096)
 
@@ -121,9 +138,10 @@ def slowed(run: Run) -> None:
         (torn, "harness.faults.damage.os.truncate", " bytes, not "),
         (filled, "harness.faults.bad_disks.fill", "took what was written"),
         (failed, "harness.cluster.disks.Keeper.shut_down", "took a new file"),
+        (made_read_only, "harness.cluster.disks.Keeper.make_read_only", "took a new file"),
         (slowed, "harness.faults.slow_disk.SlowDisk._limit", "it is not slow"),
     ],
-    ids=["a bit", "a torn tail", "a full disk", "a broken disk", "a slow disk"],
+    ids=["a bit", "a torn tail", "a full disk", "a broken disk", "a read-only disk", "a slow disk"],
 )
 def test_a_fault_of_disks_that_does_nothing_is_noticed(
     sequence: Callable[[Run], None], sabotaged: str, seen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -149,11 +149,11 @@ def copies_of_one_broker() -> None:
     copy = replicas._copy_node
     first: list[Path] = []
 
-    def of_the_first(source: Path, target: Path, topics: frozenset[str]) -> Any:
+    def of_the_first(sources: Sequence[Path], target: Path, topics: frozenset[str]) -> Any:
         if target.name == "broker-1":
             first[:] = [target]
-            return copy(source, target, topics)
-        ends = copy(source, target, topics)
+            return copy(sources, target, topics)
+        ends = copy(sources, target, topics)
         shutil.rmtree(target)
         shutil.copytree(first[0], target)
         return ends

@@ -15,9 +15,9 @@ from evidence.errors import FaultUnproved, HarnessError
 from harness.cluster.disks import Disk, Keeper
 from harness.cluster.docker import Node
 from harness.faults import bad_disks
-from harness.faults.bad_disks import BALLAST, DeadDisk, FullDisk, fill, refusal_of_bytes
+from harness.faults.bad_disks import BALLAST, DeadDisk, FullDisk, ReadOnlyDisk, fill, refusal_of_bytes
 
-ENOSPC, EIO = os.strerror(errno.ENOSPC), os.strerror(errno.EIO)
+ENOSPC, EIO, EROFS = (os.strerror(number) for number in (errno.ENOSPC, errno.EIO, errno.EROFS))
 
 
 @dataclass
@@ -39,6 +39,9 @@ class FakeKeeper:
 
     def shut_down(self, disks: Iterable[Disk]) -> None:
         self.done += [f"shut down {disk.node}" for disk in disks]
+
+    def make_read_only(self, disk: Disk) -> None:
+        self.done.append(f"make read-only {disk.node}")
 
     def unmount(self, disk: Disk) -> None:
         self.done.append(f"unmount {disk.node}")
@@ -128,25 +131,44 @@ def test_the_error_of_a_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert refusal_of_bytes(disk(tmp_path)) == ENOSPC
 
 
-def dead(tmp_path: Path, node: FakeNode, keeper: FakeKeeper) -> DeadDisk:
-    return DeadDisk(cast("Node", node), disk(tmp_path), cast("Keeper", keeper))
+def dead(tmp_path: Path, node: FakeNode, keeper: FakeKeeper, kind: type[DeadDisk] = DeadDisk) -> DeadDisk:
+    for replica in ("t-1", "t-0"):
+        (tmp_path / "kafka" / replica).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "kafka" / replica / f"{0:020}.log").touch()
+    return kind(cast("Node", node), disk(tmp_path), cast("Keeper", keeper))
 
 
+@pytest.mark.parametrize(
+    ("kind", "error", "done"), [(DeadDisk, EIO, "shut down"), (ReadOnlyDisk, EROFS, "make read-only")]
+)
 def test_a_dead_disk_is_proved_by_its_error_and_mounted_anew_when_its_node_has_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[DeadDisk], error: str, done: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bad_disks, "refusal_of", lambda _: EIO)
+    monkeypatch.setattr(bad_disks, "refusal_of", lambda _: error)
     node, keeper = FakeNode(), FakeKeeper()
-    fault = dead(tmp_path, node, keeper)
+    fault = dead(tmp_path, node, keeper, kind)
     fault.inject()
-    assert fault.verify() == {"file_system": "ext4", "refused": EIO, "running": True}
+    assert fault.verify() == {
+        "file_system": "ext4",
+        "refused": error,
+        "running": True,
+        "replicas": ["t-0", "t-1"],
+    }
     monkeypatch.setattr(bad_disks, "LIMIT_S", 0.0)
     with pytest.raises(HarnessError, match="runs on a disk that failed"):
         fault.heal()
     node.running = False
     fault.heal()
     fault.heal()
-    assert keeper.done == ["shut down broker-1", "unmount broker-1", "mount broker-1"]
+    assert keeper.done == [f"{done} broker-1", "unmount broker-1", "mount broker-1"]
+
+
+def test_a_disk_that_is_dead_was_not_made_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bad_disks, "refusal_of", lambda _: EIO)
+    fault = dead(tmp_path, FakeNode(), FakeKeeper(), ReadOnlyDisk)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="says Input/output error"):
+        fault.verify()
 
 
 @pytest.mark.parametrize(

@@ -298,7 +298,7 @@ def test_loop_devices_of_a_directory_and_of_no_other(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("wrong", [{"file_system": "btrfs"}, {"size_bytes": 1000}])
+@pytest.mark.parametrize("wrong", [{"file_system": "btrfs"}, {"size_bytes": 1000}, {"log_directories": 3}])
 def test_a_disk_that_cannot_be_is_refused_where_it_is_declared(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="Disks"):
         Disks(**wrong)

@@ -17,7 +17,7 @@ import pytest
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import cluster, versions
 from harness.cluster import docker as engine
-from harness.plan import ClusterPlan
+from harness.plan import ClusterPlan, Disks
 
 LIMIT_S = 30.0
 CHILD = 'sleep 600 & echo $! >"$CHILD"; wait'
@@ -221,3 +221,26 @@ def test_a_second_broker_is_no_member(docker_command: Path, tmp_path: Path) -> N
     assert [node.name for node in made.members] == list(NODES)
     assert set(made.brokers) == {1, 2, 3}
     assert "172.20.0.19" not in made.bootstrap
+
+
+@pytest.mark.parametrize("name", ["2.8.2", "4.3.1"])
+def test_brokers_and_nobody_else_have_a_second_log_directory(name: str) -> None:
+    def directories(disks: Disks | None) -> dict[str, str]:
+        settings = cluster.broker_settings(
+            versions.get(name), ClusterPlan(brokers=(1, 2), controller=1, disks=disks), {}
+        )
+        return {key: value for key, value in settings.items() if key.endswith("log.dirs")}
+
+    assert directories(Disks(log_directories=2)) == dict.fromkeys(
+        ("1:log.dirs", "2:log.dirs"), "/data/kafka,/data/second/kafka"
+    )
+    assert directories(Disks()) == directories(None) == {}
+
+
+@pytest.mark.parametrize(("second", "stated", "told"), [(1, "", ""), (2, "", "--ignore-formatted"), (2, "-x", "-x")])
+def test_a_second_log_directory_is_formatted_by_kafka(second: int, stated: str, told: str, tmp_path: Path) -> None:
+    plan = ClusterPlan(disks=Disks(log_directories=second), format=stated)
+    variables = cluster.environment(
+        version=versions.get("4.3.1"), plan=plan, settings={}, run_id="r", prefix="172.20.1", data=tmp_path
+    )
+    assert variables["CHAOS_FORMAT"] == told

@@ -179,6 +179,34 @@ def test_a_file_system_that_cannot_be_made_is_refused_with_the_reason(tmp_path: 
         make_disks(keeper(engine), Disks(file_system="xfs"), tmp_path, ["broker-1"])
 
 
+def test_ext4_is_made_read_only_by_an_error_that_the_kernel_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    engine = Engine()
+    disk = Disk(node="broker-1", file_system="ext4", image=tmp_path / "image", mount=tmp_path / "mount")
+    monkeypatch.setattr(disks, "loops_below", lambda place: {"/dev/loop3": disk.image})
+    keeper(engine).make_read_only(disk)
+    assert engine.container.ran[-2:] == [(disks.ON_ERRORS, [str(disk.mount)]), (disks.MEET_ERROR, ["loop3"])]
+
+
+def test_no_other_file_system_is_made_read_only_by_the_kernel(tmp_path: Path) -> None:
+    engine = Engine()
+    disk = Disk(node="broker-1", file_system="xfs", image=tmp_path / "image", mount=tmp_path / "mount")
+    with pytest.raises(UsageError, match="broker-1: xfs is never made read-only by the kernel; ext4 is"):
+        keeper(engine).make_read_only(disk)
+    assert [script for script, _ in engine.container.ran] == [SAME]
+
+
+def test_a_second_disk_is_mounted_below_the_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made: list[Disk] = []
+    monkeypatch.setattr(Keeper, "make", lambda self, disk, size_bytes: made.append(disk))
+    monkeypatch.setattr(Keeper, "show_engine", lambda self, disk: None)
+    found = make_disks(keeper(Engine()), Disks(), tmp_path, ["broker-1"], "second")
+    assert made == [found["broker-1"]]
+    assert found["broker-1"].mount == tmp_path / "broker-1" / "second"
+    assert found["broker-1"].image == tmp_path / "disks" / "broker-1-second.ext4"
+
+
 def test_what_is_flushed_is_written_whole(tmp_path: Path) -> None:
     disks.write(tmp_path / "file", flush=True)
     assert (tmp_path / "file").read_bytes() == disks.CONTENT

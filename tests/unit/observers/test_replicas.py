@@ -11,7 +11,15 @@ import pytest
 
 from evidence.events import Ends
 from harness.observers import replicas
-from harness.observers.replicas import SegmentEnds, copy_replicas, copy_sparse, copy_whole, leo_and_hw, log_end_offset
+from harness.observers.replicas import (
+    SegmentEnds,
+    copy_replicas,
+    copy_sparse,
+    copy_whole,
+    directory_of,
+    leo_and_hw,
+    log_end_offset,
+)
 
 
 def message(offset: int, value: bytes = b"value") -> bytes:
@@ -138,6 +146,23 @@ class TestCopies:
         }
         assert (moment / "broker-1/t-0" / f"{name}.log").read_bytes() == log(0, 1, 2, 3)
         assert [path.name for path in (tmp_path / "replicas").iterdir()] == ["00-armed"]
+
+    def test_what_a_second_log_directory_has_is_put_beside_it(self, data: Path, tmp_path: Path) -> None:
+        second = data / "broker-1" / "second" / "kafka" / "t-1"
+        second.mkdir(parents=True)
+        (data / "broker-1" / "kafka" / "t-1").rmdir()
+        (second / f"{0:020d}.log").write_bytes(log(0, 1))
+        (second.parent / "replication-offset-checkpoint").write_text("0\n1\nt 1 2\n")
+        (second.parent / "recovery-point-offset-checkpoint").write_text("0\n9\n")
+        moment = tmp_path / "00-armed"
+        seen = copy_replicas(data, ["broker-1", "broker-2"], moment, ["t"])
+        assert seen["broker-1"] == {"t-0": Ends(leo=4, hw=3), "t-1": Ends(leo=2, hw=2), "t-10": Ends()}
+        assert seen["broker-2"]["t-1"] == Ends()
+        assert (moment / "broker-1" / "replication-offset-checkpoint").read_text() == "0\n2\nt 0 3\nt 1 2\n"
+        assert leo_and_hw(data / "broker-1", "t", 1) == (2, 2)
+        assert leo_and_hw(data / "broker-1", "t", 0) == (4, 3)
+        assert directory_of(data / "broker-1", "t-1") == second.parent
+        assert directory_of(data / "broker-1", "t-7") == data / "broker-1" / "kafka"
 
     def test_a_moment_is_never_overwritten(self, data: Path, tmp_path: Path) -> None:
         copy_replicas(data, ["broker-1"], tmp_path / "00-armed", ["t"])

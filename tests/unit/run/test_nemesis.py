@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from evidence.errors import UsageError
+from harness.cluster.cluster import Cluster
+from harness.cluster.disks import Disk, Keeper
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
+from harness.plan import ClusterPlan
 from harness.run.nemesis import Nemesis
 from harness.run.who import Target
 
@@ -33,9 +39,8 @@ def node(name: str, address: str) -> Node:
 
 def nemesis(mode: str, *names: str) -> tuple[Nemesis, Names, dict[str, Target]]:
     nodes = {name: node(name, f"172.20.0.{10 + number}") for number, name in enumerate(names)}
-    cluster = SimpleNamespace(
-        nodes=nodes, prefix="172.20.0", version=SimpleNamespace(mode=mode), coordinator=nodes[names[0]]
-    )
+    version: Any = SimpleNamespace(mode=mode)
+    cluster = Cluster(cast("Any", None), version, ClusterPlan(), "run", "172.20.0", Path("/data"), nodes)
     parts: Any = SimpleNamespace(cluster=cluster, events=None, observer=None, timeline=None)
     made = Nemesis(parts, *cast("Any", (None, None)))
     faults = made._faults = Names()
@@ -81,3 +86,52 @@ def test_a_loss_says_how_much() -> None:
         "loss of 30.0% of packets of broker-1 to broker-2 (one way)",
         "slow link from broker-1 to broker-2 (20000 bytes/s)",
     ]
+
+
+WORDS: list[Callable[[Nemesis, Target], None]] = [
+    lambda on, target: on.lose_power(target),
+    lambda on, target: on.slow_disk(target, 4096),
+    lambda on, target: on.fill_disk(target),
+    lambda on, target: on.fail_disk(target),
+    lambda on, target: on.make_disk_read_only(target),
+]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_fault_of_disks_takes_nodes_with_disks_of_their_own(word: Callable[[Nemesis, Target], None]) -> None:
+    made, faults, targets = nemesis("kraft", "broker-1")
+    with pytest.raises(
+        UsageError, match=r"^\w+: the nodes have no file systems of their own; give the ClusterPlan disks"
+    ):
+        word(made, targets["broker-1"])
+    assert faults.said == []
+
+
+def with_disks(made: Nemesis, second: str = "") -> None:
+    """Give broker-1 a disk, and a second one if it is named."""
+
+    def disk(mount: str) -> dict[str, Disk]:
+        return {"broker-1": Disk(node="broker-1", file_system="ext4", image=Path("/image"), mount=Path(mount))}
+
+    made._cluster.keeper = cast("Keeper", object())
+    made._cluster.disks = disk("/data/broker-1")
+    made._cluster.second_disks = disk(second) if second else {}
+
+
+def test_a_log_directory_that_fails_is_the_second_one() -> None:
+    made, faults, targets = nemesis("kraft", "broker-1")
+    with_disks(made)
+    with pytest.raises(UsageError, match="fail_log_directory: brokers have one"):
+        made.fail_log_directory(targets["broker-1"])
+    with_disks(made, "/data/broker-1/second")
+    made.fail_log_directory(targets["broker-1"])
+    assert faults.said == ["failure of the second disk of broker-1"]
+    made.fail_disk(targets["broker-1"])
+    assert faults.said[1:] == ["failure of the disk of broker-1"]
+
+
+def test_no_power_is_lost_with_a_second_disk() -> None:
+    made, _, targets = nemesis("kraft", "broker-1")
+    with_disks(made, "/data/broker-1/second")
+    with pytest.raises(UsageError, match="lose_power: it takes one disk for each node"):
+        made.lose_power(targets["broker-1"])
