@@ -141,9 +141,11 @@ def wrong_checkpoint_is_bounded(witness: Witness) -> Judged:
 
 
 def unreadable_checkpoint_keeps_replica_out(witness: Witness) -> Judged:
-    """While a broker runs with a file of high watermarks that was cut, its replica stays out of the ISR as it was."""
+    """While a broker runs with a file of high watermarks that was cut, or has another bit, its replica stays out of the
+    ISR as it was.
+    """
     course, rows = witness.course, list[dict[str, Any]]()
-    for cut in faults(course, "resize"):
+    for cut in (*faults(course, "resize"), *faults(course, "flip")):
         started_ns = start_after(course, cut.node, cut.inject_ns)
         if cut.proved_ns is None or CHECKPOINT not in str(cut.proof.get("file")) or started_ns > course.end_ns:
             continue
@@ -162,7 +164,7 @@ def unreadable_checkpoint_keeps_replica_out(witness: Witness) -> Judged:
                     )
     wrong = [row for row in rows if row["in_isr"] or not row["registered"]]
     seen = count(len(rows), "replica") + " of a registered broker out of the ISR"
-    return judged(rows, wrong, seen, "no replica was copied while its broker ran with a file that was cut")
+    return judged(rows, wrong, seen, "no replica was copied while its broker ran with a file that it cannot read")
 
 
 CLAIMS: Final[tuple[Claim, ...]] = (

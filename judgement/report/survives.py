@@ -70,6 +70,29 @@ ROWS: Final = (
     Row(event="one of two racks loses power", settings="all in sync", scenario="rack-loss", case="in-sync"),
     Row(event=RACK, settings="min.insync.replicas within a rack", scenario="rack-loss", case="within"),
     Row(event=RACK, settings="min.insync.replicas across racks", scenario="rack-loss", case="across"),
+    Row(
+        event="all brokers lose power, just after a transaction in two topics was committed",
+        settings="flush.messages=1 in one of them",
+        scenario="coordinator-power-loss",
+        case="transaction",
+    ),
+    Row(
+        event="all brokers lose power, just after a transaction in two topics was committed",
+        settings="log.flush.interval.messages=1",
+        scenario="coordinator-power-loss",
+        case="transaction-flush-each",
+    ),
+    *(
+        Row(event=f"the disk of the {role} {what}", settings="acks=all, min.insync.replicas=2", scenario=of, case=case)
+        for role in ("leader", "follower")
+        for what, of, case in (
+            ("is full", "disk-full", role),
+            ("answers with errors", "disk-full", f"{role}-broken"),
+            ("is made read-only by the kernel", "disk-full", f"{role}-read-only"),
+            ("that has one of two log directories fails", "log-directory-failure", role),
+            ("is slow", "slow-disk", role),
+        )
+    ),
     Row(event="one controller loses power", settings="a quorum of three", scenario="metadata-power-loss", case="one"),
     Row(
         event="two controllers lose power",
@@ -104,7 +127,12 @@ GUIDE: Final = """## What to set
   elected for being the last in the ISR, and replicas that have the records throw them away. With them that still
   happens if the followers' processes were killed. So see which replicas have the records before you start a leader
   that lost power.
-- **What Kafka keeps of itself is flushed** before it counts, by KRaft's controllers as by ZooKeeper.
+- **What Kafka keeps of itself is flushed** before it counts, by KRaft's controllers as by ZooKeeper. What it keeps in
+  topics is not: committed offsets and the state of transactions are lost like records, so groups go back and
+  transactions are there in part ([coordinator-power-loss](scenarios/coordinator-power-loss.md)).
+- **A disk that fails takes no acknowledged record along** where another replica in the ISR has it: the broker ends
+  itself, or gives up the log directory (1.0 and later). A disk that is slow is worse to live with: nobody takes
+  anything from its broker, and every acknowledgement that includes it waits ([slow-disk](scenarios/slow-disk.md)).
 """
 INTRODUCTION: Final = """Made by `kafka-chaos guide` (`make docs`) from run directories; do not edit. What became of
 records that had been acknowledged, on real brokers, each with a file system of its own where power is lost. “lost n”:

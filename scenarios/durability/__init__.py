@@ -8,9 +8,11 @@ whoever still has it is asked first, or a flush before the acknowledgement.
 
 `page-cache-only` takes the power of all brokers at one moment. In `last-replica-standing` the others are merely away,
 and have the records, when the last one in the ISR loses power. `rack-loss` takes the power of half the replicas, and
-`metadata-power-loss` that of those who keep the cluster's own account.
+`metadata-power-loss` that of those who keep the cluster's own account; `coordinator-power-loss` is about what groups
+and transactions have committed.
 
 A disk may also give back what nobody wrote. In `torn-tail` a log ends in half a batch or in zeros, as a crash of the
 machine leaves it; in `bit-rot` one bit of a closed segment, or of its index, is another one.
-What a broker does whose disk takes nothing any more is in `disk-full`.
+What a broker does whose disk takes nothing any more is in `disk-full`, or only one of its two disks in
+`log-directory-failure`, and what becomes of the others while a disk is merely slow in `slow-disk`.
 """

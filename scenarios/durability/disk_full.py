@@ -1,4 +1,4 @@
-"""A disk has no room left, or answers with errors, under a running broker (KIP-112).
+"""A disk has no room left, answers with errors, or is made read-only by the kernel, under a running broker (KIP-112).
 
 A broker that cannot write takes its log directory for broken and gives up all replicas that lie there (from 1.0 on,
 KIP-112; before, it always ends itself). With one log directory there is nothing left, and it ends itself. It need not
@@ -19,6 +19,7 @@ from harness.scenario import EVERY_VERSION, Case, Documented, scenario
 RATE_PER_S: Final = 50
 USUAL: Final = 150
 LIMIT_S: Final = 90.0
+ELECTED: Final = "leader-elected-from-isr"
 GIVES_UP: Final = "|".join(
     (
         r"hutdown broker because all log dirs in .* have failed",
@@ -32,18 +33,19 @@ GIVES_UP: Final = "|".join(
 
 @scenario(
     name="disk-full",
-    claim="""A broker that cannot write to its only log directory ends itself, whether that is full or broken; nothing
-        that was acknowledged is lost.""",
+    claim="""A broker that cannot write to its only log directory ends itself, whether that is full, broken or
+        read-only; nothing that was acknowledged is lost.""",
     source="KIP-112; ReplicaManager, LogManager.handleLogDirFailure; KafkaStorageException (before 1.0)",
     operator="""Alert on disk space long before there is none: a broker with a full disk ends itself, and one that has
         lost its replicas to others fills theirs. Several log directories keep a broker alive when one breaks (from 1.0
         on). Retention frees no room on a broker that is down.""",
     cluster=ClusterPlan(disks=Disks(), settings={"min.insync.replicas": "2"}),
     cases={
-        "leader": Case(documented=[Documented(on=EVERY_VERSION, claims=["leader-elected-from-isr"])]),
-        "follower": Case(documented=[Documented(on=EVERY_VERSION)]),
-        "leader-broken": Case(documented=[Documented(on=EVERY_VERSION, claims=["leader-elected-from-isr"])]),
-        "follower-broken": Case(documented=[Documented(on=EVERY_VERSION)]),
+        f"{role}-{how}" if how else role: Case(
+            variant=how, documented=[Documented(on=EVERY_VERSION, claims=[ELECTED] if role == "leader" else [])]
+        )
+        for role in ("leader", "follower")
+        for how in ("", "broken", "read-only")
     },
 )
 def disk_full(run: Run) -> None:
@@ -52,11 +54,9 @@ def disk_full(run: Run) -> None:
     struck = leader if run.case.name.startswith("leader") else followers[0]
     with run.load(t, rate_per_s=RATE_PER_S) as load:
         load.wait_acked(USUAL, timeout_s=LIMIT_S)
-        if run.case.name.endswith("broken"):
+        if run.case.variant:
             run.flush_disks(struck)
-            run.fail_disk(struck)
-        else:
-            run.fill_disk(struck)
+        {"": run.fill_disk, "broken": run.fail_disk, "read-only": run.make_disk_read_only}[run.case.variant](struck)
         run.expect_exit(struck, GIVES_UP)
         if struck is leader:
             run.wait_leader(t, *followers)

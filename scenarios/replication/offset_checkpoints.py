@@ -10,9 +10,10 @@ A file of another time, as from a backup, has a high watermark that is too low: 
 is beyond the end of the log is taken for the end. Nor does a recovery point beyond it harm a log that is whole: what
 lies below is not looked at again after a kill.
 
-An empty file is no file. One that was cut, so that it has fewer lines than its second line says, is none that a broker
-can read: from 1.0 on it takes its log directory for broken, and ends itself if that is the only one (KIP-112); before,
-it stays there and serves none of its replicas. Both are mended by removing the file.
+An empty file is no file. One that was cut, so that it has fewer lines than its second line says, or that has a letter
+in a number because of one bit that the disk changed, is none that a broker can read: from 1.0 on it takes its log
+directory for broken, and ends itself if that is the only one (KIP-112); before, it stays there and serves none of its
+replicas. Both are mended by removing the file.
 """
 
 from __future__ import annotations
@@ -27,6 +28,19 @@ WRONG = {"old-file": 1, "high-watermark-beyond-log": BEYOND, "recovery-point-bey
 HEAD = 0.45
 """So much of the file is its version and the number of its lines."""
 ENDS_ITSELF = Line("brokers take log directories for broken (KIP-112, 1.0 and later)", lambda v: v.release >= (1,))
+UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
+UNREADABLE = [
+    Documented(
+        on=ENDS_ITSELF,
+        says="A broker that cannot read the file ends itself, each time that it is started, until the file is removed.",
+    ),
+    Documented(
+        on=EVERY_VERSION,
+        claims=["unreadable-checkpoint-keeps-replica-out"],
+        says="""A broker that cannot read the file runs and is registered, and its replica is out of the ISR until it is
+            started with a file that it can read.""",
+    ),
+]
 KEPT = "restarted-replica-keeps-its-log"
 BOUNDED = "wrong-checkpoint-is-bounded"
 PERIODIC = "high-watermarks-checkpointed-in-time"
@@ -58,21 +72,8 @@ PERIODIC = "high-watermarks-checkpointed-in-time"
                 Documented(on=EVERY_VERSION, claims=[KEPT]),
             ]
         ),
-        "cut-file": Case(
-            documented=[
-                Documented(
-                    on=ENDS_ITSELF,
-                    says="""A broker with a file that was cut ends itself, each time that it is started, until the file
-                        is removed.""",
-                ),
-                Documented(
-                    on=EVERY_VERSION,
-                    claims=["unreadable-checkpoint-keeps-replica-out"],
-                    says="""A broker with a file that was cut runs and is registered, and its replica is out of the ISR
-                        until it is started with a file that it can read.""",
-                ),
-            ]
-        ),
+        "cut-file": Case(documented=UNREADABLE),
+        "flipped-bit": Case(documented=UNREADABLE),
         "old-file": Case(
             documented=[
                 Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]),
@@ -90,8 +91,8 @@ def offset_checkpoints(run: Run) -> None:
         restart_with_wrong_file(run, t)
     elif run.case.name in ("missing-file", "empty-file"):
         restart_without_file(run, t)
-    elif run.case.name == "cut-file":
-        restart_with_cut_file(run, t)
+    elif run.case.name in ("cut-file", "flipped-bit"):
+        restart_with_unreadable_file(run, t)
     else:
         end_between_two_writings(run, t)
     run.wait_isr(t, run.replicas_of(t))
@@ -124,13 +125,18 @@ def restart_without_file(run: Run, t: Partition) -> None:
     run.start(follower)
 
 
-def restart_with_cut_file(run: Run, t: Partition) -> None:
-    """A follower is killed and finds a file without its last lines, until somebody removes it."""
+def restart_with_unreadable_file(run: Run, t: Partition) -> None:
+    """A follower is killed and finds a file without its last lines, or with a letter in a number, until somebody
+    removes it.
+    """
     follower, _ = run.followers_of(t)
     others = [target for target in run.replicas_of(t) if target.id != follower.id]
     run.wait_high_watermark(t, 3, [follower])
     run.kill(follower)
-    run.cut_checkpoint(follower, left=HEAD)
+    if run.case.name == "cut-file":
+        run.cut_checkpoint(follower, left=HEAD)
+    else:
+        run.flip_checkpoint(follower)
     run.wait_isr(t, others)
     if ENDS_ITSELF.holds(run.version):
         run.start_early(follower)
@@ -138,7 +144,7 @@ def restart_with_cut_file(run: Run, t: Partition) -> None:
         run.copy_replicas("ended")
     else:
         run.start(follower)
-        run.wait_log_line(follower, "Expected 1 entries but found only 0", "that it cannot read the file")
+        run.wait_log_line(follower, UNREADABLE_LINE, "that it cannot read the file")
         run.send(t)
         run.copy_replicas("up")
         run.kill(follower)

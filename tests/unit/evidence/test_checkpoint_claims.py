@@ -133,6 +133,16 @@ def cut_file(file: str = f"kafka/{HIGH_WATERMARKS}", size: int = 4) -> list[Time
     return [(1, state(2, 1, 2)), (2, begun), (2.1, proved), (3, fault("start")), (3.1, fault("start", "verified"))]
 
 
+def flipped() -> list[Timed]:
+    """The same with one bit that is another."""
+    return [
+        (at, msgspec.structs.replace(one, fault="flip") if one.fault == "resize" else one)
+        if isinstance(one, Fault)
+        else (at, one)
+        for at, one in cut_file()
+    ]
+
+
 def state(leader: int, *isr: int) -> Partition:
     return Partition(source="kraft", topic="t", partition=0, leader=leader, leader_epoch=0, isr=isr)
 
@@ -147,11 +157,21 @@ OUT: Timed = (2.5, state(2, 2))
     [
         ([*cut_file(), OUT, (4, REGISTERED), (5, moment(3, None)), KILLED], HELD),
         ([*cut_file(), (4, REGISTERED), (5, moment(3, None)), KILLED], CONTRADICTED),
+        ([*flipped(), OUT, (4, REGISTERED), (5, moment(3, None)), KILLED], HELD),
+        ([*flipped(), (4, REGISTERED), (5, moment(3, None)), KILLED], CONTRADICTED),
         ([*cut_file(), OUT, (5, moment(3, None)), KILLED], CONTRADICTED),
         ([*cut_file(), OUT, (4, REGISTERED), (10, moment(3, None)), KILLED], NOT_OBSERVED),
         ([*cut_file("t-0/0.log"), OUT, (4, REGISTERED), (5, moment(3, None)), KILLED], NOT_OBSERVED),
     ],
-    ids=["out", "in the ISR", "not registered", "nobody looked in time", "another file"],
+    ids=[
+        "out",
+        "in the ISR",
+        "another bit",
+        "another bit, in the ISR",
+        "not registered",
+        "nobody looked in time",
+        "another file",
+    ],
 )
 def test_a_file_that_was_cut_keeps_a_replica_out(events: list[Timed], outcome: str) -> None:
     ordered = sorted(events, key=lambda event: event[0])

@@ -1,0 +1,137 @@
+"""What groups have committed, and transactions, when all brokers lose power at one moment (Kafka documentation,
+Application vs. OS flush management; KIP-98).
+
+Coordinators keep committed offsets and the state of transactions in topics (__consumer_offsets, __transaction_state),
+acknowledged by all replicas in sync, and flushed no sooner than other records. So a group that is told that its offset
+is committed goes back to the one before, or to none, and reads again what it had done with, though all records are
+there. A flush of each message prevents that as it does for records.
+
+A transaction is as durable as the least flushed of its partitions. Here one topic has flush.messages=1 and the other
+has not: of a transaction that was committed in both, the power loss leaves the records in the first, with their commit
+marker, and takes those in the second. Readers of committed records are given half of it, and nothing tells them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import EVERY_VERSION, LOST, Case, Documented, Line, scenario
+
+BEFORE: Final = 10
+FIRST, LAST = 3, 7
+"""The offsets that a group commits before its disks were flushed, and after."""
+OLD, NEW = "old-group", "new-group"
+ANSWER_LIMIT_S: Final = 60.0
+COUNT: Final = 3
+"""Records of a transaction in each topic."""
+MARKED: Final = COUNT + 1
+OTHER: Final = "flushed"
+HAS_TRANSACTIONS: Final = Line("transactions (KIP-98, 0.11)", lambda version: version.release >= (0, 11))
+CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+
+
+@scenario(
+    name="coordinator-power-loss",
+    claim="""Offsets and transactions that were committed are in the memory of brokers, like records: with all of them
+        groups go back to older offsets, or to none, and a transaction may be there in one partition and not in
+        another.""",
+    source="Kafka documentation, Application vs. OS flush management, Consumer offset tracking; KIP-98",
+    operator="""After a power loss of all brokers expect groups to read again what they had done, and transactions to be
+        there in part: exactly once ends there. Topics that one transaction writes to need the same flush settings.
+        Cluster-wide log.flush.interval.messages=1 includes the coordinators' topics; flush.messages of your own does
+        not.""",
+    cluster=ClusterPlan(disks=Disks()),
+    topic=TopicPlan(settings={"min.insync.replicas": "2"}),
+    cases={
+        "offsets": Case(
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
+                    allowed=CUT,
+                    says="Both groups' commits were acknowledged, and are gone; no record is.",
+                )
+            ]
+        ),
+        "offsets-flush-each": Case(
+            settings={"log.flush.interval.messages": "1"},
+            documented=[
+                Documented(on=EVERY_VERSION, says="Coordinators' topics are flushed too: both groups are as they were.")
+            ],
+        ),
+        "transaction": Case(
+            applies=HAS_TRANSACTIONS,
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    required=LOST | {"torn-transaction"},
+                    allowed=CUT,
+                    says="""Half of a committed transaction is left: the records of the topic that is flushed. The other
+                        half is lost.""",
+                )
+            ],
+        ),
+        "transaction-flush-each": Case(
+            applies=HAS_TRANSACTIONS,
+            settings={"log.flush.interval.messages": "1"},
+            documented=[
+                Documented(on=EVERY_VERSION, claims=["flushed-records-survive"], says="The transaction is whole.")
+            ],
+        ),
+    },
+)
+def coordinator_power_loss(run: Run) -> None:
+    t = run.partition()
+    (commit_offsets if run.case.name.startswith("offsets") else commit_transactions)(run, t)
+
+
+def commit_offsets(run: Run, t: Partition) -> None:
+    """One group has committed before, both commit at the last moment."""
+    run.send(t, BEFORE)
+    run.commit(OLD, t, FIRST)
+    run.wait_high_watermark(t, BEFORE, run.replicas_of(t))
+    run.flush_disks()
+    for group in (OLD, NEW):
+        run.commit(group, t, LAST)
+    run.copy_replicas("armed")
+    lose_all(run, t)
+    flushed = bool(run.case.settings)
+    run.wait_committed(OLD, t, LAST if flushed else FIRST, limit_s=ANSWER_LIMIT_S)
+    run.wait_committed(NEW, t, LAST if flushed else None, limit_s=ANSWER_LIMIT_S)
+    run.send(t)
+
+
+def commit_transactions(run: Run, t: Partition) -> None:
+    """A transaction before, and one at the last moment, each in both topics."""
+    run.create_topic(TopicPlan(name=OTHER, replicas=run.topic.replicas, settings={"flush.messages": "1"}))
+    both = (t, Partition(OTHER, 0))
+    with run.transaction("before") as transaction:
+        for each in both:
+            transaction.send(each, COUNT)
+    for each in both:
+        run.wait_log_end(each, MARKED, run.replicas_of(each))
+        run.wait_high_watermark(each, MARKED, run.replicas_of(each))
+    run.flush_disks()
+    with run.transaction("last", doomed=True) as transaction:
+        for each in both:
+            transaction.send(each, COUNT)
+    assert transaction.ended is not None, "the block has ended"
+    run.require("the transaction is committed", transaction.ended.outcome == "ok", error=transaction.ended.error_name)
+    for each in both:
+        run.wait_log_end(each, 2 * MARKED, run.replicas_of(each))
+    run.copy_replicas("armed")
+    lose_all(run, t)
+    for each in both:
+        run.wait_isr(each, run.replicas_of(each))
+        run.send(each)
+
+
+def lose_all(run: Run, t: Partition) -> None:
+    """Every broker loses power, and is back."""
+    replicas = run.replicas_of(t)
+    run.lose_power(*replicas)
+    run.copy_replicas("after the power loss")
+    run.start(*replicas)
+    run.wait_isr(t, replicas)

@@ -1,0 +1,100 @@
+"""A disk that still works, and is a hundred times slower (Kafka documentation, Design: replication; a gray failure).
+
+Brokers flush each message here (log.flush.interval.messages=1), so that a slow disk is felt at once; with the defaults
+it is felt when the page cache is full, or is read past. Records are sent one by one: what each takes is what it waits
+for.
+
+A follower with a slow disk fetches as ever. While it is in the ISR acks=all waits for it, each time. It is in sync by a
+leader's reckoning if its last fetch began where the log ended at the one before, so a disk that takes seconds for each
+record is nobody's business as long as that is less than replica.lag.time.max.ms: no ISR shrinks, and no metric of
+replication tells of it. With acks=1 nobody waits.
+
+If it takes longer, the follower leaves the ISR, and acks=all goes on without it. When nothing is written for a while it
+catches up, slow as it is, and is taken back; the next record waits for it again until it has left again. The ISR flaps.
+
+A leader with a slow disk makes every write wait, with acks=1 too, and nothing takes the leadership from it: it renews
+its session, and its followers have all that it has.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, Disks
+from harness.run import Partition, Run, Target
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+
+PAGE_BYTES: Final = 4096
+"""The least that a flush writes."""
+SLOW: Final = PAGE_BYTES // 2
+"""Bytes a second: a page takes 2 s."""
+SLOWER: Final = PAGE_BYTES // 6
+"""A page takes 6 s: more than the lag time of that case and the check after it."""
+COUNT: Final = 6
+"""So many records are sent one by one, to see what each waits for."""
+LIMIT_S: Final = 120.0
+WAITS: Final = "acks-wait-for-slow-disk"
+OTHERS: Final = "others-do-not-wait-for-slow-disk"
+
+
+@scenario(
+    name="slow-disk",
+    claim="""acks=all waits for a follower with a slow disk, which stays in the ISR as long as it writes each fetch in
+        less than replica.lag.time.max.ms; one that is slower leaves the ISR and returns, again and again. A leader with
+        a slow disk goes on leading, and every write waits for it.""",
+    source="Kafka documentation, Design: replication, broker configuration: replica.lag.time.max.ms; KIP-16",
+    operator="""Watch what flushes and requests take on each broker (LogFlushRateAndTimeMs, RemoteTimeMs of produce
+        requests), not only whether it is there and in sync: nobody takes leadership, or a place in the ISR, from a
+        broker whose disk is dying. Stop it.""",
+    cluster=ClusterPlan(
+        disks=Disks(),
+        settings={
+            "log.flush.interval.messages": "1",
+            "replica.lag.time.max.ms": "10000",
+            # The checkpoint is flushed too, and waits for the disk with all else.
+            "replica.high.watermark.checkpoint.interval.ms": "10000",
+        },
+    ),
+    cases={
+        "follower": Case(
+            documented=[Documented(on=EVERY_VERSION, claims=[WAITS, OTHERS, "slow-follower-stays-in-isr"])]
+        ),
+        "follower-flaps": Case(
+            settings={"replica.lag.time.max.ms": "2000"},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=[OTHERS, "slow-follower-leaves-isr", "slow-follower-returns-to-isr"],
+                    says="""The follower leaves the ISR when it is written to, returns when it is not, and leaves again:
+                        the first record after each return waits.""",
+                )
+            ],
+        ),
+        "leader": Case(documented=[Documented(on=EVERY_VERSION, claims=[WAITS, "slow-leader-keeps-leading"])]),
+    },
+)
+def slow_disk(run: Run) -> None:
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    for acks in ("all", "1"):
+        run.send(t, COUNT, acks=acks)
+    if run.case.name == "follower-flaps":
+        flap(run, t, followers[0])
+    else:
+        run.slow_disk(leader if run.case.name == "leader" else followers[0], SLOW)
+        for acks in ("all", "1"):
+            run.send(t, COUNT, acks=acks, limit_s=LIMIT_S)
+    run.heal_disks()
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, COUNT)
+
+
+def flap(run: Run, t: Partition, slow: Target) -> None:
+    """Write until the follower has left the ISR, and on; then leave it alone until it is back; and again."""
+    others = [one for one in run.replicas_of(t) if one.id != slow.id]
+    run.slow_disk(slow, SLOWER)
+    for _ in range(2):
+        run.send(t, limit_s=LIMIT_S)
+        run.wait_isr(t, others)
+        run.send(t, COUNT)
+        run.wait_isr(t, run.replicas_of(t), LIMIT_S)
