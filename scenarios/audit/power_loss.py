@@ -10,7 +10,8 @@ With flush.messages=1 every replica flushes what it appends before that counts, 
 measured without a fault (audit-none).
 
 Here the followers have what the leader acknowledged. With acks=1 they may not, and what one of them lacks that is back
-first is lost as in audit-leader-crash-behind, flushed or not.
+first is lost as in audit-leader-crash-behind, flushed or not. In the end each sends two more, but with acks=0: what is
+sent into the connection that a dead broker left is gone, which other faults show.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from harness.run.subjects import FIRST, Placed, Subjects
 from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
 from harness.subjects import Outcome, Producer, Subject, Topic
 from scenarios.audit import (
-    ACKS_DOC,
     CLUSTER,
     IDEMPOTENCE,
     MEASURED,
@@ -46,12 +46,6 @@ FLUSH_DOC = "Kafka documentation, topic configuration: flush.messages; Applicati
 
 
 KEPT = Outcome(why="Each replica has flushed the records before they count.", source=FLUSH_DOC)
-UNNOTICED = Outcome(
-    may=frozenset({"loses"}),
-    why="""Each replica has flushed what it has. With acks=0 what is sent into the connection that a dead broker left is
-        gone, and nobody is told.""",
-    source=f"{FLUSH_DOC}; {ACKS_DOC}",
-)
 GONE = Outcome(
     must=frozenset({"loses"}),
     why="The records are acknowledged when the replicas have them in memory, and are on nobody's disk.",
@@ -69,8 +63,6 @@ def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
 
 def stated(producer: Producer, topic: Topic) -> Outcome:
     outcome = KEPT if topic.flush_each else GONE
-    if producer.acks == "0":
-        return UNNOTICED if topic.flush_each else outcome
     if not retries(producer):
         return _refused(outcome, "A leader that has changed refuses a producer that does not try again.", RETRIES_DOC)
     if producer.idempotence and not topic.flush_each:
@@ -132,5 +124,5 @@ def power_loss(run: Run) -> None:
     run.start(*replicas)
     subjects.wait_whole()
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, lambda one: not unanswered(one))
     subjects.settle()

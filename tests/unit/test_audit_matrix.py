@@ -183,7 +183,7 @@ def test_of_power_loss_nothing_is_measured_that_cannot_differ_and_all_lose_unles
     ] == []  # fmt: skip
     stated = [one for one in subjects if one.stated.why != REFUSED.why]
     assert all(("loses" in one.stated.must) is not one.topic.flush_each for one in stated)
-    assert {one.producer.acks for one in stated if "loses" in one.stated.may} == {"0"}
+    assert not any("loses" in one.stated.may for one in stated)
     assert {one.topic.replication_factor for one in subjects} == {1, 3}
     assert {one.topic.flush_each for one in subjects if one.producer.acks == "all"} == {True, False}
 
