@@ -27,8 +27,11 @@ from analysis.anomalies import PARTITION_CHECKS
 from analysis.anomalies.cycles import dependencies, dependency_cycles
 from analysis.anomalies.lost_write import passed_by
 from analysis.anomalies.real_time_lag import real_time_lag
+from analysis.deleted import DELETION_CHECKS
 from analysis.due import Asked, due, times
+from analysis.ends import ENDS_CHECKS
 from analysis.groups import GROUP_CHECKS
+from analysis.half_committed import half_committed_transactions, seen_by_committed
 from analysis.metadata import METADATA_CHECKS, SETTINGS_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement, unsent
 from analysis.settled import NOTHING_SETTLED, Settled
@@ -53,7 +56,7 @@ from evidence.availability import FEWEST, availability
 from evidence.claims import Damage, Witness
 from evidence.course import Course
 from evidence.errors import UsageError
-from evidence.events import Event, Log, Moment
+from evidence.events import Event, Log, Moment, RecordsDeleted
 from evidence.history import schema
 from evidence.history.compared import differing
 from evidence.history.read import (
@@ -100,8 +103,9 @@ check is given the whole partition.
 """
 OF_PIPELINES: Final = frozenset({"committed-too-far", "skipped-processing", "repeated-processing"})
 """The checks that find nothing where no pipeline processed or committed anything."""
+HALF_COMMITTED: Final = "transaction-half-committed"
 UNREPLICATED: Final = "unreplicated-acknowledgement"
-OF_PARTITIONS: Final = (*PARTITION_CHECKS, *COPIES_CHECKS, UNREPLICATED, *WATERMARK_CHECKS)
+OF_PARTITIONS: Final = (*PARTITION_CHECKS, *COPIES_CHECKS, UNREPLICATED, *WATERMARK_CHECKS, *DELETION_CHECKS)
 """The checks of a topic-partition, in their order."""
 TOGETHER: Final = 512
 """Small partitions that are looked at together."""
@@ -118,6 +122,7 @@ Reads = tuple[str, ...]
 OF_HISTORIES: Final[Reads] = (HISTORIES,)
 OF_COPIES: Final[Reads] = (REPLICAS, METADATA)
 OF_METADATA: Final[Reads] = (METADATA,)
+OF_DELETIONS: Final[Reads] = (HISTORIES, METADATA)
 OF_ALL: Final[Reads] = (*OF_HISTORIES, *OF_COPIES)
 
 
@@ -147,6 +152,8 @@ class Result:
     unknown_errors: Counter[str] = field(default_factory=Counter)
     transactions: list[dict[str, Any]] = field(default_factory=list)
     """What this piece saw of each transaction that wrote to it; put together over all pieces in `merge`."""
+    of_committed: list[dict[str, Any]] = field(default_factory=list)
+    """What readers under read_committed saw of committed transactions; put together in `merge`."""
     dependencies: list[dict[str, Any]] = field(default_factory=list)
     """The dependencies between transactions that this piece shows; put together in `merge`."""
     lags: list[dict[str, Any]] = field(default_factory=list)
@@ -306,7 +313,9 @@ def _check_together(work: Sequence[tuple[int, Piece]]) -> dict[int, Result]:
 
 
 def _apart(run_dir: RunDir) -> frozenset[str]:
-    """The names (topic-number) of partitions of which there are copies, or should be, or that brokers' logs name."""
+    """The names (topic-number) of partitions of which there are copies, or should be, or that brokers' logs name, or
+    of which records were deleted.
+    """
     try:
         stamp = run_dir.timeline.stat()
     except OSError:
@@ -317,7 +326,9 @@ def _apart(run_dir: RunDir) -> frozenset[str]:
 @lru_cache(maxsize=2)
 def _apart_by(run_dir: RunDir, changed_ns: int, size: int) -> frozenset[str]:
     common, own = _by_partition(run_dir.timeline, changed_ns, size)
-    logged = (where for where, events in own.items() if any(isinstance(event, Log) for _, event in events))
+    logged = {where for where, events in own.items() if any(isinstance(event, Log) for _, event in events)}
+    told = [event for events in (common, *own.values()) for _, event in events]
+    logged |= {(event.topic, event.partition) for event in told if isinstance(event, RecordsDeleted)}
     stated = {
         name for _, event in common if isinstance(event, Moment) for held in event.nodes.values() for name in held
     }
@@ -362,6 +373,8 @@ def _check_partition(
         of = seen.whole if seen.left_out and not _found_in_part(name, view) else lambda: view
         result.run(name, where, OF_HISTORIES, lambda check=check, of=of: check(of()))  # type: ignore[misc]
     result.transactions += transactions_of(view)
+    if result.transactions:  # what both kinds of readers agree on may be left out of the view
+        result.of_committed += seen_by_committed(seen.whole() if seen.left_out else view)
     result.dependencies += dependencies(view)
     result.unknown += unknown_operations(view, _of_kind(facts, PROCESSOR))
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
@@ -371,6 +384,9 @@ def _check_partition(
     result.run(UNREPLICATED, where, OF_ALL, lambda: unreplicated_acknowledgement(view, copies))
     for name, on_both in WATERMARK_CHECKS.items():
         result.run(name, where, OF_ALL, lambda check=on_both: check(view, copies))  # type: ignore[misc]
+    whole = seen.whole if seen.left_out else lambda: view
+    for name, on_deleted in DELETION_CHECKS.items():
+        result.run(name, where, OF_DELETIONS, lambda check=on_deleted: check(whole, course, *where))  # type: ignore[misc]
     result.problems += unsent(view, copies, seen.sent)
     result.statistics["replica_records"] += sum(
         segment.records for copy in copies.copies for segment in copy.replica.segments
@@ -675,7 +691,7 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
     for name, check in (METADATA_CHECKS | GROUP_CHECKS).items():
         result.run(name, None, OF_METADATA, lambda check=check: check(course))  # type: ignore[misc]
-    for name, of_settings in SETTINGS_CHECKS.items():
+    for name, of_settings in (SETTINGS_CHECKS | ENDS_CHECKS).items():
         result.run(name, None, OF_METADATA, lambda check=of_settings: check(course, facts))  # type: ignore[misc]
     witness = Witness(
         run=facts,
@@ -765,6 +781,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
         total.statistics.update(result.statistics)
         total.unknown_errors.update(result.unknown_errors)
         total.transactions += result.transactions
+        total.of_committed += result.of_committed
         total.dependencies += result.dependencies
         total.lags += result.lags
         total.claims += result.claims
@@ -777,6 +794,7 @@ def merge(results: Iterable[Result], seconds: float) -> dict[str, Any]:
                 checks[check["name"]] = dict(check)
     total.problems = list(problems.values())
     total.run("torn-transaction", None, OF_HISTORIES, lambda: torn_transactions(total.transactions))
+    total.run(HALF_COMMITTED, None, OF_HISTORIES, lambda: half_committed_transactions(total.of_committed))
     total.run("G0", None, OF_HISTORIES, lambda: dependency_cycles(total.dependencies)[0])
     total.run("G1c", None, OF_HISTORIES, lambda: dependency_cycles(total.dependencies)[1])
     checks |= {check["name"]: check for check in total.checks}

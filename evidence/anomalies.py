@@ -268,6 +268,20 @@ EVERY: Final[tuple[Anomaly, ...]] = (
         source="KIP-98",
     ),
     Anomaly(
+        name="transaction-half-committed",
+        seen_in=HISTORIES,
+        definition="Of a committed transaction readers under read_committed were given some records, and passed over "
+        "others.",
+        source="KIP-98, KIP-890",
+    ),
+    Anomaly(
+        name="resurrected",
+        seen_in=HISTORIES,
+        definition="A record that had been deleted by request, as the answer confirmed, was read by a reader that "
+        "began afterwards.",
+        source="KIP-107",
+    ),
+    Anomaly(
         name="poll-skip",
         seen_in=HISTORIES,
         definition="Between two polls in a row of a partition that stayed assigned, the consumer passed over records.",
@@ -438,6 +452,13 @@ EVERY: Final[tuple[Anomaly, ...]] = (
         seen_in=METADATA,
         definition="All brokers that held a partition and were up, two or more, ended themselves within a minute.",
         source="this project; KAFKA-4893",
+    ),
+    Anomaly(
+        name="stuck-last-stable-offset",
+        seen_in=METADATA,
+        definition="A partition's leader gave readers under read_committed one and the same end, below the high "
+        "watermark, from some moment on and for 20 s or more, though every transaction had ended before.",
+        source="KIP-98; KIP-890",
     ),
     Anomaly(
         name="isr-outside-assignment",

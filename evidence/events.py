@@ -106,8 +106,9 @@ class Target(Struct, frozen=True, kw_only=True):
         return tuple(name.strip() for name in self.node.split(",") if name.strip())
 
 
-NETWORK_FAULTS: Final = ("cut", "loss", "slow", "hold")
-"""The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate, or answers wait."""
+NETWORK_FAULTS: Final = ("cut", "loss", "slow", "hold", "delay")
+"""The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate; or answers wait, or
+what was sent on some connections."""
 DEATHS: Final = ("kill", "power-loss")
 """The kinds of faults by which a process is gone from one moment to the next."""
 FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
@@ -193,6 +194,15 @@ class DeleteRecords(Event, frozen=True, kw_only=True, tag="delete-records"):
     topic: str
     partition: int
     before: int
+
+
+class RecordsDeleted(Event, frozen=True, kw_only=True, tag="records-deleted"):
+    """The answer to that: every replica in sync begins at this offset or beyond (the partition's low watermark)."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    partition: int
+    low_watermark: int
 
 
 class DeleteTopic(Event, frozen=True, kw_only=True, tag="delete-topic"):
@@ -316,6 +326,20 @@ class OffsetAnswer(Event, frozen=True, kw_only=True, tag="offset-answer"):
     """The error's name, if there was no answer."""
     asked_ns: int
     """When (monotonic); the event's own time is that of the answer."""
+
+
+class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
+    """How far a partition may be read, as its leader answered two questions, one after the other."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    partition: int
+    high_watermark: int
+    """The end for readers of everything, asked for first."""
+    last_stable_offset: int
+    """The end for readers of what is committed (read_committed)."""
+    asked_ns: int
+    """When (monotonic); the event's own time is that of the second answer."""
 
 
 class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
@@ -589,6 +613,7 @@ AnyEvent = (
     | Checkpoint
     | PlaceTopic
     | DeleteRecords
+    | RecordsDeleted
     | DeleteTopic
     | Reassign
     | Send
@@ -599,6 +624,7 @@ AnyEvent = (
     | Position
     | OffsetCommit
     | OffsetAnswer
+    | EndsAnswer
     | Transaction
     | Controller
     | Broker

@@ -151,6 +151,12 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
             return "its proof does not show answers dropped at each node"
         if set(proof.get("taken_and_unanswered") or ()) != set(dropped):
             return "its proof does not show a request that was taken and not answered by each node"
+    elif fault.kind == "delay":
+        dropped = _by_node(proof.get("packets_dropped"))
+        if not dropped or not all(dropped.values()):
+            return "its proof does not show packets dropped at each node"
+        if set(proof.get("not_taken") or ()) != set(dropped):
+            return "its proof does not show a request that was not taken by each node"
     elif fault.kind == "reset":
         if not proof.get("connections") or proof.get("left") != []:
             return "its proof does not show connections that were there and are gone"

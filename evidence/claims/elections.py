@@ -23,7 +23,7 @@ from evidence.claims.basis import (
     session_ms,
     timed,
 )
-from evidence.course import DOWN, DYING, FROZEN, Course
+from evidence.course import DOWN, DYING, FROZEN, Course, TopicPartition
 from evidence.events import DEATHS, NO_LEADER, Event, Log, Partition, Znode, of
 
 QUORUM_MS: Final = {
@@ -33,6 +33,8 @@ QUORUM_MS: Final = {
 }
 """What a quorum's election takes, with Kafka's defaults."""
 VOTES: Final = 2
+UNLED_MS: Final = 20_000
+"""Nothing is documented: with the sessions of a run, leaders are replaced within seconds."""
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
 QUORUM_BOUND: Final = (
     "controller.quorum.fetch.timeout.ms (2 s), after which voters miss their leader, and twice (votes may be split) "
@@ -122,6 +124,38 @@ def _session_bound_ms(witness: Witness, node: str, gone_ns: int) -> float | None
         return None
     quorum = witness.run.get("mode") == "kraft" and controller is not None and controller.value == node
     return session_bound_ms(limit_ms) + ELECTION_MS + (_quorum_ms(witness.run) if quorum else 0)
+
+
+def dead_leader_is_not_replaced(witness: Witness) -> Judged:
+    """A partition has no live leader for long, though a broker that was in sync with the last one is up."""
+    rows = [row for where in witness.course.states for row in _unled(witness.course, where)]
+    long = [row for row in rows if row["took_ms"] >= UNLED_MS]
+    if long:
+        longest = max(float(row["took_ms"]) for row in long)
+        seen = f"{count(len(long), 'partition')} without a leader for {longest / 1000:.0f} s"
+        return judged(long, (), f"{seen}, a replica in sync being up", "")
+    return judged(rows, rows, f"{count(len(rows), 'partition')} without a leader", "no leader of a partition was gone")
+
+
+def _unled(course: Course, where: TopicPartition) -> Iterator[dict[str, Any]]:
+    """When a partition had no leader, or one that was gone, while a broker of the ISR it had before was up."""
+    states = course.states[where]
+    begins = {state.at_ns: "" for state in states if state.leader == NO_LEADER}
+    for node, gone_ns in _gone(course):
+        then = course.state_at(*where, gone_ns)
+        begins |= {gone_ns: node} if then is not None and broker(then.leader) == node else {}
+    over_ns = 0
+    for begin_ns, gone in sorted(begins.items()):
+        led = [state for state in states if state.at_ns <= begin_ns and state.leader != NO_LEADER][-1:]
+        in_sync = {broker(number) for state in led for number in state.isr} - {gone}
+        up = {node for node in in_sync if course.condition_at(node, begin_ns) not in (DYING, DOWN, FROZEN)}
+        again = [one.at_ns for one in states if one.at_ns > begin_ns and lives(course, one.leader, one.at_ns)]
+        struck = [fault.inject_ns for fault in course.faults if fault.inject_ns > begin_ns and fault.node in up]
+        until_ns = min([*again, *struck, course.end_ns])
+        if up and begin_ns >= over_ns:
+            over_ns = until_ns
+            about = {"topic": where[0], "partition": where[1], "at_ns": begin_ns, "gone": gone, "up": sorted(up)}
+            yield about | {"took_ms": _ms(begin_ns, until_ns), "bound_ms": UNLED_MS}
 
 
 def writes_resume_in_time(witness: Witness) -> Judged:
@@ -388,6 +422,13 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         judge=leader_replaced_in_time,
         bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented; where it was "
         f"KRaft's controller too, {QUORUM_BOUND}, first",
+    ),
+    Claim(
+        name="dead-leader-is-not-replaced",
+        says="A partition has no leader, or one that is gone, though a broker that was in sync is up.",
+        source="KAFKA-15489",
+        judge=dead_leader_is_not_replaced,
+        bound=f"without a leader for {UNLED_MS} ms or longer",
     ),
     Claim(
         name="writes-resume-in-time",

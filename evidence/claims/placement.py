@@ -33,6 +33,8 @@ CHECK_S: Final = 300
 """The default of leader.imbalance.check.interval.seconds, in every version."""
 RATIO_PERCENT: Final = 10
 """The default of leader.imbalance.per.broker.percentage, in every version with ZooKeeper."""
+STALLED_MS: Final = 20_000
+"""Nothing is documented: the partitions of a run are small, and a reassignment takes a few seconds."""
 CHECKS: Final = 2
 """So many checks an imbalance must outlast for it to have been left alone."""
 
@@ -91,6 +93,29 @@ def reassignment_ends_as_asked(witness: Witness) -> Judged:
     slowest = max((row["took_ms"] for row in rows if "took_ms" in row), default=0.0)
     seen = f"{count(len(rows), 'reassignment')} asked for and over, the slowest after {slowest / 1000:.1f} s"
     return judged(rows, wrong, seen, "no reassignment was asked for")
+
+
+def reassignment_stalls(witness: Witness) -> Judged:
+    """A partition that is to lie on other brokers does not come to be in sync there, for long, though nothing strikes
+    the brokers that were asked for, and they are alive.
+    """
+    course, rows = witness.course, []
+    for move in _moves(course):
+        wanted = move.asked.replicas
+        nodes = {broker(number) for number in wanted}
+        over = [one.at_ns for one in move.states if one.replicas == wanted and set(one.isr) == set(wanted)]
+        struck = [one.inject_ns for one in course.faults if one.inject_ns > move.asked.at_ns and one.node in nodes]
+        until_ns = min([*over, *struck, course.end_ns])
+        if all(lives(course, number, move.asked.at_ns) for number in wanted):
+            watched_ms = round((until_ns - move.asked.at_ns) / 1e6, 1)
+            rows.append(move.row() | {"over": bool(over) and over[0] == until_ns, "watched_ms": watched_ms})
+    stalled = [row for row in rows if not row["over"] and row["watched_ms"] >= STALLED_MS]
+    if stalled:
+        longest = max(row["watched_ms"] for row in stalled)
+        return judged(stalled, (), f"{count(len(stalled), 'reassignment')} not over after {longest / 1000:.0f} s", "")
+    over_in_time = [row for row in rows if row["over"]]
+    seen = f"{count(len(over_in_time), 'reassignment')} over"
+    return judged(over_in_time, over_in_time, seen, "no reassignment was watched for long enough")
 
 
 def reassignment_adds_before_it_removes(witness: Witness) -> Judged:
@@ -374,6 +399,13 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         "one of which leads.",
         source="Kafka documentation, Expanding your cluster; KIP-455",
         judge=reassignment_ends_as_asked,
+    ),
+    Claim(
+        name="reassignment-stalls",
+        says="A reassignment does not end, though every broker that was asked for is alive.",
+        source="KAFKA-6003",
+        judge=reassignment_stalls,
+        bound=f"nothing is documented: {STALLED_MS} ms, and nothing strikes these brokers meanwhile",
     ),
     Claim(
         name="reassignment-adds-before-it-removes",

@@ -18,7 +18,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+)
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
@@ -59,11 +65,16 @@ class Admin(Protocol):
     def withdraw_deletion(self, name: str) -> str:
         """Take back that a topic is to be deleted, while no broker runs; returns how. UsageError where nothing can."""
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Delete a partition's records before an offset (KIP-107, 0.11). UsageError where there is no such request."""
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        """Delete a partition's records before an offset (KIP-107, 0.11); returns its low watermark then. UsageError
+        where there is no such request.
+        """
 
     def set_broker_default(self, name: str, value: str) -> str:
         """Set a broker setting for all brokers while they run (KIP-226, 1.1); returns by which mechanism."""
+
+    def set_topic(self, topic: str, name: str, value: str) -> str:
+        """Change a setting of a topic while it lives (0.10.1 and later); returns by which mechanism."""
 
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
@@ -107,17 +118,23 @@ class ZnodeAdmin:
         self._client.delete(f"{DELETIONS}/{name}")
         return f"znode {DELETIONS}"
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
         raise UsageError(f"the records of {topic}-{partition} cannot be deleted before 0.11")
 
     def set_broker_default(self, name: str, value: str) -> str:
+        return self._set("brokers/<default>", name, value)
+
+    def set_topic(self, topic: str, name: str, value: str) -> str:
+        return self._set(f"topics/{topic}", name, value)
+
+    def _set(self, entity: str, name: str, value: str) -> str:
         """By the znodes that the tool of the time wrote (`ConfigCommand`): the setting, and a notification of it."""
-        path = "/config/brokers/<default>"
+        path = f"/config/{entity}"
         self._client.ensure_path(path)
         held = self._client.get(path)[0]
         settings = json.loads(held)["config"] if held else {}
         self._client.set(path, _json({"version": 1, "config": settings | {name: value}}))
-        change = _json({"version": 2, "entity_path": "brokers/<default>"})
+        change = _json({"version": 2, "entity_path": entity})
         self._client.create("/config/changes/config_change_", change, sequence=True)
         return f"znode {path}"
 
@@ -209,10 +226,20 @@ class ProtocolAdmin:
 
     def __init__(self, addresses: Mapping[int, str], settings: Mapping[str, str], observer: ClusterObserver) -> None:
         """`addresses` are those of the brokers, by id."""
-        bootstrap = ",".join(f"{address}:{KAFKA_PORT}" for address in addresses.values())
-        configuration: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2, **settings}
-        self._client = AdminClient(configuration)
-        self._addresses, self._observer = addresses, observer
+        self._settings, self._addresses, self._observer = settings, addresses, observer
+        self._held: tuple[frozenset[int], AdminClient] | None = None
+
+    @property
+    def _client(self) -> AdminClient:
+        """A client that has heard of the brokers that are there: one from before goes on asking for ever a broker that
+        it took for KRaft's controller, and that is dead.
+        """
+        there = frozenset(self._observer.state.brokers) & frozenset(self._addresses) or frozenset(self._addresses)
+        if self._held is None or self._held[0] != there:
+            bootstrap = ",".join(f"{self._addresses[broker]}:{KAFKA_PORT}" for broker in sorted(there))
+            configuration: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2, **self._settings}
+            self._held = (there, AdminClient(configuration))
+        return self._held[1]
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         placed = [list(brokers) for brokers in replicas]
@@ -236,17 +263,30 @@ class ProtocolAdmin:
     def withdraw_deletion(self, name: str) -> str:
         raise UsageError(f"the deletion of {name} cannot be withdrawn: with KRaft it is done when it is asked for")
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
         place = TopicPartition(topic, partition, before)
-        self._until_done(
+        deleted = self._until_done(
             f"delete the records of {topic}-{partition} before {before}",
             lambda: self._client.delete_records([place], request_timeout=REQUEST_TIMEOUT_S)[place],
+            done=(),
         )
+        return int(deleted.low_watermark)
 
     def set_broker_default(self, name: str, value: str) -> str:
         raise UsageError(
             f"{name} cannot be set for all brokers with KRaft: the client library has no name for them all"
         )
+
+    def set_topic(self, topic: str, name: str, value: str) -> str:
+        """By the request of KIP-339 (2.3), which leaves the topic's other settings as they are."""
+        entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        place = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+        self._until_done(
+            f"set {name}={value} for {topic}",
+            lambda: self._client.incremental_alter_configs([place], request_timeout=REQUEST_TIMEOUT_S)[place],
+            done=(),
+        )
+        return "request IncrementalAlterConfigs"
 
     def _create(self, topic: Any) -> None:
         self._until_done(
@@ -284,20 +324,19 @@ class ProtocolAdmin:
                     raise HarnessError(f"{what}: {error}") from None
             time.sleep(POLL_S)  # who takes it is known to brokers only: asking again is all there is
 
-    def _until_done(self, what: str, ask: Any, done: Collection[str] = ("TOPIC_ALREADY_EXISTS",)) -> None:
+    def _until_done(self, what: str, ask: Any, done: Collection[str] = ("TOPIC_ALREADY_EXISTS",)) -> Any:
         """Repeat a request while it fails for a passing reason: too few brokers are up, or a connection is dropped.
-        The errors `done` say that there is nothing left to do.
+        The errors `done` say that there is nothing left to do. Returns the answer; None after such an error.
         """
         deadline = time.monotonic() + TOPIC_LIMIT_S
         while True:
             future: Future[Any] = ask()
             try:
-                future.result(timeout=REQUEST_TIMEOUT_S + 1)
-                return
+                return future.result(timeout=REQUEST_TIMEOUT_S + 1)
             except (KafkaException, TimeoutError) as error:
                 code = error.args[0].name() if isinstance(error, KafkaException) else "timed out"
                 if code in done:
-                    return
+                    return None
                 if code in {"INVALID_CONFIG", "POLICY_VIOLATION", "INVALID_TOPIC_EXCEPTION"}:
                     raise UsageError(f"{what}: the broker refuses: {error.args[0].str()}") from None
                 if time.monotonic() > deadline:
@@ -329,8 +368,8 @@ class ZooKeeperAdmin(ZnodeAdmin):
     def delete_topic(self, name: str) -> str:
         return self._protocol.delete_topic(name)
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
-        self._protocol.delete_records(topic, partition, before)
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        return self._protocol.delete_records(topic, partition, before)
 
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         if self._version.has_elect_leaders:

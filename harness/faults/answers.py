@@ -58,20 +58,27 @@ def question(release: tuple[int, ...]) -> bytes:
     return struct.pack(">i", len(request)) + request
 
 
+def connect(node: Node, port: int) -> socket.socket:
+    """A connection of our own to a port of a node; FaultUnproved if there cannot be one."""
+    try:
+        return socket.create_connection((node.address, port), timeout=CONNECT_LIMIT_S)
+    except OSError as error:
+        raise FaultUnproved(f"{node.name} cannot be asked anything: {error}") from None
+
+
 @contextmanager
 def _asked(node: Node, port: int, request: bytes) -> Iterator[socket.socket]:
     """A connection of our own on which a request was sent; FaultUnproved if it cannot be."""
-    try:
-        connection = socket.create_connection((node.address, port), timeout=CONNECT_LIMIT_S)
-        connection.sendall(request)
-    except OSError as error:
-        raise FaultUnproved(f"{node.name} cannot be asked anything: {error}") from None
-    with connection:
+    with connect(node, port) as connection:
+        try:
+            connection.sendall(request)
+        except OSError as error:
+            raise FaultUnproved(f"{node.name} cannot be asked anything: {error}") from None
         connection.setblocking(False)
         yield connection
 
 
-def _taken(connection: socket.socket) -> bool:
+def taken(connection: socket.socket) -> bool:
     """Whether the far kernel has acknowledged all that was sent."""
     told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
     return bool(UNACKNOWLEDGED.unpack_from(told)[0] == 0)
@@ -125,7 +132,7 @@ class Hold(Cut):
 
     def _taken_and_unanswered(self, asked: Mapping[str, socket.socket], what: str) -> None:
         """Wait until what was sent on each connection is taken; FaultUnproved if it is not, or if anything comes."""
-        if not poll(lambda: all(map(_taken, asked.values())), network.COUNTER_LIMIT_S):
+        if not poll(lambda: all(map(taken, asked.values())), network.COUNTER_LIMIT_S):
             limit = f"{network.COUNTER_LIMIT_S:.0f} s"
             raise FaultUnproved(f"{self.description}: {what} was not taken in {limit}: a cut")
         for name, connection in asked.items():
@@ -157,6 +164,12 @@ def parse_established(lines: Iterable[str]) -> set[str]:
     return found
 
 
+def connections(node: Node, peer: Peer, port: int) -> list[str]:
+    """A peer's ends of its connections to a port of a node, as that lists them."""
+    listed = f"ss -H -t -n state established '( sport = :{port} )'"
+    return parse_connections(listing(node, listed), peer.address)
+
+
 @dataclass(slots=True)
 class Reset:
     """The connections that a peer has to a port of a node are reset."""
@@ -175,12 +188,8 @@ class Reset:
     def description(self) -> str:
         return f"reset of the connections of {self.peer.name} to {self.node.name}"
 
-    def _connections(self) -> list[str]:
-        listed = f"ss -H -t -n state established '( sport = :{self.port} )'"
-        return parse_connections(listing(self.node, listed), self.peer.address)
-
     def inject(self) -> None:
-        self._before = self._connections()
+        self._before = connections(self.node, self.peer, self.port)
         ends = " or ".join(f"dst {end}" for end in self._before)
         if ends:
             self.node.run_inside("ss", "-K", "-H", "-t", "-n", f"sport = :{self.port} and ( {ends} )")
@@ -188,7 +197,7 @@ class Reset:
     def verify(self) -> Proof:
         if not self._before:
             raise FaultUnproved(f"{self.description}: there was none")
-        left = sorted(set(self._before) & set(self._connections()))
+        left = sorted(set(self._before) & set(connections(self.node, self.peer, self.port)))
         if left:
             raise FaultUnproved(f"{self.description}: the kernel still has {', '.join(left)}")
         return {"connections": self._before, "left": left}

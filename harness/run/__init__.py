@@ -9,6 +9,7 @@ module for each noun:
     who       roles and what the cluster states of them
     clients   producers, loads, consumers, transactions, pipelines
     groups    what consumer groups have committed
+    ends      how far a partition may be read
     waits     until the cluster states something, or a node has logged it
     disks     what lies on the brokers' disks, and copies of it
     nemesis   faults, and starting again what they struck
@@ -29,11 +30,12 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import DeleteRecords, DeleteTopic, PlaceTopic, Reassign
+from evidence.events import DeleteRecords, DeleteTopic, PlaceTopic, Reassign, RecordsDeleted
 from harness.plan import TopicPlan
 from harness.run.account import Account, PreconditionNotHeld
 from harness.run.clients import NO_SETTINGS, Clients
 from harness.run.disks import Disks
+from harness.run.ends import Ends
 from harness.run.groups import Groups
 from harness.run.nemesis import Nemesis
 from harness.run.parts import Parts
@@ -87,7 +89,10 @@ class Run:
         self.log_end_and_high_watermark, self.epochs_of = disks.log_end_and_high_watermark, disks.epochs_of
         self.wait_files, self.wait_log_end, self.wait_quiet = disks.wait_files, disks.wait_log_end, disks.wait_quiet
         self.wait_deleted, self.wait_log_start = disks.wait_deleted, disks.wait_log_start
-        self.batches_of, self.second_directory_of = disks.batches_of, disks.second_directory_of
+        self.checkpointed_log_start = disks.checkpointed_log_start
+        self.wait_log_start_checkpointed = disks.wait_log_start_checkpointed
+        self.batches_of, self.wait_cleaned = disks.batches_of, disks.wait_cleaned
+        self.second_directory_of = disks.second_directory_of
         self.wait_high_watermark = disks.wait_high_watermark
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
@@ -102,6 +107,7 @@ class Run:
             nemesis.cut_from_coordinator,
         )
         self.hold_answers, self.reset_clients = nemesis.hold_answers, nemesis.reset_clients
+        self.delay_clients = nemesis.delay_clients
         self.kill_client = nemesis.kill_client
         self.flap, self.lose, self.slow, self.heal_network = (
             nemesis.flap,
@@ -129,6 +135,7 @@ class Run:
         self.load = clients.load
         self.consume, self.transaction = clients.consume, clients.transaction
 
+        self.watch_ends = Ends(parts, account).watch
         groups = Groups(parts, account)
         self.commit, self.committed, self.wait_committed = groups.commit, groups.committed, groups.wait_committed
 
@@ -187,10 +194,11 @@ class Run:
             self.timeline.append(DeleteTopic(topic=name, by=self.admin.delete_topic(name)))
 
     def delete_records(self, t: Partition, before: int) -> None:
-        """Delete the partition's records before an offset by request (0.11 and later)."""
+        """Delete the partition's records before an offset by request (0.11 and later), and wait until they are."""
         with self.step("delete records", partition=str(t), before=before):
             self.timeline.append(DeleteRecords(topic=t.topic, partition=t.number, before=before))
-            self.admin.delete_records(*t, before)
+            low = self.admin.delete_records(*t, before)
+            self.timeline.append(RecordsDeleted(topic=t.topic, partition=t.number, low_watermark=low))
 
     def withdraw_deletion(self, name: str) -> None:
         """ZooKeeper: take back that a topic is to be deleted, while every broker is down: a controller that runs would
@@ -210,6 +218,15 @@ class Run:
                 rf"override for entityPath: brokers/<default> with config: .*{re.escape(name)}\W+{re.escape(value)}\b"
             )
             self.wait_log_line(self.broker(node.id), told, f"{name}={value}, for all brokers")
+
+    def set_topic(self, topic: str, name: str, value: str, *, told: Sequence[Target]) -> None:
+        """Change a setting of a topic (0.10.1 and later), and wait until these brokers, which run, go by it."""
+        with self.step("set for a topic", topic=topic, setting=name, value=value):
+            self.note(f"asked by {self.admin.set_topic(topic, name, value)}")
+        says = rf"override for entityPath: topics/{topic} with config|Updating topic {topic} with new configuration"
+        for broker in told:
+            told_of = rf"(?:{says}).*{re.escape(name)}\W+{re.escape(value)}\b"
+            self.wait_log_line(broker, told_of, f"{name}={value}, for {topic}")
 
     def let_pass(self, seconds: float, what: str) -> None:
         """Wait so long, where the time is the sequence: for what happens, or must not, by a broker's clock alone."""

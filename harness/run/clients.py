@@ -53,14 +53,22 @@ class OpenTransaction:
     ended: Ended | None = None
     """Its commit or abort; None while it is open, and if the block ended with an error."""
 
-    def send(self, t: Partition, count: int = 1, *, limit_s: float = SEND_LIMIT_S) -> list[Sent]:
-        """Send records within the transaction, each delivered before the next.
+    def send(
+        self,
+        t: Partition,
+        count: int = 1,
+        *,
+        limit_s: float = SEND_LIMIT_S,
+        must: bool = True,
+        key: str | None = None,
+    ) -> list[Sent]:
+        """Send records within the transaction, one after the other, each when it is known what came of the one before.
 
-        Raises PreconditionNotHeld if one is not delivered within `limit_s`.
+        Raises PreconditionNotHeld if one is not delivered within `limit_s`, unless it need not be (`must`).
         """
         with self._account.step("send in a transaction", partition=str(t), count=count):
-            sent = self._producer.send(t.topic, t.number, count=count, timeout_s=limit_s)
-        _require_ok(self._account, sent, f"a record sent to {t} in a transaction is delivered")
+            sent = self._producer.send(t.topic, t.number, count=count, timeout_s=limit_s, key=key)
+        _require_ok(self._account, sent if must else (), f"a record sent to {t} in a transaction is delivered")
         return sent
 
 
@@ -142,16 +150,17 @@ class Clients:
         limit_s: float = SEND_LIMIT_S,
         doomed: bool = False,
         must: bool = True,
+        key: str | None = None,
     ) -> list[Sent]:
         """Send records one after the other, each when it is known what came of the one before: acknowledged, refused or
         unknown. `doomed` names those whose loss the scenario documents: no other record may be lost. `settings` are
-        the producer's own.
+        the producer's own, `key` is the records'.
 
         Raises PreconditionNotHeld if one is not acknowledged within `limit_s`, unless it need not be (`must`).
         """
         producer = self.producer(acks=acks, only=only, settings=settings)
         with self._account.step("send", partition=str(t), count=count, acks=acks):
-            sent = producer.send(t.topic, t.number, count=count, timeout_s=limit_s, doomed=doomed)
+            sent = producer.send(t.topic, t.number, count=count, timeout_s=limit_s, doomed=doomed, key=key)
         _require_ok(self._account, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")
         return sent
 

@@ -16,7 +16,9 @@ from harness.plan import SECOND
 from harness.polling import poll
 from kafkafiles.batches import BatchHeader, scan_batches
 from kafkafiles.checkpoints import (
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
     RECOVERY_POINTS,
     read_leader_epoch_checkpoint,
     read_offset_checkpoint,
@@ -91,6 +93,35 @@ class Disks:
         """Record which high watermarks and recovery points a broker's files have at this moment."""
         for file in (HIGH_WATERMARKS, RECOVERY_POINTS):
             self._timeline.append(self._checkpoint(target, file))
+
+    def checkpointed_log_start(self, target: Target, t: Partition) -> int | None:
+        """Where a replica's log begins by its broker's file of log starts, which is put on record; None if it does not
+        say: then it begins with its first segment.
+        """
+        seen = self._checkpoint(target, LOG_START_OFFSETS)
+        self._timeline.append(seen)
+        return (seen.offsets or {}).get(str(t))
+
+    def wait_log_start_checkpointed(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:
+        """Wait until these brokers have written that their logs of the partition begin at this offset."""
+
+        def seen() -> list[int | None]:
+            files = [self._checkpoint(target, LOG_START_OFFSETS).offsets or {} for target in targets]
+            return [offsets.get(str(t)) for offsets in files]
+
+        names = ", ".join(target.node.name for target in targets)
+        what = f"{names} have checkpointed that {t} begins at {offset}"
+        self.wait_files(what, lambda: set(seen()) == {offset}, lambda: str(seen()), FILE_LIMIT_S)
+
+    def wait_cleaned(self, t: Partition, offset: int, targets: Sequence[Target], limit_s: float) -> None:
+        """Wait until these brokers have compacted the partition up to this offset, by their files of that."""
+
+        def seen() -> list[int | None]:
+            files = [self._checkpoint(target, CLEANER_OFFSETS).offsets or {} for target in targets]
+            return [offsets.get(str(t)) for offsets in files]
+
+        what = f"{t} is compacted up to {offset} on {', '.join(target.node.name for target in targets)}"
+        self.wait_files(what, lambda: all((one or 0) >= offset for one in seen()), lambda: str(seen()), limit_s)
 
     def _checkpoint(self, target: Target, file: str) -> Checkpoint:
         """A file of offsets as it is now; the broker replaces it as a whole."""

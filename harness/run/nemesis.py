@@ -23,6 +23,7 @@ from harness.faults.damage import (
     segment_with,
     value_position,
 )
+from harness.faults.delay import Delay
 from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.power import Outage, PowerLoss
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
@@ -206,6 +207,19 @@ class Nemesis:
         not answered. After the heal (`heal_network`) TCP delivers what waits.
         """
         fault = Hold(
+            senders=tuple(target.node for target in targets),
+            receivers=(self._clients_host(),),
+            one_way=True,
+            port=KAFKA_PORT,
+            question=question(self._cluster.version.release),
+        )
+        self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+
+    def delay_clients(self, *targets: Target) -> None:
+        """Hold back what clients send to brokers on the connections that they have now, and on no others: a client that
+        waits for an answer connects anew, and after the heal (`heal_network`) TCP delivers what it had given up.
+        """
+        fault = Delay(
             senders=tuple(target.node for target in targets),
             receivers=(self._clients_host(),),
             one_way=True,

@@ -19,10 +19,14 @@ PAGE: Final = "museum.md"
 
 
 def exhibits(scenarios: Sequence[Value]) -> list[Value]:
-    """The scenarios that are exhibits, in the order of their bugs."""
-    return sorted(
-        (one for one in scenarios if one.get("exhibit")), key=lambda one: int(one["exhibit"]["bug"].rpartition("-")[2])
-    )
+    """The scenarios that are exhibits, in the order of their bugs; those without a JIRA come last."""
+
+    def place(one: Value) -> tuple[bool, int, str]:
+        bug = str(one["exhibit"]["bug"])
+        number = bug.removeprefix("KAFKA-")
+        return not number.isdigit(), int(number) if number.isdigit() else 0, bug
+
+    return sorted((one for one in scenarios if one.get("exhibit")), key=place)
 
 
 def shown(name: str, version: str, data: Value) -> str:
@@ -42,7 +46,8 @@ def page(described: Value, scenarios: Sequence[Value], data: Value, made: str) -
         made,
         "",
         "Bugs that Kafka had, each shown on real brokers: on a release that has it, and on one that got the fix.",
-        "“n of m”: of m runs n ended as documented, with the harm on the one and without it on the other.",
+        "Those that no release has a fix of are open today. “n of m”: of m runs n ended as documented, with the harm",
+        "on the one and without it on the other.",
         "`kafka-chaos museum --version 2.6.1` says which of them can happen on one release.",
         "",
         "| bug | what | whom | releases | has it | got the fix |",
@@ -75,4 +80,4 @@ def _row(one: Value, data: Value) -> str:
 
 def _shown_on(name: str, exhibit: Value, data: Value) -> Iterator[str]:
     for side in ("affected", "fixed"):
-        yield "; ".join(f"{version}: {shown(name, version, data)}" for version in exhibit[side]) or "nobody"
+        yield "; ".join(f"{version}: {shown(name, version, data)}" for version in exhibit[side]) or "no release"

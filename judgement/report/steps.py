@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evidence.course import ALIVE, DOWN, FaultFact, PartitionInterval, TopicPartition
-from evidence.events import DeleteRecords, DeleteTopic, Log, OffsetAnswer, OffsetCommit
+from evidence.events import DeleteRecords, DeleteTopic, EndsAnswer, Log, OffsetAnswer, OffsetCommit, RecordsDeleted
 from judgement.report.facts import RunFacts
 
 # What a broker logs of one act it logs within this time: the reason for a truncation and the truncation, or two classes
@@ -129,6 +129,9 @@ def proof_text(fault: FaultFact) -> str:
     if fault.kind == "hold":
         total = sum((proof.get("packets_dropped") or {}).values())
         return f"proved: a request was taken and not answered, the kernel dropped {total} packets of answers"
+    if fault.kind == "delay":
+        total = sum((proof.get("packets_dropped") or {}).values())
+        return f"proved: a request on a connection that there was is not taken, the kernel dropped {total} packets"
     if fault.kind == "reset":
         return f"proved: {len(proof.get('connections') or ())} connections are gone"
     if fault.kind == "kill-client":
@@ -407,6 +410,9 @@ def deletion_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep
             yield _asked_step(
                 one.at_ns, f"It is asked that the records of {named(where)} before {one.before} be deleted."
             )
+        elif isinstance(one, RecordsDeleted) and (one.topic, one.partition) == where:
+            done = f"The records of {named(where)} before {one.low_watermark} are deleted, its leader answers."
+            yield _asked_step(one.at_ns, done)
 
 
 def _asked_step(at_ns: int, text: str) -> StoryStep:
@@ -429,6 +435,19 @@ def group_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
             said = f"does not answer: {one.error}" if one.error else f"says that {_offset(one.offset)} is committed"
             kind = "failed" if one.error else "read"
             yield client_step(one.at_ns, kind, one.group, f"The coordinator of group {one.group} {said}.")
+
+
+def end_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
+    """How far a partition could be read, where readers of what is committed are given less: of answers in a row with
+    one and the same end the first and the last.
+    """
+    told = [one for one in facts.events if isinstance(one, EndsAnswer) and (one.topic, one.partition) == where]
+    for end, answers in itertools.groupby(told, lambda one: one.last_stable_offset):
+        row = list(answers)
+        for one in {id(row[0]): row[0], id(row[-1]): row[-1]}.values():
+            if end < one.high_watermark:
+                text = f"Readers under read_committed may read {named(where)} up to {end}, others up to "
+                yield client_step(one.at_ns, "read", "reader", f"{text}{one.high_watermark}.")
 
 
 def _says_the_same(before: OffsetAnswer | OffsetCommit | None, one: OffsetAnswer) -> bool:

@@ -21,6 +21,7 @@ from judgement.report.steps import (
     client_step,
     deletion_steps,
     disk_step,
+    end_steps,
     fault_steps,
     group_steps,
     in_order,
@@ -219,7 +220,7 @@ def course(facts: RunFacts, where: TopicPartition) -> Story:
         ends_text = _ends(moment.nodes, named(where))
         if ends_text:
             steps.append(disk_step(moment.at_ns, f"On disk: {ends_text}.", moment.label))
-    steps += [*deletion_steps(facts, where), *group_steps(facts, where)]
+    steps += [*deletion_steps(facts, where), *group_steps(facts, where), *end_steps(facts, where)]
     # Before the first record a truncation is a new follower's, of an empty log.
     begin_ns = min((send.sent_ns for send in sends), default=facts.begin_ns)
     steps += fault_steps(facts, where, begin_ns)

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness import cli, runner
 from harness.cluster import cluster
-from harness.faults.answers import Hold, Reset
+from harness.faults.answers import Hold, Reset, connections
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut
 from harness.faults.files import Overwrite
@@ -80,7 +80,7 @@ def hold_is_claimed() -> None:
 
 def reset_does_nothing() -> None:
     def inject(self: Reset) -> None:
-        self._before = self._connections()
+        self._before = connections(self.node, self.peer, self.port)
 
     Reset.inject = inject  # type: ignore[method-assign]
 

@@ -241,8 +241,9 @@ class Stage:
     def withdraw_deletion(self, name: str) -> str:
         return f"the stage, of {name}"
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
-        assert (topic, partition) in self.replicas, before
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        assert (topic, partition) in self.replicas
+        return before
 
     def reassign(self, topic: str, number: int, replicas: Sequence[int]) -> str:
         """The new replicas have the log at once, and the first of them leads; the old ones have none."""
@@ -357,7 +358,16 @@ class Producer(Client):
         super().__init__(stage, client)
         self._number, self._timeline, self._sequence = client.producer_id, timeline, -1
 
-    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float, doomed: bool = False) -> list[Sent]:
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        *,
+        count: int = 1,
+        timeout_s: float,
+        doomed: bool = False,
+        key: str | None = None,
+    ) -> list[Sent]:
         return [self._send(topic, partition, doomed) for _ in range(count)]
 
     def _send(self, topic: str, partition: int, doomed: bool) -> Sent:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from harness.faults import answers, network
 from harness.faults.answers import Hold, Reset, parse_connections, question
 from harness.faults.client import KillClient
 from harness.faults.cut import Host, Rule, parse_counters
+from harness.faults.delay import Delay
 from harness.faults.network import WHOLE
 
 CLIENTS = Host("172.20.0.1")
@@ -126,7 +127,7 @@ def test_a_broker_that_closes_the_connection_has_not_taken_the_request(monkeypat
 def test_a_broker_that_takes_one_request_and_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "COUNTER_LIMIT_S", 0.0)
     told = iter([True, False])
-    monkeypatch.setattr(answers, "_taken", lambda connection: next(told))
+    monkeypatch.setattr(answers, "taken", lambda connection: next(told))
     with listening(b"") as broker, pytest.raises(FaultUnproved, match="a second request of our own was not taken"):
         hold(broker).verify()
 
@@ -141,6 +142,91 @@ def test_a_broker_that_cannot_be_asked_proves_nothing() -> None:
 def test_the_question_is_one_that_the_release_answers() -> None:
     assert question((0, 10, 2, 2)) == bytes.fromhex("0000000a 0012 0000 00000001 ffff")
     assert question((0, 9, 0, 1)) == bytes.fromhex("0000000e 0003 0000 00000001 ffff 00000000")
+
+
+# What clients send is delayed
+
+INCOMING = "-A CHAOS-INPUT -s 172.20.0.1/32 -p tcp -m multiport --ports {port} -c {count} 0 -j DROP"
+PORTS = (43210, 43212)
+
+
+@dataclass
+class Taking(Broker):
+    """A node that takes connections, and lists two of a client's."""
+
+    def state(self) -> dict[str, Any]:
+        return {"Paused": False, "Running": True}
+
+    def run_inside(self, *command: str) -> str:
+        self.ran.append(command[-1])
+        if command[-1].startswith("ss "):
+            ends = [f"0 0 127.0.0.1:{self.port} 172.20.0.1:{port}\n" for port in PORTS]
+            return f"{''.join(ends)}{WHOLE}\n"
+        if "-v -S" in command[-1] and self.count >= 0:
+            rules = [INCOMING.format(port=port, count=self.count) for port in PORTS]
+            return "\n".join([*rules, WHOLE]) + "\n"
+        return f"{WHOLE}\n"
+
+
+@contextmanager
+def taking(count: int = 1) -> Iterator[Taking]:
+    with socket.create_server(("127.0.0.1", 0)) as server:  # its kernel takes what comes
+        yield Taking(server.getsockname()[1], count)
+
+
+def delay(broker: Taking) -> Delay:
+    return Delay(
+        senders=(cast("Node", broker),),
+        receivers=(CLIENTS,),
+        one_way=True,
+        port=broker.port,
+        question=question((4, 3, 1)),
+    )
+
+
+def told(monkeypatch: pytest.MonkeyPatch, *answers_: bool) -> None:
+    """What the kernel says, each time that it is asked, of whether a request was taken."""
+    says = iter(answers_)
+    monkeypatch.setattr("harness.faults.delay.taken", lambda connection: next(says))
+
+
+def test_a_delay_is_proved_by_a_request_that_is_not_taken_and_one_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    told(monkeypatch, False, True)
+    with taking() as broker:
+        fault = delay(broker)
+        fault.inject()
+        proof = fault.verify()
+        broker.count = -1
+        fault.heal()
+    assert (proof["connections"], proof["not_taken"]) == (2, ["broker-1"])
+    assert sum(proof["packets_dropped"].values()) == 2
+    assert fault.rules() == [Rule("INPUT", "172.20.0.1", port) for port in PORTS]
+    assert fault.description == "what clients send to broker-1 on 2 connections delayed"
+    assert (fault.name, fault.links) == ("delay", (("clients", "broker-1"),))
+    assert "iptables -w -D CHAOS-INPUT -s 172.20.0.1 -p tcp -m multiport --ports 43210 -j DROP" in broker.ran[-2]
+
+
+@pytest.mark.parametrize(
+    ("count", "taken", "why"),
+    [
+        (1, (True,), "broker-1 took a request on a connection there was"),
+        (1, (False, False), "took no request on a new connection .* a cut"),
+        (0, (False, True), "no packet ran into them"),
+    ],
+    ids=["nothing is held", "all is held", "nothing was dropped"],
+)
+def test_a_delay_that_is_none_is_unproved(
+    count: int, taken: tuple[bool, ...], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "COUNTER_LIMIT_S", 0.0)
+    told(monkeypatch, *taken)
+    with taking(count) as broker:
+        fault = delay(broker)
+        fault.inject()
+        with pytest.raises(FaultUnproved, match=why):
+            fault.verify()
+        broker.count = -1
+        fault.heal()
 
 
 CONNECTIONS = """0 0 [::ffff:172.20.0.11]:9092 [::ffff:172.20.0.1]:43210

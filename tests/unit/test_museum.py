@@ -116,3 +116,12 @@ def test_the_index_has_a_row_for_each_bug_and_the_versions_that_still_have_it() 
 
 def test_without_exhibits_there_is_no_index() -> None:
     assert pages.page({"versions": []}, [of(get_scenario("baseline"))], {}, "") == ""
+
+
+def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> None:
+    named = [{"exhibit": {"bug": bug}} for bug in ("unfiled", "KAFKA-17754", "KAFKA-9254")]
+    assert [one["exhibit"]["bug"] for one in pages.exhibits([*named, {"exhibit": None}])] == [
+        "KAFKA-9254",
+        "KAFKA-17754",
+        "unfiled",
+    ]

@@ -22,6 +22,7 @@ from evidence.events import (
     Note,
     PlaceTopic,
     Reassign,
+    RecordsDeleted,
     Software,
     Step,
 )
@@ -126,6 +127,7 @@ def test_a_topic_that_was_deleted_is_read_by_nobody_and_on_record(
         ("u", "the stage, of u", True),
     ]
     assert [(one.topic, one.partition, one.before) for one in reading.of(DeleteRecords)] == [("t", 0, 0)]
+    assert [(one.topic, one.partition, one.low_watermark) for one in reading.of(RecordsDeleted)] == [("t", 0, 0)]
     assert judged(run_dir).verdict == "as-documented"
 
 

@@ -201,18 +201,30 @@ class ScriptedProducer(Commanded):
         self._handed: set[int] = set()
         """The numbers of the commands whose records the client is known to have taken."""
 
-    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float, doomed: bool = False) -> list[Sent]:
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        *,
+        count: int = 1,
+        timeout_s: float,
+        doomed: bool = False,
+        key: str | None = None,
+    ) -> list[Sent]:
         """Send records one after the other, each once the outcome of the one before is known."""
-        return [self.send_async(topic, partition, doomed=doomed).wait(timeout_s) for _ in range(count)]
+        return [self.send_async(topic, partition, doomed=doomed, key=key).wait(timeout_s) for _ in range(count)]
 
-    def send_async(self, topic: str, partition: int, *, doomed: bool = False, again: Sent | None = None) -> Pending:
+    def send_async(
+        self, topic: str, partition: int, *, doomed: bool = False, again: Sent | None = None, key: str | None = None
+    ) -> Pending:
         """Send one record and return at once; `doomed` says in the timeline that the scenario documents its loss. With
         `again` it is the very record whose sending came to this, as an application sends it that was told of an error.
         """
         sequence = self._next_sequence() if again is None else again.sequence
         self._make_ready()
         self._timeline.append(events.Send(**self._about(topic, partition, sequence), doomed=doomed))
-        return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence))
+        keyed = {} if key is None else {"key": key}
+        return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence, **keyed))
 
     def hand_over(self, topic: str, partition: int, *, timeout_s: float) -> Pending:
         """Send one record and return when the client has taken it: the call that sends has returned.

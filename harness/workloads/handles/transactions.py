@@ -38,13 +38,13 @@ class TransactionalProducer(Commanded):
         """Abort it."""
         return self._step("abort", timeout_s)
 
-    def send(self, topic: str, partition: int, *, count: int = 1, timeout_s: float) -> list[Sent]:
+    def send(
+        self, topic: str, partition: int, *, count: int = 1, timeout_s: float, key: str | None = None
+    ) -> list[Sent]:
         """Send records within the transaction, each delivered before the next."""
-        return [self._send(topic, partition, timeout_s) for _ in range(count)]
-
-    def _send(self, topic: str, partition: int, timeout_s: float) -> Sent:
-        heard = self._ask(timeout_s, do="send", topic=topic, partition=partition, sequence=self._next_sequence())
-        return Sent(**heard)
+        place: dict[str, Any] = {"topic": topic, "partition": partition} | ({} if key is None else {"key": key})
+        asked = ({"do": "send", "sequence": self._next_sequence()} | place for _ in range(count))
+        return [Sent(**self._ask(timeout_s, **one)) for one in asked]
 
     def _step(self, what: TransactionPhase, timeout_s: float) -> Ended:
         heard = self._ask(timeout_s, do=what)

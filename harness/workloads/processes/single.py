@@ -59,6 +59,7 @@ class Sender:
         partition: int,
         sequence: int,
         *,
+        key: str | None = None,
         source: tuple[str, int, int] | None = None,
         tell: Callable[[dict[str, Any]], None] | None = None,
         flush: bool = False,
@@ -95,9 +96,10 @@ class Sender:
             # With acks=0 nobody told it: librdkafka counts up from -1001, which is a real one's from the 1002nd on.
             heard(error, None if offset is None or offset < 0 or self._acks == 0 else offset)
 
+        keyed = {} if key is None else {"key": key.encode()}
         value = record.encode(self._run, self._producer, sequence)
         try:
-            self._client.produce(topic, value=value, partition=partition, on_delivery=delivered)
+            self._client.produce(topic, value=value, partition=partition, on_delivery=delivered, **keyed)
         except BufferError:
             heard(KafkaError(KafkaError._QUEUE_FULL), None)
         except KafkaException as error:
@@ -109,7 +111,8 @@ class Sender:
         """
         topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
         self.reserve(topic, [partition], sequence, 1)
-        self.send(topic, partition, sequence, tell=lambda answer: child.say(id=command["id"], **answer), flush=True)
+        tell, key = lambda answer: child.say(id=command["id"], **answer), command.get("key")
+        self.send(topic, partition, sequence, key=key, tell=tell, flush=True)
         if command.get("tell_handed"):
             child.say(id=command["id"], handed=True, topic=topic, partition=partition, sequence=sequence)
 

@@ -186,6 +186,17 @@ def test_with_kraft_a_deletion_cannot_be_withdrawn_nor_a_default_set_for_all() -
         made.set_broker_default("message.max.bytes", "1")
 
 
+def test_a_setting_of_a_topic_is_set_beside_the_others_and_told_of() -> None:
+    zookeeper: Any = FakeZooKeeper()
+    made = of_version("2.2.2", zookeeper)
+    assert made.set_topic("t", "segment.bytes", "1") == "znode /config/topics/t"
+    made.set_topic("t", "retention.ms", "2")
+    assert zookeeper.nodes == {
+        "/config/topics/t": b'{"version":1,"config":{"segment.bytes":"1","retention.ms":"2"}}',
+        "/config/changes/config_change_0000000000": b'{"version":2,"entity_path":"topics/t"}',
+    }
+
+
 def test_a_default_of_all_brokers_is_set_beside_the_others_and_told_of() -> None:
     zookeeper: Any = FakeZooKeeper()
     made = of_version("2.2.2", zookeeper)

@@ -97,6 +97,24 @@ class TestReassignment:
             "1 reassignment asked for and over, the slowest after 5.0 s",
         )
 
+    STUCK: ClassVar[Timed] = (50, state(2, (3, 4, 1, 2), (1, 2, 3), 1))
+
+    def test_it_does_not_end_though_nothing_strikes(self) -> None:
+        found = judged("reassignment-stalls", *self.BEFORE, self.STUCK)
+        assert (found["outcome"], found["says"]) == (HELD, "1 reassignment not over after 40 s")
+
+    @pytest.mark.parametrize(
+        ("events", "outcome"),
+        [
+            ([*DONE, END], CONTRADICTED),
+            ([*BEFORE, (25, state(2, (3, 4, 1, 2), (1, 2, 3), 1))], NOT_OBSERVED),
+            ([*alive(1, 2, 3), *BEFORE[-2:], STUCK], NOT_OBSERVED),
+        ],
+        ids=["it is over", "watched for too short", "one that was asked for is not there"],
+    )
+    def test_it_has_not_stalled(self, events: list[Timed], outcome: str) -> None:
+        assert judged("reassignment-stalls", *events)["outcome"] == outcome
+
     def test_it_is_over_when_one_of_the_new_leads(self) -> None:
         late: list[Timed] = [(14, state(4, (3, 4), (3, 4), 1)), (16, state(5, (3, 4), (3, 4), 3))]
         assert "after 6.0 s" in judged("reassignment-ends-as-asked", *self.ADDED, *late, self.END)["says"]

@@ -59,6 +59,7 @@ LOST: dict[str, Any] = {"packets_dropped": {"broker-1 OUTPUT x": 3}, "packets": 
 SLOW = fault(10, "inject", "slow", node="broker-1, broker-2")
 HOLD = fault(10, "inject", "hold", node="broker-1, clients")
 RESET = fault(10, "inject", "reset")
+DELAY = fault(10, "inject", "delay", node="broker-1, clients")
 KILLED_CLIENT = fault(10, "inject", "kill-client", node="producer-1")
 
 
@@ -66,6 +67,13 @@ def held(asked: list[str] = ["broker-1"], **proof: Any) -> Fault:  # noqa: B006
     return fault(
         12, "verified", "hold", node="broker-1, clients",
         **{"packets_dropped": {"broker-1 OUTPUT x PSH": 3}, "taken_and_unanswered": asked} | proof,
+    )  # fmt: skip
+
+
+def delayed(asked: list[str] = ["broker-1"], **proof: Any) -> Fault:  # noqa: B006
+    return fault(
+        12, "verified", "delay", node="broker-1, clients",
+        **{"packets_dropped": {"broker-1 INPUT x:43210": 3}, "not_taken": asked} | proof,
     )  # fmt: skip
 
 
@@ -103,6 +111,7 @@ PROVED: dict[str, list[Event]] = {
     "slow": [UP, SLOW, slowed(bytes_per_s=20_000.0, packets_waiting=0, packets_held=9, datagrams_arrived=8)],
     "slow, in a kernel that does not count": [UP, SLOW, slowed(packets_waiting=9, packets_held=0, datagrams_arrived=8)],
     "answers held back": [UP, HOLD, held()],
+    "connections delayed": [UP, DELAY, delayed()],
     "connections reset": [UP, RESET, fault(12, "verified", "reset", connections=["172.0.0.1:4000"], left=[])],
     "a client killed": [UP, KILLED_CLIENT, fault(12, "verified", "kill-client", node="producer-1", status=-9)],
     "an end that was expected": [UP, *KILL, KILLED, *START, STARTED, *EXIT, EXITED],
@@ -209,6 +218,9 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
     "no packet": ([*CUT, fault(12, "verified", "cut", packets_dropped={"broker-1 OUTPUT x": 0})], "packets"),
     "no counters": ([*CUT, fault(12, "verified", "cut")], "packets"),
     "no answer held back": ([HOLD, held(packets_dropped={"broker-1 OUTPUT x PSH": 0})], "answers dropped"),
+    "nothing delayed": ([DELAY, delayed(packets_dropped={"broker-1 INPUT x": 0})], "packets dropped"),
+    "nobody was asked whether it is delayed": ([DELAY, delayed([])], "not taken"),
+    "another was asked whether it is delayed": ([DELAY, delayed(["broker-2"])], "not taken"),
     "nobody was asked": ([HOLD, held([])], "taken and not answered"),
     "another was asked": ([HOLD, held(["broker-2"])], "taken and not answered"),
     "a connection that is left": (

@@ -58,7 +58,7 @@ class Told:
     def abort(self, *, timeout_s: float) -> Ended:
         return self._end("abort")
 
-    def send(self, topic: str, partition: int, *, count: int, timeout_s: float) -> list[Any]:
+    def send(self, topic: str, partition: int, *, count: int, timeout_s: float, key: str | None) -> list[Any]:
         self.done.append(f"send {count} to {topic}-{partition}")
         return [SimpleNamespace(outcome="ok" if topic == "t" else "info", error_name="_MSG_TIMED_OUT")] * count
 

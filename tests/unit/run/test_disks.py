@@ -32,7 +32,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Disk
             cluster=SimpleNamespace(data=tmp_path, brokers=nodes),
             run_dir=None,
             timeline=timeline,
-            topics=[],
+            topics=[SimpleNamespace(name="t")],
             facts={"moments": []},
         )
         targets = [Target("", cast("Any", node)) for node in nodes.values()]
@@ -64,3 +64,24 @@ def test_a_topic_is_deleted_when_no_broker_has_its_directory(made: tuple[Disks, 
         on.wait_deleted("t")
     (data / "broker-2/kafka/t-0").rename(data / "broker-2/kafka/t-1-0")
     on.wait_deleted("t")
+
+
+def test_where_a_log_begins_and_how_far_it_is_compacted_is_read_from_the_brokers_files(
+    made: tuple[Disks, list[Target], Path],
+) -> None:
+    on, targets, data = made
+    for name in ("log-start-offset-checkpoint", "cleaner-offset-checkpoint"):
+        for target in targets:
+            (data / target.node.name / "kafka" / name).write_text("0\n1\nt 0 5\n")
+    on.wait_log_start_checkpointed(T, 5, targets)
+    on.wait_cleaned(T, 5, targets, 0.0)
+    assert on.checkpointed_log_start(targets[0], T) == 5
+    (data / "broker-2/kafka/log-start-offset-checkpoint").write_text("0\n0\n")
+    (data / "broker-2/kafka/cleaner-offset-checkpoint").unlink()
+    assert on.checkpointed_log_start(targets[1], T) is None
+    with pytest.raises(WaitTimeout, match=r"have checkpointed that t-0 begins at 5; seen: \[5, None\]"):
+        on.wait_log_start_checkpointed(T, 5, targets)
+    with pytest.raises(WaitTimeout, match=r"t-0 is compacted up to 5 on broker-1, broker-2; seen: \[5, None\]"):
+        on.wait_cleaned(T, 5, targets, 0.0)
+    with pytest.raises(WaitTimeout, match="compacted up to 6"):
+        on.wait_cleaned(T, 6, targets[:1], 0.0)

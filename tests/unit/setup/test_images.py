@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,6 +57,15 @@ def test_inputs_follow_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first = images.inputs(VERSION)
     (tmp_path / "image" / "entrypoint").write_text("two")
     assert images.inputs(VERSION) != first
+
+
+def test_a_release_that_takes_ids_of_16_bytes_only_is_given_one() -> None:
+    (long, short) = images.CLUSTER_ID
+    assert len(base64.urlsafe_b64decode(short + b"==")) == 16
+    held = {name: content for name, content in images.files(versions.get("4.3.1")).items() if long in content}
+    assert set(held) == {"image/entrypoint", "image/prepare"}
+    given = images.files(versions.get("3.5.1-kraft"))
+    assert given == images.files(versions.get("4.3.1")) | {name: c.replace(long, short) for name, c in held.items()}
 
 
 def test_a_build_without_network_is_a_usage_error() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from evidence.events import DeleteRecords, DeleteTopic, OffsetAnswer, OffsetCommit
+from evidence.events import DeleteRecords, DeleteTopic, EndsAnswer, OffsetAnswer, OffsetCommit, RecordsDeleted
 from evidence.rundir import RunDir
 from judgement.report import facts, steps, story, timeline_svg
 from tests.unit.judgement.report import synthetic
@@ -177,6 +177,18 @@ def test_what_became_of_a_groups_offset_is_told_once_each() -> None:
     ]
 
 
+def ends(stable: int, high: int, partition: int = 0) -> EndsAnswer:
+    return EndsAnswer(topic="t", partition=partition, high_watermark=high, last_stable_offset=stable, asked_ns=0)
+
+
+def test_an_end_that_holds_readers_back_is_told_when_it_begins_and_at_last() -> None:
+    told: Any = SimpleNamespace(events=[ends(5, 5), ends(1, 5), ends(1, 6), ends(1, 7), ends(2, 7), ends(1, 9, 1)])
+    assert [step.text for step in steps.end_steps(told, ("t", 0))] == [
+        f"Readers under read_committed may read t-0 up to {stable}, others up to {high}."
+        for stable, high in ((1, 5), (1, 7), (2, 7))
+    ]
+
+
 def acked(sequence: int, offset: int | None, outcome: str = "acked") -> Any:
     return SimpleNamespace(sequence=sequence, offset=offset, outcome=outcome, process="p", acks="all")
 
@@ -192,10 +204,12 @@ def test_what_was_asked_to_be_deleted_is_told() -> None:
         DeleteTopic(topic="u", by="znode /admin/delete_topics", withdrawn=True),
         DeleteRecords(topic="t", partition=0, before=6),
         DeleteRecords(topic="t", partition=1, before=7),
+        RecordsDeleted(topic="t", partition=0, low_watermark=6),
     ]
     told: Any = SimpleNamespace(events=asked)
     assert [step.text for step in steps.deletion_steps(told, ("t", 0))] == [
         f"It is asked that topic {'n' * 40}… (249 characters) be deleted, by request DeleteTopics.",
         "The deletion of topic u is withdrawn, by znode /admin/delete_topics.",
         "It is asked that the records of t-0 before 6 be deleted.",
+        "The records of t-0 before 6 are deleted, its leader answers.",
     ]

@@ -1,0 +1,92 @@
+"""What clients have sent on the connections that there are is delayed: it arrives after they have given it up.
+
+At the broker every packet of these connections is dropped as it comes in, told by the clients' ports; connections that
+are made later are not concerned. So a client's request is not answered, the client takes the connection for broken,
+closes it, and asks again on a new one, which works. What it had sent is still in its kernel, which goes on trying to
+deliver it though the connection is closed, at ever longer intervals. After the heal it arrives: a request that was
+carried out already, or given up long ago. Networks do that (a packet that is late), and KIP-890 is about it.
+
+The kernel gives a closed connection up after a minute or two (tcp_orphan_retries): what is held longer is lost.
+
+The proof: a connection of our own, made before, on which a request is sent and not taken, while the kernel counts
+packets dropped; and one made afterwards, on which it is.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evidence.errors import FaultUnproved
+from harness.faults import network
+from harness.faults.answers import connect, connections, taken
+from harness.faults.cut import Cut, Rule
+from harness.faults.network import names
+from harness.polling import poll
+
+if TYPE_CHECKING:
+    import socket
+
+    from harness.faults.base import Proof
+
+
+@dataclass(slots=True, kw_only=True)
+class Delay(Cut):
+    """What clients (`receivers`) send to a port of nodes on connections that there are is dropped until the heal."""
+
+    port: int
+    question: bytes
+    """A request that they would take (harness.faults.answers)."""
+    _probes: dict[str, socket.socket] = field(default_factory=dict, init=False)
+    _ports: tuple[int, ...] = field(default=(), init=False)
+
+    @property
+    def name(self) -> str:
+        return "delay"
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        return tuple((b.name, a.name) for a, b in network.pair(self.senders, self.receivers))
+
+    @property
+    def description(self) -> str:
+        return f"what {names(self.receivers)} send to {names(self.senders)} on {len(self._ports)} connections delayed"
+
+    def rules(self) -> list[Rule]:
+        return [Rule("INPUT", peer.address, port) for peer in self.receivers for port in self._ports]
+
+    def inject(self) -> None:
+        with ExitStack() as undo:
+            for node in self.senders:
+                self._probes[node.name] = undo.enter_context(connect(node, self.port))
+            ends = [
+                end for node in self.senders for peer in self.receivers for end in connections(node, peer, self.port)
+            ]
+            self._ports = tuple(sorted({int(end.rpartition(":")[2]) for end in ends}))
+            Cut.inject(self)  # not super(): a dataclass with slots is another class
+            undo.pop_all()
+
+    def verify(self) -> Proof:
+        for name, probe in self._probes.items():
+            try:
+                probe.sendall(self.question)
+            except OSError as error:
+                raise FaultUnproved(f"{self.description}: {name} cannot be asked anything: {error}") from None
+        proof = dict(Cut.verify(self))
+        if early := [name for name, probe in self._probes.items() if taken(probe)]:
+            raise FaultUnproved(f"{self.description}: {', '.join(early)} took a request on a connection there was")
+        for node in self.senders:
+            with connect(node, self.port) as later:
+                later.sendall(self.question)
+                if not poll(lambda later=later: taken(later), network.COUNTER_LIMIT_S):  # type: ignore[misc]
+                    limit = f"{network.COUNTER_LIMIT_S:.0f} s"
+                    raise FaultUnproved(
+                        f"{self.description}: {node.name} took no request on a new connection in {limit}: a cut"
+                    )
+        return proof | {"connections": len(self._ports), "not_taken": sorted(self._probes)}
+
+    def heal(self) -> None:
+        Cut.heal(self)
+        for probe in self._probes.values():
+            probe.close()

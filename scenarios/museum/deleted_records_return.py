@@ -1,0 +1,90 @@
+"""Records that were deleted by request come back, because brokers were started before their controllers (no JIRA).
+
+DeleteRecords (KIP-107) moves the start of a partition's log. Where that lies in the middle of a segment, only a file of
+the broker says so, log-start-offset-checkpoint; without it a log begins with its first segment. A KRaft broker loads
+its logs when it has the metadata, and gives up if it does not reach the controllers in time
+(initial.broker.registration.timeout.ms, a minute). On its way out it writes that file anew, from the logs that it has:
+none. So the file is empty, and the next start takes every record that is still in the first segment for one of the log.
+Of the marker of a clean shutdown, which was written there too, that was mended with KAFKA-15375.
+
+A single broker whose start failed hears from the leader where the log begins. Here all are started while the controller
+is down, as after a power cut of a site whose controllers come back last. With `controllers-first` the same is done in
+the order that does no harm, and with `crashed` nobody is stopped properly. DeleteRecords is what people use to erase.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, KRAFT, Bug, Case, Documented, Exhibit, scenario
+
+DELETED_RECORDS_RETURN = Bug(
+    id="deleted-records-return",
+    title="records that were deleted by request come back when brokers are started before their controllers",
+    whom="whoever deletes records by request, when a whole site is started and the controllers come last",
+    since="3.3.0",
+    fixed=(),
+    mode="kraft",
+)
+GAVE_UP: Final = "unable to register with the controller quorum"
+GIVEN_UP: Final = frozenset({"correlated-crash"})
+"""All brokers give up within a minute: there is no controller."""
+RETURNS: Final = (
+    Documented(on=DELETED_RECORDS_RETURN.affected, required=frozenset({"resurrected"}), allowed=GIVEN_UP),
+    Documented(on=DELETED_RECORDS_RETURN.unaffected, allowed=GIVEN_UP, says="What was deleted stays deleted."),
+)
+STAYS: Final = Documented(
+    on=EVERY_VERSION, says="With the controller there first, brokers load their logs, and what was deleted stays so."
+)
+
+
+@scenario(
+    name="museum-deleted-records-return",
+    claim="""Records that DeleteRecords had deleted on every replica are read again after all brokers were started once
+        while no controller could be reached.""",
+    source="KIP-107; no JIRA found (of the same path: KAFKA-15375)",
+    operator="""With KRaft start the controllers before the brokers, and give brokers a longer time to find them
+        (initial.broker.registration.timeout.ms). If brokers gave up, delete the records again before anybody reads.
+        Do not rely on DeleteRecords alone for data that must not come back.""",
+    exhibit=Exhibit(bug=DELETED_RECORDS_RETURN, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
+    applies=KRAFT,
+    cluster=ClusterPlan(
+        settings={
+            "initial.broker.registration.timeout.ms": "8000",
+            "log.flush.start.offset.checkpoint.interval.ms": "1000",
+        }
+    ),
+    cases={
+        "default": Case(documented=RETURNS),
+        "crashed": Case(documented=RETURNS, variant="crashed"),
+        "controllers-first": Case(documented=[STAYS], variant="controllers-first"),
+    },
+)
+def deleted_records_return(run: Run) -> None:
+    t = run.partition()
+    brokers, controllers = run.replicas_of(t), run.coordinator()
+    with run.consume(t) as consumer:
+        run.send(t, 10)
+        consumer.wait_read(10, timeout_s=60)
+    run.delete_records(t, 5)
+
+    if run.case.variant == "crashed":
+        run.wait_log_start_checkpointed(t, 5, brokers)  # a clean stop writes it
+        run.kill(*brokers, controllers)
+    else:
+        run.stop(*brokers, controllers)
+        run.wait_log_start_checkpointed(t, 5, brokers)
+    if run.case.variant != "controllers-first":
+        for broker in brokers:
+            run.start_early(broker)
+        for broker in brokers:
+            run.expect_exit(broker, GAVE_UP)
+    seen = {broker.node.name: run.checkpointed_log_start(broker, t) for broker in brokers}
+    run.note(f"by the brokers' files the log begins at: {seen}")
+
+    run.start(controllers)
+    run.start(*brokers)
+    run.wait_isr(t, brokers)
+    run.send(t)

@@ -1,0 +1,94 @@
+"""A late packet ends a transaction that its producer has not ended (KAFKA-17754).
+
+A producer asks its coordinator to end a transaction by its id and its epoch (EndTxn). Both are the same for every
+transaction of a session. A request that is not answered is asked again on a new connection, and carried out. When the
+first one arrives after all, a transaction later, the coordinator takes it for the end of that one.
+
+Here the producer aborts a first transaction, and the request is delayed. It asks again, and is told that the
+transaction is aborted. It begins another and sends a record; then the late request comes, and aborts it. The producer
+knows nothing of that: it sends to one more partition, which opens a third transaction for the coordinator, commits, and
+is told that all is committed. Readers under read_committed are given the second record and never the first.
+
+Brokers and Java clients of 4.0 raise the epoch with each transaction (KIP-890, transaction.version 2). librdkafka
+does not yet, nor do older clients, and brokers of 4.x go on taking what these ask. With `in-time` nothing is late.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, scenario
+from scenarios.museum.late_produce import STATE
+from scenarios.museum.marker_lost import TRANSACTIONS
+
+KAFKA_17754 = Bug(
+    id="KAFKA-17754",
+    title="half of a transaction that was acknowledged as committed is gone: a late request had aborted it",
+    whom="transactional producers of librdkafka, or of Java clients before 4.0, when a packet is late",
+    since="0.11.0.0",
+    fixed=(),
+)
+ASKED_AGAIN_SOON: Final = {"socket.timeout.ms": "3000", "transaction.timeout.ms": "600000"}
+LATE_S: Final = 60.0
+SKIPPED: Final = frozenset({"poll-skip", "internal-poll-skip"})
+
+
+@scenario(
+    name="museum-late-end",
+    claim="""A transaction that was acknowledged as committed is there by half: a late packet of the transaction before
+        had aborted the rest, and nobody was told.""",
+    source="KAFKA-17754, KIP-890",
+    operator="""With librdkafka there is no release to be on (its issue 5423). Java clients of 4.0 and later with
+        brokers of 4.0 and later, at transaction.version 2, are safe. With others, check after a commit that was asked
+        for twice that all of it is there.""",
+    exhibit=Exhibit(bug=KAFKA_17754, affected=("2.8.2", "3.9.2-kraft", "4.3.1"), fixed=()),
+    applies=TRANSACTIONS,
+    cases={
+        "default": Case(
+            documented=[
+                Documented(
+                    on=KAFKA_17754.affected,
+                    required=frozenset({"transaction-half-committed"}),
+                    allowed=SKIPPED,
+                )
+            ]
+        ),
+        "in-time": Case(documented=[Documented(on=EVERY_VERSION, says="Nothing is late, and all of it is read.")]),
+    },
+)
+def late_end(run: Run) -> None:
+    with run.transaction(settings=ASKED_AGAIN_SOON) as first:
+        first.send(run.partition())
+    coordinator = run.leader_of(STATE)
+    other = next(one for one in run.replicas_of(run.partition()) if one.id != coordinator.id)
+    run.create_topic(TopicPlan(name="halves", replicas=((other.id,), (other.id,))))
+    one, two = Partition("halves", 0), Partition("halves", 1)
+    run.send(one)
+    run.send(two)
+
+    late = run.case.name == "default"
+    with run.transaction(commit=False) as aborted:
+        aborted.send(one)
+        if late:
+            run.delay_clients(coordinator)
+    run.require("the transaction is aborted", aborted.ended is not None and aborted.ended.outcome == "ok")
+    # What the abort's own marker adds has been written before the next transaction's record is taken.
+    with run.transaction() as torn:
+        torn.send(one)
+        before, _ = run.log_end_and_high_watermark(other, one)
+        run.heal_network()
+        if late:
+            run.wait_files(
+                "the late request has been carried out: another marker is there",
+                lambda: run.log_end_and_high_watermark(other, one)[0] > before,
+                lambda: str(run.log_end_and_high_watermark(other, one)),
+                LATE_S,
+            )
+        torn.send(two)
+    run.require("the commit is acknowledged", torn.ended is not None and torn.ended.outcome == "ok")
+    run.send(one)
+    run.send(two)
+    with run.consume(one, committed_only=True) as consumer:
+        consumer.wait_read(5 if late else 6, timeout_s=60)

@@ -1,0 +1,98 @@
+"""Records of an aborted transaction arrive after its end, and hold readers under read_committed back for ever
+(KAFKA-14402, KIP-890).
+
+A transaction's producer is cut from one of the partitions' leaders, and aborts. The bytes of its last request wait in
+the kernel of its machine, and are delivered when the network is back, behind the marker of the abort. Until 3.6 a
+broker did not ask whether the transaction of such a record was open: it began one in this partition, of which the
+coordinator knows nothing. Nobody ends it, so no record behind it is ever given to readers under read_committed, of
+whatever producer.
+
+From 3.6 on the leader asks the coordinator before it takes the first record of a transaction
+(transaction.partition.verification.enable). `unverified` turns that off.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
+from scenarios.museum.marker_lost import HELD_BACK, TRANSACTIONS, WATCHED_S
+
+KAFKA_14402 = Bug(
+    id="KAFKA-14402",
+    title="one record that comes after its transaction's end stops all consumers under read_committed, for ever",
+    whom="every topic that transactions write to, when a producer's link to a broker is down for some seconds",
+    since="0.11.0.0",
+    fixed=("3.6.0",),
+    commits=("29a1a16668d", "56dcb837a2f", "38781f9aea2"),
+)
+VERIFIES = Line("transactions that leaders verify (KIP-890, 3.6 and later)", lambda version: version.release >= (3, 6))
+STATE: Final = Partition("__transaction_state", 0)
+GIVEN_UP_SOON: Final = {
+    "message.timeout.ms": "5000",
+    "socket.timeout.ms": "3000",
+    "transaction.timeout.ms": "600000",
+}
+LATE_S: Final = 60.0
+
+
+@scenario(
+    name="museum-late-produce",
+    claim="""A record that its producer sent in a transaction, and that arrives when the transaction is aborted, keeps
+        every later record of the partition from consumers under read_committed, for ever.""",
+    source="KAFKA-14402, KIP-890",
+    operator="""Be on 3.6 or later, and leave transaction.partition.verification.enable on. Before, look for open
+        transactions that are older than transaction.max.timeout.ms (kafka-transactions find-hanging, 3.0 and later),
+        and abort them.""",
+    exhibit=Exhibit(bug=KAFKA_14402, affected=("2.8.2",), fixed=("3.9.2-kraft", "4.3.1")),
+    applies=TRANSACTIONS,
+    cases={
+        "default": Case(
+            documented=[
+                Documented(on=KAFKA_14402.affected, required=HELD_BACK),
+                Documented(on=KAFKA_14402.unaffected, says="The leader asks the coordinator, and refuses the record."),
+            ]
+        ),
+        "unverified": Case(
+            settings={"transaction.partition.verification.enable": "false"},
+            applies=VERIFIES,
+            documented=[Documented(on=EVERY_VERSION, required=HELD_BACK)],
+        ),
+    },
+    cluster=ClusterPlan(),
+)
+def late_produce(run: Run) -> None:
+    warm = run.partition()
+    with run.transaction(settings=GIVEN_UP_SOON) as first:
+        first.send(warm)
+    coordinator = run.leader_of(STATE)
+    other = next(replica for replica in run.replicas_of(warm) if replica.id != coordinator.id)
+    plan = TopicPlan(name="late", replicas=((other.id, coordinator.id), (coordinator.id, other.id)))
+    run.create_topic(plan)
+    t, beside = Partition(plan.name, 0), Partition(plan.name, 1)
+    run.send(t, 2)
+    before, _ = run.log_end_and_high_watermark(other, t)
+
+    with run.transaction(commit=False) as aborted:
+        aborted.send(beside)
+        run.cut_clients(other)
+        aborted.send(t, must=False)
+    run.require("the transaction is aborted", aborted.ended is not None and aborted.ended.outcome == "ok")
+    run.copy_replicas("aborted")
+    run.heal_network()
+    if hangs(run):
+        run.wait_files(
+            "the record has arrived",
+            lambda: run.log_end_and_high_watermark(other, t)[0] > before,
+            lambda: str(run.log_end_and_high_watermark(other, t)),
+            LATE_S,
+        )
+    run.send(t, 3)
+    run.watch_ends(t, WATCHED_S)
+
+
+def hangs(run: Run) -> bool:
+    """Whether the late record is taken in this case."""
+    return run.case.name == "unverified" or KAFKA_14402.affects(run.version)

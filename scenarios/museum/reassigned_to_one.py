@@ -1,0 +1,78 @@
+"""A reassignment ends with one replica in sync, and deletes the only other good copy (KAFKA-15665).
+
+A reassignment adds the new replicas, waits until they are in sync, and removes those that are no longer wanted. With
+KRaft, until 3.8, it waited for the added replicas alone: those that were to stay need not be in sync. So where the ISR
+is the replica that leaves, it is over as soon as the new one has caught up. The new one is then alone in the ISR, and
+the old one, which has every record too, is deleted.
+
+Here two of three replicas are cut off, and a record is acknowledged by the one that is left. It is to be replaced by a
+fourth broker, whose disk then fails. From 3.8 on the reassignment waits for the replicas that stay, and the first one,
+still there, leads with every record.
+"""
+
+from __future__ import annotations
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import KRAFT, LOST, Bug, Documented, Exhibit, scenario
+
+KAFKA_15665 = Bug(
+    id="KAFKA-15665",
+    title="a reassignment deletes the last good copy but one, and leaves a single replica in sync",
+    whom="whoever moves a partition of which replicas that stay are out of sync",
+    since="3.3.0",
+    fixed=("3.8.0",),
+    commits=("756f44a3e58",),
+    mode="kraft",
+)
+
+
+@scenario(
+    name="museum-reassigned-to-one",
+    claim="""A reassignment is over with one replica in sync, of three that were asked for, and has deleted the only
+        other good copy: when that one disk fails, every acknowledged record is lost.""",
+    source="KAFKA-15665",
+    operator="""With KRaft before 3.8, do not reassign a partition of which a replica that stays is out of sync: look at
+        the ISR first (kafka-topics --describe --under-replicated-partitions), and bring back those replicas.""",
+    exhibit=Exhibit(bug=KAFKA_15665, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
+    applies=KRAFT,
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3, 4),
+        controller=5,
+        settings={"replica.lag.time.max.ms": "5000", "replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"},
+    ),
+    documented=[
+        Documented(on=KAFKA_15665.affected, required=LOST),
+        Documented(
+            on=KAFKA_15665.unaffected,
+            says="""The reassignment waits for the replicas that stay, and until then deletes nothing: the first one
+                leads when the disk fails, and nothing is lost.""",
+        ),
+    ],
+)
+def reassigned_to_one(run: Run) -> None:
+    t = run.partition()
+    leaves, *stay = run.replicas_of(t)
+    (comes,) = run.without(t)
+    run.send(t, doomed=True)
+    run.cut(stay, [leaves, comes])
+    run.send(t, doomed=True)
+    run.wait_isr(t, [leaves])
+
+    run.reassign(t, [*stay, comes])
+    if KAFKA_15665.affects(run.version):
+        run.wait_leader(t, comes)
+        run.wait_isr(t, [comes])
+    else:
+        run.wait_isr(t, [leaves, comes])
+    run.send(t, doomed=True)
+    run.copy_replicas("reassigned")
+
+    run.kill(comes)
+    run.wipe(comes)
+    run.heal_network()
+    if not KAFKA_15665.affects(run.version):
+        run.wait_leader(t, leaves)
+    run.start(comes)
+    run.wait_reassigned(t)
+    run.send(t)

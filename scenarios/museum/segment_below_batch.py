@@ -1,0 +1,109 @@
+"""A topic's segments are made smaller than a batch that it has, and a follower never copies it again (KAFKA-17375).
+
+A broker refuses a batch that is larger than segment.bytes. That is right for one that a client sends. But a follower
+asks the same of what it fetches: a batch that its leader took when segments were larger is refused
+(RecordBatchTooLargeException), the follower marks the partition as failed, and does not try again. So a replica that
+was away, or is new, never gets past that batch. Nothing is said where the setting is changed, nor on the leader.
+
+Here a follower is away while a record of 2.5 MB is written and segment.bytes is then lowered to 1 MiB, the least that
+4.x takes. It comes back, and its other partitions are in sync within a second. Then the leader dies, and nobody leads.
+With `above`, segment.bytes is lowered to a size that the batch fits into. It is fixed in the development branch
+(b1d74d74df), and in no release.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
+
+KAFKA_17375 = Bug(
+    id="KAFKA-17375",
+    title="after segment.bytes was lowered below a batch that is in the log, no replica can copy that batch",
+    whom="whoever lowers segment.bytes of a topic with large batches",
+    since="0.10.1.0",
+    fixed=(),
+)
+CHANGES_TOPICS = Line(
+    "topics whose settings can be changed while they live (as from 0.10.1 on)",
+    lambda version: version.release >= (0, 10, 1),
+)
+BATCH_BYTES: Final = 2_500_000
+LARGE: Final = {"max.message.bytes": "5000000"}
+BELOW: Final = str(1 << 20)
+ABOVE: Final = str(4 << 20)
+USUAL: Final = str(1 << 30)
+WATCHED_S: Final = 30.0
+
+
+@scenario(
+    name="museum-segment-below-batch",
+    claim="""After segment.bytes of a topic was lowered below the size of a batch that is in its log, a replica that has
+        not copied that batch yet never comes back into the ISR; when the leader dies, the partition is offline.""",
+    source="KAFKA-17375",
+    operator="""Keep segment.bytes of a topic above its max.message.bytes, and above the largest batch that was ever
+        written to it, before you lower it or move replicas. If a follower logs that a partition is marked as failed,
+        raise segment.bytes again and restart the follower.""",
+    exhibit=Exhibit(bug=KAFKA_17375, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
+    applies=CHANGES_TOPICS,
+    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"min.insync.replicas": "1"}),
+    topic=TopicPlan(replicas=((1, 2),), settings=LARGE),
+    cases={
+        "default": Case(
+            variant=BELOW,
+            documented=[
+                Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out"]),
+                Documented(on=KAFKA_17375.unaffected, claims=["restarted-replicas-return"]),
+            ],
+        ),
+        "above": Case(
+            variant=ABOVE,
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=["restarted-replicas-return"],
+                    says="The batch fits into a segment: the follower copies it, and leads when the leader dies.",
+                )
+            ],
+        ),
+    },
+)
+def segment_below_batch(run: Run) -> None:
+    t = run.partition()
+    leader, follower = run.replicas_of(t)
+    run.create_topic(TopicPlan(name="beside", replicas=run.topic.replicas))
+    beside = Partition("beside", 0)
+    run.send(t)
+
+    run.stop(follower)
+    run.wait_isr(t, [leader])
+    settings = {"message.max.bytes": LARGE["max.message.bytes"]}
+    with run.load(t, records=1, record_bytes=BATCH_BYTES, settings=settings) as load:
+        load.wait_acked(1, timeout_s=30)
+    run.send(beside)
+    run.set_topic(t.topic, "segment.bytes", run.case.variant, told=[leader])
+
+    run.start(follower)
+    run.wait_isr(beside, [leader, follower])
+    if stays_out(run):
+        run.wait_log_line(follower, f"Partition {t} marked as failed", "that it gives the partition up")
+        run.let_pass(WATCHED_S, "the follower has had its time to come back")
+        run.kill(leader)
+        run.wait_leader(beside, follower)
+        run.wait_no_leader(t, leader)
+        run.set_topic(t.topic, "segment.bytes", USUAL, told=[follower])
+        run.start(leader)
+    else:
+        run.wait_isr(t, [leader, follower])
+        run.kill(leader)
+        run.wait_leader(t, follower)
+        run.start(leader)
+    run.wait_isr(t, [leader, follower])
+    run.send(t)
+
+
+def stays_out(run: Run) -> bool:
+    """Whether the follower refuses the batch in this case."""
+    return run.case.name == "default" and KAFKA_17375.affects(run.version)
