@@ -82,6 +82,8 @@ class ClusterPlan:
     "double", which only the scenario starts. Not for combined nodes."""
     format: str = ""
     """KRaft: arguments for `kafka-storage format`, such as "--feature eligible.leader.replicas.version=0"."""
+    java_options: str = ""
+    """Arguments for the JVM of every node, such as "-Dzookeeper.forceSync=no"."""
     disks: Disks | None = None
     """A file system of its own for each node; None: all lie on this machine's own."""
     trace: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, timed
 from evidence.course import FaultFact
-from evidence.events import Partition, of
+from evidence.events import Partition, Znode, of
 
 TOLERANCE_MS: Final = 5000
 """For a kernel that has other disks to write to first, and producers that stamp a record before it is sent."""
@@ -20,6 +20,9 @@ CENTISECOND_MS: Final = 10
 METADATA: Final = "__cluster_metadata-0"
 STATED_NS: Final = 500_000_000
 """The observer reads what a controller has written, and flushes a moment later: what was stated before that counts."""
+ZOOKEEPER: Final = "zookeeper"
+TOPICS: Final = "/brokers/topics/"
+NO_ZOOKEEPER: Final = "ZooKeeper did not lose power, or was not seen again"
 FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 
 
@@ -91,7 +94,56 @@ def metadata_survives(witness: Witness) -> Judged:
     return judged(rows, wrong, count(len(rows), "metadata log") + " whole", "no controller's disk lost power")
 
 
+def _znodes(witness: Witness) -> Iterator[dict[str, Any]]:
+    """Each znode of topics that ZooKeeper had told of before it lost power, and what it told first after that."""
+    course = witness.course
+    for fault in course.faults:
+        if fault.kind != "power-loss" or fault.node != ZOOKEEPER or fault.proved_ns is None:
+            continue
+        told = [one for one in of(course.events, Znode) if one.path.startswith(TOPICS)]
+        before = {one.path: one for one in told if one.at_ns <= fault.inject_ns}
+        after = {one.path: one for one in reversed(told) if one.at_ns > fault.proved_ns}
+        seen_again = any(one.at_ns > fault.proved_ns for one in of(course.events, Znode))
+        for path, had in before.items() if seen_again else ():
+            has = after.get(path, had)
+            if had.content is not None:
+                older = has.content is None or (has.created == had.created and has.version < had.version)
+                yield {
+                    "node": fault.node,
+                    "at_ns": fault.inject_ns,
+                    "path": path,
+                    "version": had.version,
+                    "older": older,
+                }
+
+
+def zookeeper_keeps(witness: Witness) -> Judged:
+    """Each znode of a topic that ZooKeeper had told of is there when it is back, as it was or newer."""
+    rows = list(_znodes(witness))
+    wrong = [row for row in rows if row["older"]]
+    return judged(rows, wrong, count(len(rows), "znode") + " kept", NO_ZOOKEEPER)
+
+
+def zookeeper_forgets(witness: Witness) -> Judged:
+    """A znode of a topic that ZooKeeper had told of is gone, or older, when it is back."""
+    rows = list(_znodes(witness))
+    forgotten = [row for row in rows if row["older"]]
+    return judged(forgotten or rows, [] if forgotten else rows, count(len(rows), "znode") + " told of", NO_ZOOKEEPER)
+
+
 CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="zookeeper-keeps-what-it-told",
+        says="ZooKeeper that loses power is back with each topic and partition state that it had told of.",
+        source="ZooKeeper administrator's guide: forceSync",
+        judge=zookeeper_keeps,
+    ),
+    Claim(
+        name="unforced-zookeeper-forgets",
+        says="ZooKeeper with forceSync=no that loses power has forgotten what it told of last.",
+        source="ZooKeeper administrator's guide: forceSync (unsafe options)",
+        judge=zookeeper_forgets,
+    ),
     Claim(
         name="lost-records-are-recent",
         says="What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush.",

@@ -113,7 +113,8 @@ def environment(
     *, version: Version, plan: ClusterPlan, settings: Mapping[str, str], run_id: str, prefix: str, data: Path
 ) -> dict[str, str]:
     """The variables that the compose files interpolate (listed at the head of each)."""
-    return {
+    options = {"CHAOS_JAVA_OPTIONS": plan.java_options} if plan.java_options else {}
+    return options | {
         namespaces.VARIABLE: namespaces.namespace(),
         "KAFKA_VERSION": version.kafka,
         "KAFKA_SETTINGS": ";".join(f"{key}={value}" for key, value in sorted(settings.items())),

@@ -70,5 +70,8 @@ class ClusterObserver(Protocol):
     def wait(self, predicate: Callable[[ClusterState], bool], *, what: str, timeout_s: float) -> ClusterState:
         """Wait until a snapshot satisfies `predicate` and return it; WaitTimeout says what was seen last."""
 
+    def accept_older(self) -> None:
+        """Be told what the cluster states also if it is older than what was seen before."""
+
     def history_of(self, topic: str, partition: int) -> list[PartitionState]:
         """Every state of the partition that was seen, in order."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -129,6 +130,8 @@ class DeadDisk:
     node: Node
     disk: Disk
     keeper: Keeper
+    below: Sequence[Disk] = ()
+    """Disks that are mounted within it, and go on."""
     name: str = "disk-failure"
     _ran: bool = field(default=False, init=False)
     _dead: bool = field(default=False, init=False)
@@ -176,8 +179,11 @@ class DeadDisk:
             if time.monotonic() > deadline:
                 raise HarnessError(f"{self.node.name} runs on a disk that failed: end it before the disk is replaced")
             time.sleep(POLL_S)
-        self.keeper.unmount(self.disk)
-        self.keeper.mount(self.disk)
+        disks = (self.disk, *self.below)
+        for disk in reversed(disks):
+            self.keeper.unmount(disk)
+        for disk in disks:
+            self.keeper.mount(disk)
         self._dead = False
 
 

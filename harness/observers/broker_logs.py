@@ -207,6 +207,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("id-taken", " DUPLICATE_BROKER_REGISTRATION", r"Unable to register"),
         ("fatal", "unable to register with the controller quorum", r"Shutting down"),
         ("fatal", "Shutdown broker because all log dirs in ", r"have failed"),
+        ("fatal", "Shutdown broker because the metadata log dir ", r"has failed"),
         ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
         ("fatal", " have failed", r"hutdown broker because all log dirs in .* have failed"),
         ("fatal", "unrecoverable I/O error", r"Halting due to unrecoverable I/O error"),

@@ -107,6 +107,9 @@ class StateKeeper:
                 self._changed.wait(remaining)
             return self._state
 
+    def accept_older(self) -> None:
+        """Be told what the cluster states also if it is older than before, as after a loss: nothing to do here."""
+
     def history_of(self, topic: str, partition: int) -> list[PartitionState]:
         with self._changed:
             return list(self._history.get((topic, partition), ()))

@@ -118,6 +118,12 @@ class ZooKeeperObserver(StateKeeper):
                 f"{', '.join(sorted(watch.path for watch in set(self._open)))}"
             )
 
+    def accept_older(self) -> None:
+        """Be told what ZooKeeper has also if that is older than what it told before: it refuses whoever has seen more,
+        and may have forgotten that itself.
+        """
+        self.client.last_zxid = 0
+
     def close(self) -> None:
         if self._closed.is_set():
             return

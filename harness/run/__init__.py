@@ -193,6 +193,12 @@ class Run:
             del self.topics[number], self._facts["topics"][number]
             self.timeline.append(DeleteTopic(topic=name, by=self.admin.delete_topic(name)))
 
+    def wait_forgotten(self, name: str) -> None:
+        """Wait until the cluster states nothing of a topic that it had made. It is none of `topics` from now on."""
+        self.wait_state(f"{name} is forgotten", lambda state: all(t[0] != name for t in state.partitions))
+        number = next(i for i, plan in enumerate(self.topics) if plan.name == name)
+        del self.topics[number], self._facts["topics"][number]
+
     def delete_records(self, t: Partition, before: int) -> None:
         """Delete the partition's records before an offset by request (0.11 and later), and wait until they are."""
         with self.step("delete records", partition=str(t), before=before):

@@ -77,6 +77,7 @@ class Nemesis:
         faults = [(PowerLoss(target.node, self._events, outage=outage), target.role) for target in targets]
         for target, proof in zip(targets, self._faults.carry_out_at_once(faults), strict=True):
             self._killed_ns[target.node.name] = int(proof["signal_nano"])
+        self._observer.accept_older()
 
     def stop(self, *targets: Target) -> None:
         """A clean stop, proved by the exit code of SIGTERM."""
@@ -302,8 +303,10 @@ class Nemesis:
         self._fail(DeadDisk, target, self._cluster.second_disks, "fail_log_directory")
 
     def _fail(self, kind: type[DeadDisk], target: Target, disks: Mapping[str, Disk], word: str) -> None:
-        keeper = self._cluster.require_disks(word)
-        self._faults.carry_out(kind(target.node, disks[target.node.name], keeper), role=target.role, lasting=True)
+        keeper, seconds = self._cluster.require_disks(word), self._cluster.second_disks
+        below = [seconds[target.node.name]] if target.node.name in seconds and disks is not seconds else []
+        fault = kind(target.node, disks[target.node.name], keeper, below)
+        self._faults.carry_out(fault, role=target.role, lasting=True)
 
     def _disk_of(self, target: Target, word: str) -> Disk:
         self._cluster.require_disks(word)

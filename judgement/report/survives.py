@@ -127,9 +127,10 @@ GUIDE: Final = """## What to set
   elected for being the last in the ISR, and replicas that have the records throw them away. With them that still
   happens if the followers' processes were killed. So see which replicas have the records before you start a leader
   that lost power.
-- **What Kafka keeps of itself is flushed** before it counts, by KRaft's controllers as by ZooKeeper. What it keeps in
-  topics is not: committed offsets and the state of transactions are lost like records, so groups go back and
-  transactions are there in part ([coordinator-power-loss](scenarios/coordinator-power-loss.md)).
+- **What Kafka keeps of itself is flushed** before it counts, by KRaft's controllers as by ZooKeeper, unless that is
+  told not to (forceSync=no: a topic that was just created is forgotten, and every broker must be started again). What
+  it keeps in topics is not: committed offsets and the state of transactions are lost like records, so groups go back
+  and transactions are there in part ([coordinator-power-loss](scenarios/coordinator-power-loss.md)).
 - **A disk that fails takes no acknowledged record along** where another replica in the ISR has it: the broker ends
   itself, or gives up the log directory (1.0 and later). A disk that is slow is worse to live with: nobody takes
   anything from its broker, and every acknowledgement that includes it waits ([slow-disk](scenarios/slow-disk.md)).

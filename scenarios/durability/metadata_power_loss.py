@@ -6,8 +6,9 @@ Kafka keeps of itself it flushes before it answers, unlike records: a controller
 ZooKeeper its transaction log. So nothing of that is gone. One of three controllers is replaced by another; two or all
 are waited for, and until then nobody decides anything: leaders and ISRs stay as they are.
 
-(ZooKeeper can be told not to flush, forceSync=no. It then comes back with an older state than its clients have seen,
-and refuses them for that; it is not run here.)
+ZooKeeper can be told not to flush (forceSync=no, one of its unsafe options). It then comes back without what it had
+answered last: a topic that was just created is gone. Brokers have seen more than that, and it refuses them for it, so
+none of them renews its session or has another one, until each is started again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.run import Partition, Run, Target
 from harness.scenario import EVERY_VERSION, KRAFT, ZOOKEEPER, Case, Documented, scenario
 
+MADE_LAST = "made-last"
+REFUSES = "Refusing session request for client .* as it has seen zxid"
 NOTHING = "Everything that the cluster had stated is on the controllers' disks, and nothing acknowledged is lost."
 
 
@@ -39,14 +42,53 @@ NOTHING = "Everything that the cluster had stated is on the controllers' disks, 
         ),
         "all": Case(
             documented=[
-                Documented(on=ZOOKEEPER, says="ZooKeeper flushes each transaction before it answers: nothing is gone."),
+                Documented(
+                    on=ZOOKEEPER,
+                    claims=["zookeeper-keeps-what-it-told"],
+                    says="ZooKeeper flushes each transaction before it answers: nothing is gone.",
+                ),
                 Documented(on=EVERY_VERSION, claims=["metadata-survives-power-loss"], says=NOTHING),
+            ],
+        ),
+        "all-unforced": Case(
+            applies=ZOOKEEPER,
+            cluster=ClusterPlan(disks=Disks(), java_options="-Dzookeeper.forceSync=no"),
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=["unforced-zookeeper-forgets"],
+                    says="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which remember,
+                        until they are started again.""",
+                )
             ],
         ),
     },
 )
 def metadata_power_loss(run: Run) -> None:
-    t, made_last = run.partition(), TopicPlan(name="made-last", replicas=run.topic.replicas)
+    (unforced if run.case.name == "all-unforced" else forced)(run)
+
+
+def unforced(run: Run) -> None:
+    """A topic has just been made when ZooKeeper loses power, which has flushed nothing."""
+    t, zookeeper = run.partition(), run.coordinator()
+    run.send(t, 3)
+    run.wait_high_watermark(t, 3, run.replicas_of(t))
+    run.flush_disks()
+    run.create_topic(TopicPlan(name=MADE_LAST, replicas=run.topic.replicas))
+    run.lose_power(zookeeper)
+    run.start(zookeeper)
+    run.wait_log_line(zookeeper, REFUSES, "that a broker has seen more than it has")
+    brokers = [run.broker(number) for number in run.cluster.brokers]
+    run.kill(*brokers)
+    run.start(*brokers)
+    run.wait_forgotten(MADE_LAST)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def forced(run: Run) -> None:
+    """A topic has just been made and a follower has just left an ISR when those who know of it lose power."""
+    t, made_last = run.partition(), TopicPlan(name=MADE_LAST, replicas=run.topic.replicas)
     late = Partition(made_last.name, 0)
     run.send(t, 3)
     run.flush_disks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 from collections.abc import Callable, Iterable
@@ -161,6 +162,16 @@ def test_a_dead_disk_is_proved_by_its_error_and_mounted_anew_when_its_node_has_e
     fault.heal()
     fault.heal()
     assert keeper.done == [f"{done} broker-1", "unmount broker-1", "mount broker-1"]
+
+
+def test_a_disk_that_is_mounted_within_a_dead_one_is_unmounted_before_it_and_mounted_after(tmp_path: Path) -> None:
+    node, keeper = FakeNode(), FakeKeeper()
+    fault = dead(tmp_path, node, keeper)
+    fault.below = [dataclasses.replace(fault.disk, node="second", mount=tmp_path / "second")]
+    fault.inject()
+    node.running = False
+    fault.heal()
+    assert keeper.done[1:] == ["unmount second", "unmount broker-1", "mount broker-1", "mount second"]
 
 
 def test_a_disk_that_is_dead_was_not_made_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

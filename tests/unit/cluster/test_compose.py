@@ -244,3 +244,13 @@ def test_a_second_log_directory_is_formatted_by_kafka(second: int, stated: str, 
         version=versions.get("4.3.1"), plan=plan, settings={}, run_id="r", prefix="172.20.1", data=tmp_path
     )
     assert variables["CHAOS_FORMAT"] == told
+
+
+def test_nodes_are_given_the_plans_java_options_or_the_users() -> None:
+    def told(plan: ClusterPlan) -> dict[str, str]:
+        return cluster.environment(
+            version=versions.get("2.8.2"), plan=plan, settings={}, run_id="r", prefix="172.20.1", data=Path("/data")
+        )
+
+    assert told(ClusterPlan(java_options="-Da=b"))["CHAOS_JAVA_OPTIONS"] == "-Da=b"
+    assert "CHAOS_JAVA_OPTIONS" not in told(ClusterPlan())  # what the environment has is passed on

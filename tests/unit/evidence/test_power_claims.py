@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 
 from evidence.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Witness
-from evidence.claims.power import flushed_records_survive, lost_records_are_recent, metadata_survives
+from evidence.claims.power import (
+    flushed_records_survive,
+    lost_records_are_recent,
+    metadata_survives,
+    zookeeper_forgets,
+    zookeeper_keeps,
+)
 from evidence.course import Course
-from evidence.events import Event, Fault, Partition, Target
+from evidence.events import Event, Fault, Partition, Target, Znode
 
 RUN: dict[str, Any] = {"topics": [{"name": "t", "partitions": {"0": [1, 2, 3]}}]}
 KERNEL = {"dirty_expire_centisecs": 3000, "dirty_writeback_centisecs": 500}
@@ -98,3 +104,56 @@ def test_what_was_stated_is_on_the_controllers_disks(
         Fault(phase="verified", monotonic_ns=1_000_000_001, proof=proof, **fault),
     )
     assert outcome(metadata_survives(Witness(run=RUN, course=Course(events)))) == expected
+
+
+MADE = "/brokers/topics/made-last"
+STATE = "/brokers/topics/t/partitions/0/state"
+
+
+def znode(at_ns: int, path: str, version: int | None, created: int = 1) -> Znode:
+    """What a znode held at a time; a version of None: it was gone."""
+    content = None if version is None else {"version": 1}
+    return Znode(path=path, content=content, version=version or 0, created=created, monotonic_ns=at_ns)
+
+
+def told(*after: Znode, node: str = "zookeeper", proved: bool = True) -> Witness:
+    """Two znodes of topics, a power loss from 100 to 200, and what was told then."""
+    fault: dict[str, Any] = {"fault": "power-loss", "id": "f1", "description": "", "target": Target(node=node)}
+    loss = [Fault(phase="inject", monotonic_ns=100, **fault)]
+    loss += [Fault(phase="verified", monotonic_ns=200, proof={"replicas": {}}, **fault)] if proved else []
+    before = (znode(10, MADE, 0), znode(11, STATE, 4), znode(12, "/brokers/ids/1", 0))
+    return Witness(run=RUN, course=Course((*before, *loss, *after)))
+
+
+REGISTERED = znode(300, "/brokers/ids/2", 0)
+
+
+@pytest.mark.parametrize(
+    ("witnessed", "keeps", "forgets"),
+    [
+        (told(REGISTERED), HELD, CONTRADICTED),
+        (told(REGISTERED, znode(310, STATE, 5)), HELD, CONTRADICTED),
+        (told(REGISTERED, znode(310, STATE, 0, created=9)), HELD, CONTRADICTED),
+        (told(REGISTERED, znode(310, MADE, None)), CONTRADICTED, HELD),
+        (told(REGISTERED, znode(310, STATE, 3)), CONTRADICTED, HELD),
+        (told(REGISTERED, znode(310, STATE, 3), znode(320, STATE, 5)), CONTRADICTED, HELD),
+        (told(REGISTERED, znode(310, "/brokers/ids/1", None)), HELD, CONTRADICTED),
+        (told(), NOT_OBSERVED, NOT_OBSERVED),
+        (told(REGISTERED, node="broker-1"), NOT_OBSERVED, NOT_OBSERVED),
+        (told(REGISTERED, proved=False), NOT_OBSERVED, NOT_OBSERVED),
+    ],
+    ids=[
+        "as it was",
+        "newer",
+        "made anew",
+        "a topic is gone",
+        "older",
+        "older, then newer",
+        "a broker is gone",
+        "not seen again",
+        "a broker's power",
+        "unproved",
+    ],
+)
+def test_what_zookeeper_had_told_is_there_or_forgotten(witnessed: Witness, keeps: str, forgets: str) -> None:
+    assert (outcome(zookeeper_keeps(witnessed)), outcome(zookeeper_forgets(witnessed))) == (keeps, forgets)

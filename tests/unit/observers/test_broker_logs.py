@@ -302,6 +302,10 @@ def test_a_line_that_the_engine_read_late_was_said_when_its_broker_says(own: str
 
 
 def test_a_broker_that_ends_itself_for_want_of_a_log_directory_is_told_of() -> None:
+    line = (
+        "ERROR [ReplicaManager broker=1] Shutdown broker because the metadata log dir /data/kafka has failed"  # 4.3.1
+    )
+    assert [event for event, _ in filter(None, [recognise(line)])] == ["fatal"]
     line = "FATAL Shutdown broker because all log dirs in /data/kafka have failed (kafka.log.LogManager)"  # 1.1.1
     assert [event for event, _ in filter(None, [recognise(line)])] == ["fatal"]
     assert recognise("INFO all log dirs in /data/kafka are there (kafka.log.LogManager)") is None
