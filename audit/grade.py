@@ -2,8 +2,8 @@
 
 | grade | what it takes |
 |---|---|
-| A | no measured fault lost, duplicated or reordered an acknowledged record |
-| B | none is lost; a fault duplicates or reorders some |
+| A | no graded fault lost, duplicated or reordered an acknowledged record |
+| B | none is lost by a graded fault; one duplicates or reorders some |
 | C | some are lost if several things fail one after the other |
 | D | some are lost if one broker fails at a bad moment: its followers are behind, or it stands still or is cut off |
 | E | some are lost if one broker fails at any moment under load |
@@ -18,7 +18,7 @@ each, in a line of its own with what removes it (flush.messages=1) and what that
 
 The smallest change is searched for among cells as well: first each single setting, then each two, then newer brokers.
 It removes what was measured to do harm now and to do none with the change; what it leaves is said. Its cost is what the
-same two settings show without a fault.
+same two settings show without a fault, in the same runs if there are any that have both: a busy hour costs both alike.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ COUNTED: Final[Mapping[Effect, str]] = {"loss": "lost", "duplicate": "duplicated
 """The count of a run that shows each effect."""
 
 GRADES: Final[Mapping[str, str]] = {
-    "A": "no measured fault lost, duplicated or reordered an acknowledged record",
-    "B": "no acknowledged record is lost; a fault duplicates or reorders some",
+    "A": "no graded fault lost, duplicated or reordered an acknowledged record",
+    "B": "no acknowledged record is lost by a graded fault; one duplicates or reorders some",
     "C": "acknowledged records are lost if several things fail one after the other",
     "D": "acknowledged records are lost if one broker fails at a bad moment",
     "E": "acknowledged records are lost if one broker fails at any moment under load",
@@ -512,8 +512,8 @@ class Grader:
             grade=made.grade,
             at_best=made.at_best,
             refuses=tuple(fault for fault in FAULTS if fault in _graded(refusing(made) - refusing(case))),
-            before=cost(case.covered),
-            after=cost(made.covered),
+            before=cost(case.covered, made.covered),
+            after=cost(made.covered, case.covered),
         )
 
 
@@ -548,11 +548,15 @@ def with_proofs(case: Case, proved: Proved) -> Case:
     return replace(case, proved=proved, measured=case.covered, covered=covered, findings=findings, ungraded=ungraded)
 
 
-def cost(covered: Mapping[str, Covering]) -> Cost | None:
-    """What the settings cost without a fault, or None if that was not measured."""
+def cost(covered: Mapping[str, Covering], beside: Mapping[str, Covering]) -> Cost | None:
+    """What the settings cost without a fault, or None if that was not measured: in the runs that have those `beside`
+    them too, or in all if none has.
+    """
     if NO_FAULT not in covered:
         return None
     runs = covered[NO_FAULT].cell.runs
+    others = {run.run for run in beside[NO_FAULT].cell.runs} if NO_FAULT in beside else set()
+    runs = tuple(run for run in runs if run.run in others) or runs
 
     def middle(name: str) -> float | None:
         values = [value for run in runs if (value := getattr(run, name)) is not None]

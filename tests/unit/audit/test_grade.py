@@ -226,6 +226,21 @@ def test_a_flush_that_was_not_measured_or_did_not_help_is_not_offered() -> None:
     assert case([lost, cell(POWER_LOSS, run("f", 12, lost=1), **FLUSHED)]).flushed is None
 
 
+@pytest.mark.parametrize(("names", "before"), [(("quiet", "busy"), 5.0), (("quiet", "calm"), 1.0)])
+def test_costs_are_of_the_same_runs_where_there_are_any(names: tuple[str, str], before: float) -> None:
+    lost = cell(POWER_LOSS, run("r", 12, lost=7))
+    kept = cell(POWER_LOSS, run("f", 12), **FLUSHED)
+    figures = zip(names, (1.0, 5.0 if "busy" in names else 1.0), strict=True)
+    plain = cell("none", *(run(name, latency_p50_ms=figure, latency_p99_ms=9.0) for name, figure in figures))
+    flushed = cell("none", run("busy", latency_p50_ms=8.0, latency_p99_ms=9.0), **FLUSHED)
+    fix = case([lost, kept, plain, flushed]).flushed
+    assert fix is not None
+    assert fix.before is not None
+    assert fix.after is not None
+    assert (fix.before.latency_p50_ms, fix.after.latency_p50_ms) == (before, 8.0)
+    assert fix.before.runs == (("busy",) if "busy" in names else names)
+
+
 @pytest.mark.parametrize(
     ("topics", "brokers", "flushes"),
     [
