@@ -43,6 +43,7 @@ class Row:
 LEADER_DIES: Final = "the leader's process is killed, with a record that its followers do not have"
 ALL_LOSE: Final = "all replicas lose power at one moment"
 LAST_LOSES: Final = "the followers {}, then the leader loses power and is the first one back"
+TWO: Final = "acks=all, min.insync.replicas=2"
 RACK: Final = "the leader's rack is cut off from the other, and loses power"
 ROWS: Final = (
     Row(event=LEADER_DIES, settings="acks=1", scenario="leader-crash", case="acks-1"),
@@ -83,14 +84,14 @@ ROWS: Final = (
         case="transaction-flush-each",
     ),
     *(
-        Row(event=f"the disk of the {role} {what}", settings="acks=all, min.insync.replicas=2", scenario=of, case=case)
+        Row(event=event.format(role), settings=settings, scenario=of, case=role + suffix)
         for role in ("leader", "follower")
-        for what, of, case in (
-            ("is full", "disk-full", role),
-            ("answers with errors", "disk-full", f"{role}-broken"),
-            ("is made read-only by the kernel", "disk-full", f"{role}-read-only"),
-            ("that has one of two log directories fails", "log-directory-failure", role),
-            ("is slow", "slow-disk", role),
+        for event, settings, of, suffix in (
+            ("the disk of the {} is full", TWO, "disk-full", ""),
+            ("the disk of the {} answers with errors", TWO, "disk-full", "-broken"),
+            ("the disk of the {} is made read-only by the kernel", TWO, "disk-full", "-read-only"),
+            ("one of the {}'s two log directories fails", TWO, "log-directory-failure", ""),
+            ("the disk of the {} is slow", "acks=all, log.flush.interval.messages=1", "slow-disk", ""),
         )
     ),
     Row(event="one controller loses power", settings="a quorum of three", scenario="metadata-power-loss", case="one"),

@@ -56,7 +56,9 @@ def disk_full(run: Run) -> None:
         load.wait_acked(USUAL, timeout_s=LIMIT_S)
         if run.case.variant:
             run.flush_disks(struck)
-        {"": run.fill_disk, "broken": run.fail_disk, "read-only": run.make_disk_read_only}[run.case.variant](struck)
+        ways = {"": run.fill_disk, "broken": run.fail_disk, "read-only": run.make_disk_read_only}
+        strike = ways[run.case.variant]
+        strike(struck)
         run.expect_exit(struck, GIVES_UP)
         if struck is leader:
             run.wait_leader(t, *followers)
