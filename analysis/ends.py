@@ -29,9 +29,10 @@ def stuck_last_stable_offset(course: Course, run: Mapping[str, Any]) -> list[Evi
     ended_ns = _all_ended_ns(course, run)
     if ended_ns is None:
         return []
+    known = {(topic["name"], int(number)) for topic in run.get("topics") or () for number in topic["partitions"]}
     told = [one for one in of(course.events, EndsAnswer) if one.asked_ns > ended_ns]
     found = []
-    for where in dict.fromkeys((one.topic, one.partition) for one in told):
+    for where in dict.fromkeys((one.topic, one.partition) for one in told if (one.topic, one.partition) in known):
         own = [one for one in told if (one.topic, one.partition) == where]
         held_back = [list(answers) for _, answers in groupby(own, _held_back_at)][-1]
         first, last = held_back[0], held_back[-1]

@@ -107,12 +107,29 @@ def _retries(settings: Facts) -> bool:
     return not idempotent and _number(settings, UNLIMITED, "message.send.max.retries", "retries") > 0
 
 
-def _in_flight(settings: Facts) -> int:
-    return _number(settings, 1_000_000, "max.in.flight.requests.per.connection", "max.in.flight")
+def _in_flight(settings: Facts, default: int = 1_000_000) -> int:
+    return _number(settings, default, "max.in.flight.requests.per.connection", "max.in.flight")
+
+
+IDEMPOTENT_BY_DEFAULT: Final = (3,)
+"""Java clients of this release and later (KIP-679)."""
+
+
+def _by_default(run: Facts, process: Facts) -> Facts:
+    """What a producer's own documentation says of idempotence where its settings do not: Java clients have it from 3.0
+    on, if nothing that was set speaks against it.
+    """
+    kind, _, release = str(process.get("library") or run.get("client") or "").partition("-")
+    numbers = release.split(".")
+    settings = process.get("settings") or {}
+    against = str(settings.get("acks", "all")) not in ("all", "-1") or _in_flight(settings, 5) > 5
+    new = kind == "java" and all(n.isdigit() for n in numbers) and tuple(map(int, numbers)) >= IDEMPOTENT_BY_DEFAULT
+    return {"enable.idempotence": "true"} if new and not against else {}
 
 
 def _producers(run: Facts, finding: Facts) -> list[Facts]:
-    return [process.get("settings") or {} for process in _concerned(run, finding, "producer")]
+    concerned = _concerned(run, finding, "producer")
+    return [{**_by_default(run, process), **(process.get("settings") or {})} for process in concerned]
 
 
 def _retried(run: Facts, finding: Facts) -> str | None:

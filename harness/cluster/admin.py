@@ -250,14 +250,15 @@ class ProtocolAdmin:
         return "request CreateTopics"
 
     def delete_topic(self, name: str) -> str:
-        """By the request of KIP-4 (0.10.1). A broker that is told to wait no time for the end answers that it has timed
-        out when it has taken the request.
+        """By the request of KIP-4 (0.10.1). With KRaft it is done when that is answered; with no time to wait, a broker
+        answers that it has timed out before it has passed the request on.
         """
-        self._until_done(
-            f"delete topic {name}",
-            lambda: self._client.delete_topics([name], operation_timeout=0, request_timeout=REQUEST_TIMEOUT_S)[name],
-            done={"REQUEST_TIMED_OUT", "UNKNOWN_TOPIC_OR_PART"},
-        )
+        return self.ask_to_delete(name, REQUEST_TIMEOUT_S, done={"UNKNOWN_TOPIC_OR_PART"})
+
+    def ask_to_delete(self, name: str, wait_s: float, done: Collection[str]) -> str:
+        """Ask for a topic to be deleted, and the broker to wait so long for that. The errors `done` are success."""
+        wait = {"operation_timeout": wait_s, "request_timeout": REQUEST_TIMEOUT_S}
+        self._until_done(f"delete topic {name}", lambda: self._client.delete_topics([name], **wait)[name], done=done)
         return "request DeleteTopics"
 
     def withdraw_deletion(self, name: str) -> str:
@@ -366,7 +367,10 @@ class ZooKeeperAdmin(ZnodeAdmin):
         return self._protocol.create_topic_anywhere(name, partitions, replication)
 
     def delete_topic(self, name: str) -> str:
-        return self._protocol.delete_topic(name)
+        """A broker that is told to wait no time for the end answers that it has timed out when it has taken the
+        request.
+        """
+        return self._protocol.ask_to_delete(name, 0, done={"REQUEST_TIMED_OUT", "UNKNOWN_TOPIC_OR_PART"})
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
         return self._protocol.delete_records(topic, partition, before)

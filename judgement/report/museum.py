@@ -54,6 +54,7 @@ def page(described: Value, scenarios: Sequence[Value], data: Value, made: str) -
         "|---|---|---|---|---|---|",
         *(_row(one, data) for one in found),
         "",
+        *_open(found),
         "## Which release to be on",
         "",
         "The releases that exhibits are run on, and the bugs of these that each still has.",
@@ -66,6 +67,21 @@ def page(described: Value, scenarios: Sequence[Value], data: Value, made: str) -
         has = [one for one in found if version in one["exhibit"]["affects"]]
         lines.append(f"| {version} | {', '.join(_link(one) for one in has) or 'none of these'} |")
     return "\n".join(lines)
+
+
+def _open(found: Sequence[Value]) -> Iterator[str]:
+    """How to show those that no release has a fix of."""
+    still = [one for one in found if not one["exhibit"]["fixed"]]
+    told = (
+        "## Open today",
+        "",
+        "One command shows each. The run directory that it leaves has the brokers' logs, the files of every replica at",
+        "each moment, the timeline, `compose.yml`, and `report.html`, which tells it step by step.",
+        "",
+        *(f"- {_link(o)}: `kafka-chaos run {o['name']} --version {o['exhibit']['affected'][-1]}`" for o in still),
+        "",
+    )
+    yield from told if still else ()
 
 
 def _link(one: Value) -> str:

@@ -7,7 +7,8 @@ was away, or is new, never gets past that batch. Nothing is said where the setti
 
 Here a follower is away while a record of 2.5 MB is written and segment.bytes is then lowered to 1 MiB, the least that
 4.x takes. It comes back, and its other partitions are in sync within a second. Then the leader dies, and nobody leads.
-With `above`, segment.bytes is lowered to a size that the batch fits into. It is fixed in the development branch
+With `above`, segment.bytes is lowered to a size that the batch fits into. In the code it is UnifiedLog.append, which
+holds what it is to append against segment.bytes for leaders and followers alike. It is fixed in the development branch
 (b1d74d74df), and in no release.
 """
 
@@ -23,12 +24,11 @@ KAFKA_17375 = Bug(
     id="KAFKA-17375",
     title="after segment.bytes was lowered below a batch that is in the log, no replica can copy that batch",
     whom="whoever lowers segment.bytes of a topic with large batches",
-    since="0.10.1.0",
+    since="2.3.0",
     fixed=(),
 )
-CHANGES_TOPICS = Line(
-    "topics whose settings can be changed while they live (as from 0.10.1 on)",
-    lambda version: version.release >= (0, 10, 1),
+FAILS_PARTITIONS = Line(
+    "followers that give up single partitions (KIP-461, 2.3 and later)", lambda version: version.release >= (2, 3)
 )
 BATCH_BYTES: Final = 2_500_000
 LARGE: Final = {"max.message.bytes": "5000000"}
@@ -47,7 +47,7 @@ WATCHED_S: Final = 30.0
         written to it, before you lower it or move replicas. If a follower logs that a partition is marked as failed,
         raise segment.bytes again and restart the follower.""",
     exhibit=Exhibit(bug=KAFKA_17375, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
-    applies=CHANGES_TOPICS,
+    applies=FAILS_PARTITIONS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"min.insync.replicas": "1"}),
     topic=TopicPlan(replicas=((1, 2),), settings=LARGE),
     cases={

@@ -26,7 +26,8 @@ def step(phase: TransactionPhase, at_s: int, outcome: Outcome = "ok", process: s
 
 
 def found(*events: Event, processes: tuple[dict[str, Any], ...] = (CLIENT,)) -> list[dict[str, Any]]:
-    return stuck_last_stable_offset(Course(events), {"processes": processes})
+    topics = [{"name": "t", "partitions": {"0": [1, 2]}}]
+    return stuck_last_stable_offset(Course(events), {"processes": processes, "topics": topics})
 
 
 DONE = (step("begin", 1), step("commit", 2))
@@ -54,6 +55,7 @@ def test_an_aborted_transaction_has_ended_too() -> None:
         (*DONE, ends(1, 5, 10), ends(2, 5, 20), ends(2, 5, 35)),
         (*DONE, *STUCK, ends(6, 6, 32)),
         (*DONE, ends(1, 5, 10), ends(1, 5, 31, partition=1)),
+        (*DONE, ends(1, 5, 10, partition=7), ends(1, 5, 31, partition=7)),
         (step("begin", 1), ends(1, 5, 10), step("commit", 20), ends(1, 5, 31)),
         STUCK,
     ],
@@ -66,6 +68,7 @@ def test_an_aborted_transaction_has_ended_too() -> None:
         "it moves",
         "it moves in the end",
         "another partition",
+        "one that the run does not have",
         "asked before it had ended",
         "a client that does not tell",
     ],

@@ -99,7 +99,8 @@ class FakeProtocol:
     def create_topic_anywhere(self, name: str, partitions: int, replication: int) -> str:
         return f"asked for {name}"
 
-    def delete_topic(self, name: str) -> str:
+    def ask_to_delete(self, name: str, wait_s: float, done: object) -> str:
+        assert wait_s == 0
         return f"asked to delete {name}"
 
 

@@ -335,6 +335,26 @@ def test_what_the_producers_settings_permit(settings: dict[str, str], name: str,
     assert name in judged.seen
 
 
+@pytest.mark.parametrize(
+    ("client", "settings", "expected"),
+    [
+        ("java-3.1.0", {"acks": "all"}, "unexpected"),
+        ("java-4.3.1", {}, "unexpected"),
+        ("java-2.8.2", {"acks": "all"}, "as-documented"),
+        ("librdkafka", {"acks": "all"}, "as-documented"),
+        ("java-3.1.0", {"acks": "1"}, "as-documented"),
+        ("java-3.1.0", {"enable.idempotence": "false"}, "as-documented"),
+        ("java-3.1.0", {"max.in.flight.requests.per.connection": "6"}, "as-documented"),
+    ],
+)
+def test_java_clients_from_3_0_on_are_documented_as_idempotent(
+    client: str, settings: dict[str, str], expected: str
+) -> None:
+    processes = [{"name": "producer-1", "kind": "producer", "settings": settings}, RUN["processes"][1]]
+    seen = judge(run(processes=processes, client=client), PROVED, found("lost-write", "duplicate"))
+    assert seen.verdict == expected
+
+
 def test_a_duplicate_of_the_idempotent_producer_is_not_excused_by_another() -> None:
     processes = [
         {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "true"}},

@@ -72,6 +72,17 @@ def test_every_record_of_a_load_is_recorded_as_the_broker_has_it(
         assert row["invoked_ns"] < row["completed_ns"]
 
 
+def test_a_record_has_the_key_that_the_harness_names(tmp_path: Path, bootstrap: str, topic: str) -> None:
+    told: list[dict[str, Any]] = []
+    with HistoryWriter(tmp_path / "p.arrows", "p") as writer:
+        sender = Sender(writer, 3, "r", {}, bootstrap)
+        for sequence, key in enumerate((None, "account", "\x00\x00\x00\x01")):
+            sender.send(topic, 0, sequence, key=key, tell=told.append)
+            sender.flush(30.0)
+    held = on_the_broker(bootstrap, topic, [0], 3)
+    assert [held[0, one["offset"]][0] for one in told] == [None, b"account", b"\x00\x00\x00\x01"]
+
+
 def test_sequences_are_reserved_before_they_are_sent(
     tmp_path: Path, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,89 @@
+"""Compaction in two passes makes aborted data committed, for ever (KAFKA-13727).
+
+The log cleaner keeps the newest record of each key, and leaves out records of aborted transactions. It does so in
+passes: as far as its map of keys has room. Until 2.8.2 and 3.0.2 a pass whose map was full in the middle of a segment
+rewrote the whole segment, and put into the segment's index of aborted transactions only those up to where the map
+ended. The later ones are not known as aborted from then on: readers under read_committed are given their records. And
+the next pass, which reads that segment again, takes them for the newest of their keys, and removes what was committed.
+
+Here the map has room for some 25 keys. A committed record has the key "account", sixty follow with other keys, and then
+a transaction that writes to "account" and is aborted. With the defaults the map has room for five million keys: it
+takes a topic with that many between two passes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_13727 = Bug(
+    id="KAFKA-13727",
+    title="compaction makes an aborted record the committed one of its key, and removes the one that was",
+    whom="compacted topics that transactions write to, with more keys than one pass of the cleaner takes",
+    since="0.11.0.0",
+    fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"),
+    commits=("76d287c9677", "18cb82a3d50"),
+)
+KEY: Final = "account"
+OTHERS: Final = 60
+SEGMENT_S: Final = 15.0
+CLEANED_LIMIT_S: Final = 90.0
+
+
+@scenario(
+    name="museum-aborted-survives",
+    claim="""In a compacted topic a record of an aborted transaction takes the place of the committed record of its key,
+        for all readers and for ever.""",
+    source="KAFKA-13727, KIP-98",
+    operator="""Before 2.8.2, 3.0.2 and 3.1.1 give the cleaner a map that takes all keys between two passes
+        (log.cleaner.dedupe.buffer.size, 24 bytes a key and thread) for compacted topics that transactions write to.""",
+    exhibit=Exhibit(bug=KAFKA_13727, affected=("2.2.2",), fixed=("2.8.2",)),
+    applies=Line("transactions (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11)),
+    cluster=ClusterPlan(
+        settings={
+            "log.cleaner.dedupe.buffer.size": "1500000",
+            "log.cleaner.io.buffer.load.factor": "0.0004",
+            "log.cleaner.backoff.ms": "1000",
+        }
+    ),
+    topic=TopicPlan(
+        replicas=((1,),),
+        settings={"cleanup.policy": "compact", "segment.ms": "15000", "min.cleanable.dirty.ratio": "0.01"},
+    ),
+    documented=[
+        Documented(on=KAFKA_13727.affected, required=LOST | {"aborted-read"}),
+        Documented(
+            on=KAFKA_13727.unaffected,
+            says="The aborted record goes, and the committed one of its key stays, in however many passes.",
+        ),
+    ],
+)
+def aborted_survives(run: Run) -> None:
+    t = run.partition()
+    (broker,) = run.replicas_of(t)
+    affected = KAFKA_13727.affects(run.version)
+    run.send(t, doomed=affected, key=KEY)
+    for number in range(OTHERS):
+        run.send(t, key=f"other-{number}")
+    with run.transaction(commit=False) as transaction:
+        transaction.send(t, key=KEY)
+    run.require("it is aborted", transaction.ended is not None and transaction.ended.outcome == "ok")
+    run.copy_replicas("aborted")
+
+    run.let_pass(SEGMENT_S + 1, "the segment is old enough to be closed by the next record")
+    for number in range(3):
+        run.send(t, key=f"later-{number}")
+    run.wait_cleaned(t, OTHERS + 1, [broker], CLEANED_LIMIT_S)
+    if affected:
+        first = (0, 0)
+        run.wait_files(
+            "the committed record of the key is gone",
+            lambda: first not in run.batches_of(broker, t),
+            lambda: str(run.batches_of(broker, t)[:3]),
+            CLEANED_LIMIT_S,
+        )
+    with run.consume(t, committed_only=True) as consumer:
+        consumer.wait_read(OTHERS + 4, timeout_s=60)

@@ -1,0 +1,74 @@
+"""A partition that an idempotent producer wrote to cannot be moved: the new replica refuses its first batch
+(KAFKA-6003).
+
+An idempotent producer numbers its records, and a broker takes only the next number (KIP-98). A new replica knows no
+numbers. When the log's beginning has been deleted, by retention or by request, the first batch that it fetches has a
+number above zero, and until 0.11.0.2 a replica checked what its leader had long accepted: OutOfOrderSequenceException.
+That ended the fetcher thread, and with it the replication of every partition that this broker fetches from the same
+leader. The reassignment never ends, and partitions that have nothing to do with it leave the ISR at their next write.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_6003 = Bug(
+    id="KAFKA-6003",
+    title="a partition of an idempotent producer cannot be moved, and moving it ends a broker's replication",
+    whom="idempotent producers and topics whose oldest records are deleted, when replicas are moved",
+    since="0.11.0.0",
+    fixed=("0.11.0.2", "1.0.0"),
+    commits=("dc907d9b7b9", "3c96f9128af"),
+)
+IDEMPOTENT: Final = {"enable.idempotence": "true"}
+WATCHED_S: Final = 25.0
+
+
+@scenario(
+    name="museum-unknown-sequence",
+    claim="""A reassignment of a partition that an idempotent producer wrote to, and whose oldest records are deleted,
+        never ends; the new replica's broker stops replicating other partitions too.""",
+    source="KAFKA-6003, KIP-98",
+    operator="""Do not run 0.11.0.0 or 0.11.0.1 with idempotent producers: any reassignment, and any broker that comes
+        back with an empty disk, may end a broker's replication. Restarting that broker does not help; deleting the
+        partition's records while it is down does.""",
+    exhibit=Exhibit(bug=KAFKA_6003, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
+    applies=Line("idempotent producers (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11)),
+    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),
+    topic=TopicPlan(replicas=((1,),)),
+    documented=[
+        Documented(on=KAFKA_6003.affected, claims=["reassignment-stalls"]),
+        Documented(
+            on=KAFKA_6003.unaffected,
+            claims=["reassignment-ends-as-asked"],
+            says="The new replica takes what its leader accepted, and is in sync within seconds.",
+        ),
+    ],
+)
+def unknown_sequence(run: Run) -> None:
+    t = run.partition()
+    (old,) = run.replicas_of(t)
+    (new,) = run.without(t)
+    run.create_topic(TopicPlan(name="beside", replicas=((old.id, new.id),)))
+    beside = Partition("beside", 0)
+    with run.consume(t) as consumer:
+        run.send(t, 10, settings=IDEMPOTENT)
+        consumer.wait_read(10, timeout_s=60)
+    run.delete_records(t, 5)
+
+    run.reassign(t, [old, new])
+    if KAFKA_6003.affects(run.version):
+        run.wait_log_line(new, r"ReplicaFetcherThread-0-\d+\]: Stopped", "that its fetcher thread has ended")
+        run.send(beside)
+        run.wait_isr(beside, [old])
+        run.let_pass(WATCHED_S, "the reassignment has had its time to end")
+        run.stop(new)
+        run.delete_records(t, 10)
+        run.start(new)
+    run.wait_reassigned(t)
+    run.wait_isr(beside, [old, new])
+    run.send(beside)
