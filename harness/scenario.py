@@ -177,7 +177,7 @@ def scenario(
         made = Scenario(
             name=name,
             claim=" ".join(claim.split()),
-            source=source,
+            source=" ".join(source.split()),
             operator=" ".join(operator.split()),
             cluster=cluster or ClusterPlan(),
             topic=topic or TopicPlan(),

@@ -32,6 +32,7 @@ from evidence.claims import (
     partitions,
     placement,
     power,
+    recovery,
     returns,
     sessions,
     slow_disks,
@@ -78,6 +79,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *placement.CLAIMS,
     *power.CLAIMS,
     *slow_disks.CLAIMS,
+    *recovery.CLAIMS,
     *returns.CLAIMS,
 )
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})

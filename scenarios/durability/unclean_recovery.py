@@ -1,0 +1,94 @@
+"""How much a broker reads of its logs before it is back after a kill (Kafka documentation, Design: log recovery,
+Operations: graceful shutdown).
+
+A broker that was stopped cleanly has left a mark, and starts at once. Without the mark it checks every batch of each
+log from the recovery point on: up to there all was flushed. A segment is flushed when the next one begins, but the file
+that says so is written once a minute (log.flush.offset.checkpoint.interval.ms). So what is read after a kill is not the
+log, however large, nor the last segment alone: it is what was begun since the file was written, and in the first minute
+everything.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import TopicPlan
+from harness.run import Partition, Run, Target
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from kafkafiles.checkpoints import RECOVERY_POINTS, read_offset_checkpoint
+
+RECORDS: Final = 1000
+RECORD_BYTES: Final = 10_000
+RATE_PER_S: Final = 200
+SEGMENT_BYTES: Final = 1 << 20
+"""The least that a topic may have from 4.0 on; ten segments in all."""
+FEWEST: Final = 5
+LIMIT_S: Final = 90.0
+INTERVAL: Final = "log.flush.offset.checkpoint.interval.ms"
+BEGINS: Final = "recovery-begins-at-recovery-point"
+
+
+@scenario(
+    name="unclean-recovery",
+    claim="""After a kill a broker reads its logs from the checkpointed recovery point on, which is up to a minute old;
+        after a clean stop it reads nothing.""",
+    source="""Kafka documentation, Design: log recovery, broker configuration: log.flush.offset.checkpoint.interval.ms,
+        num.recovery.threads.per.data.dir""",
+    operator="""Stop brokers cleanly. What a crash costs is not the size of the logs but what was written in the minute
+        before, and one segment for each partition: many partitions with large segments start slowly. Raise
+        num.recovery.threads.per.data.dir; a lower log.flush.offset.checkpoint.interval.ms costs little.""",
+    topic=TopicPlan(settings={"segment.bytes": str(SEGMENT_BYTES)}),
+    cases={
+        "clean-stop": Case(documented=[Documented(on=EVERY_VERSION, claims=["clean-stop-recovers-nothing"])]),
+        "killed": Case(
+            settings={INTERVAL: "3600000"},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=[BEGINS],
+                    says="No recovery point was written: the broker reads every segment, flushed or not.",
+                )
+            ],
+        ),
+        "killed-checkpointed": Case(
+            settings={INTERVAL: "1000"},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=[BEGINS],
+                    says="The broker reads the last segment, and what was not flushed when the file was last written.",
+                )
+            ],
+        ),
+    },
+)
+def unclean_recovery(run: Run) -> None:
+    t = run.partition()
+    follower, _ = run.followers_of(t)
+    with run.load(t, records=RECORDS, rate_per_s=RATE_PER_S, record_bytes=RECORD_BYTES) as load:
+        load.wait_acked(RECORDS, timeout_s=LIMIT_S)
+    run.wait_log_end(t, run.log_end_and_high_watermark(run.leader_of(t), t)[0], [follower])
+    if run.case.name == "killed-checkpointed":
+        wait_recovery_point(run, follower, t)
+    (run.stop if run.case.name == "clean-stop" else run.kill)(follower)
+    run.copy_replicas("down")
+    run.read_checkpoints(follower)
+    run.start(follower)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def wait_recovery_point(run: Run, target: Target, t: Partition) -> None:
+    """Wait until a broker's file has a recovery point of this partition behind the first segments."""
+    file = run.cluster.data / target.node.name / "kafka" / RECOVERY_POINTS
+    least = FEWEST * SEGMENT_BYTES // RECORD_BYTES
+
+    def point() -> int:
+        return read_offset_checkpoint(file).offsets.get(t, 0) if file.exists() else 0
+
+    run.wait_files(
+        f"the recovery point of {t} is {least} or more on {target.node.name}",
+        lambda: point() >= least,
+        lambda: str(point()),
+        LIMIT_S,
+    )
