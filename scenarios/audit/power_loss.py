@@ -45,6 +45,10 @@ COUNT = 7
 FLUSH_DOC = "Kafka documentation, topic configuration: flush.messages; Application vs. OS flush management"
 
 
+SOON = {"replica.high.watermark.checkpoint.interval.ms": "500"}
+"""The kernel of a machine that is short of memory writes back everything at any time: the power goes as soon as every
+replica has the records.
+"""
 KEPT = Outcome(why="Each replica has flushed the records before they count.", source=FLUSH_DOC)
 GONE = Outcome(
     must=frozenset({"loses"}),
@@ -83,7 +87,7 @@ def _refused(outcome: Outcome, why: str, source: str) -> Outcome:
     source=FLUSH_DOC,
     operator="""Put replicas where they do not lose power together (racks, zones). If they do, no setting of a producer
         helps; flush.messages=1 for a topic does, and makes each acknowledgement wait for disks.""",
-    cluster=ClusterPlan(disks=Disks(), settings=CLUSTER),
+    cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
     documented=[
         Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES),
         Documented(on=EVERY_VERSION, allowed=LOST | CUT),
