@@ -106,7 +106,7 @@ def as_text(found: Mapping[str, Any]) -> str:
             f"  releases    {one['releases']}",
             f"  be on       {one['be_on'] or 'no release without it yet'}",
             f"  until then  {one['until_then']}",
-            f"  shown       {one['scenario']}: {', '.join(shown)} as documented"
+            f"  shown       {one['scenario']}, as documented {', '.join(shown)}"
             + (f"; fixed, {', '.join(fixed)}" if fixed else ""),
         ]
     if found["has"] and found["free_of_all"]:

@@ -74,7 +74,7 @@ def test_what_a_release_has_comes_with_its_runs_and_what_to_be_on() -> None:
     assert (found["has_not"], found["free_of_all"]) == ([], "2.4.1")
     text = museum.as_text(found)
     assert "2 of the museum's 2 bugs can happen there" in text
-    assert "museum-bite: on 1.1.1 4 of 5 as documented; fixed, on 2.2.2 5 of 5" in text
+    assert "museum-bite, as documented on 1.1.1 4 of 5; fixed, on 2.2.2 5 of 5" in text
 
 
 def test_what_a_release_has_not_is_named() -> None:

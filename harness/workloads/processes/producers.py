@@ -38,10 +38,7 @@ def open_producer(
         wanted = child.client_settings(bootstrap, settings)
         if library.get("own"):
             wanted = dict(QUIET) | dict(settings) | {"bootstrap.servers": bootstrap}
-        # A fatal error, such as that of a producer that is fenced, would be raised in the middle of telling what came
-        # of its records. These tell of it themselves, and so does the end of the transaction.
-        heard = {"error_cb": lambda _: None} if "transactional.id" in wanted else {}
-        return Producer(wanted | heard), librdkafka_configuration(wanted)
+        return Producer(wanted), librdkafka_configuration(wanted)
     producer = jvm_producer(
         library["name"],
         bootstrap,

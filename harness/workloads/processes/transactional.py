@@ -66,6 +66,15 @@ class Transactions(Sender):
         """Abort; records that are still in the queue are purged."""
         return self._record(schema.ABORT, lambda: self._client.abort_transaction(LIMIT_S))
 
+    def deliver(self, limit_s: float) -> None:
+        """Wait until it is known what came of every record, one poll after the other. A flush would not do for a
+        producer that is fenced: it goes on telling when that error is raised already, and nothing can be recorded.
+        """
+        deadline = time.monotonic() + limit_s
+        while self.in_flight and time.monotonic() < deadline:
+            self.poll(IDLE_S)
+        self.flush(limit_s)
+
     def _record(self, kind: str, work: Callable[[], None]) -> dict[str, Any]:
         invoked_ns = time.monotonic_ns()
         error = _tried(work, time.monotonic() + LIMIT_S)
@@ -136,7 +145,7 @@ def main() -> None:
                 child.say(id=command["id"], **ends[command["do"]]())
             else:
                 transactions.send_commanded(command)
-                transactions.flush(LIMIT_S)
+                transactions.deliver(LIMIT_S)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+"""A controller that no other controller hears goes on leading the brokers, and nothing is decided (KAFKA-15489).
+
+KRaft's controllers are a quorum, and its leader is the active controller. One that the others cannot reach is replaced
+by them. But until 3.7 it did not step down by itself: a leader that no voter fetches from stayed leader, and brokers
+follow whoever answers them. So there are two: one that the brokers listen to and that can commit nothing, and one with
+a majority that no broker asks. A partition whose leader dies meanwhile gets no other, no topic can be made, and no ISR
+shrinks, for as long as the cut lasts, though every broker reaches a majority of the controllers.
+
+From 3.7 on the isolated one resigns when no majority has fetched from it for 1.5 times
+controller.quorum.fetch.timeout.ms, and brokers find the new one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.scenario import KRAFT, Bug, Documented, Exhibit, scenario
+
+KAFKA_15489 = Bug(
+    id="KAFKA-15489",
+    title="a controller that is cut from the other controllers goes on leading: no failover while the cut lasts",
+    whom="clusters with three controllers, when the active one loses its links to the others and to nobody else",
+    since="3.3.0",
+    fixed=("3.7.0",),
+    commits=("37416e1aeba",),
+    mode="kraft",
+)
+WATCHED_S: Final = 30.0
+PATIENT: Final = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for broker in (1, 2)}
+"""On a busy machine a broker that waits for 2 s looks for another leader by itself."""
+
+
+@scenario(
+    name="museum-isolated-controller",
+    claim="""While the active controller is cut from the other controllers, and from nobody else, a partition whose
+        leader dies gets no other leader, though an in-sync replica is up and most controllers agree.""",
+    source="KAFKA-15489, KIP-595",
+    operator="""With KRaft before 3.7 a controller that the others miss has to be stopped by hand: watch for two nodes
+        that say they are the active controller (ActiveControllerCount), and stop the one with the lower epoch.""",
+    exhibit=Exhibit(bug=KAFKA_15489, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
+    applies=KRAFT,
+    cluster=ClusterPlan(brokers=(1, 2), controllers=3, settings={"min.insync.replicas": "1"} | PATIENT),
+    topic=TopicPlan(replicas=((1, 2),)),
+    documented=[
+        Documented(on=KAFKA_15489.affected, claims=["dead-leader-is-not-replaced"]),
+        Documented(
+            on=KAFKA_15489.unaffected,
+            claims=["writes-resume-in-time"],
+            says="The isolated controller steps down, and the others move the leadership.",
+        ),
+    ],
+)
+def isolated_controller(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 3)
+    active = run.controller()
+    others = [run.node(name) for name in sorted(run.cluster.nodes) if name.startswith("controller-")]
+    others = [other for other in others if other.id != active.id]
+
+    leader, follower = run.leader_of(t), run.followers_of(t)[0]
+    run.cut([active], others)
+    run.wait_controller(*others)
+    run.kill(leader)
+    if KAFKA_15489.affects(run.version):
+        run.let_pass(WATCHED_S, "the partition has had its time to get another leader")
+    else:
+        run.wait_leader(t, follower)
+        run.send(t, 3)
+    run.heal_network()
+    run.start(leader)
+    run.wait_isr(t, [leader, follower])
+    run.send(t)

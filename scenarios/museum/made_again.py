@@ -1,0 +1,73 @@
+"""A topic is deleted and made again while a broker is down, and its replica there is never made (KAFKA-14616).
+
+A broker that comes back finds on its disk the directory of the topic that was deleted. With KRaft, until 3.7, the
+replica manager looked at the new topic first, found a directory with the id of the old one, and refused to make the
+replica (InconsistentTopicIdException). Only then the broker deleted the stray directory. Nobody tries again before the
+broker's next restart: the partition stays under-replicated, and with min.insync.replicas=2 it takes no record with
+acks=all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import KRAFT, LOST, Bug, Documented, Exhibit, scenario
+
+KAFKA_14616 = Bug(
+    id="KAFKA-14616",
+    title="a topic that is deleted and made again while a broker is down has no replica there until a second restart",
+    whom="whoever deletes a topic and makes it again while a broker is down",
+    since="3.3.0",
+    fixed=("3.7.0",),
+    commits=("f7feb43af35", "5a861075bdd"),
+    mode="kraft",
+)
+WATCHED_S: Final = 30.0
+OF_THE_DELETED: Final = LOST | {"leader-epoch-regression", "inconsistent-offsets", "high-watermark-regression"}
+"""What the deletion that was asked for looks like: the records are gone, and epochs and offsets begin anew."""
+SOON: Final = {"message.timeout.ms": "5000"}
+
+
+@scenario(
+    name="museum-made-again",
+    claim="""A topic that was deleted and made again while a broker was down never has its replica there, and refuses
+        writes with acks=all, until somebody restarts that broker once more.""",
+    source="KAFKA-14616",
+    operator="""With KRaft before 3.7, do not make a topic again under its name while a broker is down. If it
+        happened, restart that broker once more.""",
+    exhibit=Exhibit(bug=KAFKA_14616, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
+    applies=KRAFT,
+    documented=[
+        Documented(on=KAFKA_14616.affected, allowed=OF_THE_DELETED, claims=["restarted-replica-stays-out"]),
+        Documented(
+            on=KAFKA_14616.unaffected,
+            allowed=OF_THE_DELETED,
+            claims=["restarted-replicas-return"],
+            says="The broker puts the stray directory aside, makes the new replica, and is in sync within seconds.",
+        ),
+    ],
+)
+def made_again(run: Run) -> None:
+    kept = run.partition()
+    run.send(kept, 3)
+    first, second, _ = run.replicas_of(kept)
+    plan = TopicPlan(name="again", replicas=((first.id, second.id),), settings={"min.insync.replicas": "2"})
+    run.create_topic(plan)
+    t = Partition(plan.name, 0)
+    run.send(t, 3, doomed=True)
+
+    run.kill(second)
+    run.wait_isr(t, [first])
+    run.delete_topic(plan.name)
+    run.create_topic(plan, without=[second])
+    run.start(second)
+    if KAFKA_14616.affects(run.version):
+        run.let_pass(WATCHED_S, "the replica has had its time to come back")
+        (refused,) = run.send(t, must=False, settings=SOON)
+        run.require("a record with acks=all is not acknowledged", refused.outcome != "ok", seen=refused.error_name)
+        run.stop(second)
+        run.start(second)
+    run.wait_isr(t, [first, second])
+    run.send(t)

@@ -1,0 +1,58 @@
+"""A producer that is idempotent by default writes a record twice (KAFKA-13598).
+
+From 3.0 on enable.idempotence is true by default (KIP-679), and the documentation says so. In the Java clients 3.0.0
+and 3.1.0 it was not in force unless somebody set it: the producer sent records without numbers. When an acknowledgement
+gets lost, such a producer sends the record again, and the broker, which cannot know it, writes it once more.
+
+The sequence is that of `lost-acknowledgement`: the leader writes a record, its answer does not get out, and the
+connection is reset. Brokers and client are of one release here; only the client counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.scenario import Bug, Case, Documented, Exhibit, Line, scenario
+from scenarios.producer.lost_acknowledgement import APPENDED, DUPLICATE, lost_acknowledgement
+
+if TYPE_CHECKING:
+    from harness.run import Run
+
+KAFKA_13598 = Bug(
+    id="KAFKA-13598",
+    title="a producer with default settings, documented as idempotent, writes records twice",
+    whom="Java producers of 3.0.0 and 3.1.0 that do not set enable.idempotence",
+    since="3.0.0",
+    fixed=("3.0.1", "3.1.1", "3.2.0"),
+    commits=("5227478fb18", "8093331d81c"),
+)
+BY_DEFAULT = Line(
+    "idempotent by default (Java clients of 3.0 and later, KIP-679)", lambda version: version.release >= (3,)
+)
+
+
+@scenario(
+    name="museum-not-idempotent",
+    claim="""A Java producer with default settings writes a record twice when its acknowledgement gets lost, though
+        idempotence is documented as its default.""",
+    source="KAFKA-13598, KIP-679",
+    operator="""With Java clients 3.0.0 and 3.1.0 set enable.idempotence=true, or be on 3.0.1, 3.1.1 or later. Setting
+        what you rely on is right with any client: defaults differ between libraries and releases.""",
+    exhibit=Exhibit(bug=KAFKA_13598, affected=("3.1.0",), fixed=("3.1.1",)),
+    applies=BY_DEFAULT,
+    cases={
+        "default": Case(
+            client="java",
+            documented=[
+                Documented(on=KAFKA_13598.affected, required=DUPLICATE, claims=[APPENDED]),
+                Documented(
+                    on=KAFKA_13598.unaffected,
+                    claims=[APPENDED],
+                    says="The leader knows the record by its number, and acknowledges it where it is.",
+                ),
+            ],
+        )
+    },
+)
+def not_idempotent(run: Run) -> None:
+    lost_acknowledgement.steps(run)

@@ -1,0 +1,74 @@
+"""A transaction that took too long is aborted, and its producer commits the rest of it (KAFKA-6119).
+
+A coordinator aborts a transaction that is open for longer than transaction.timeout.ms, in case its producer is dead.
+One that lives, and was only slow, must be told: until 0.11.0.2 it was not, for the abort left the producer's epoch as
+it was. Its next record opened another transaction under the same epoch, and its commit, which it was told had
+succeeded, committed that one. What it had sent before the time was over is aborted: half of a committed transaction is
+there.
+
+Here a producer sends to one partition, waits until the coordinator has aborted, sends to another, and commits. From
+0.11.0.2 on the abort raises the epoch, and the producer is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import TopicPlan
+from harness.run import Run
+from harness.scenario import Bug, Documented, Exhibit, scenario
+from scenarios.museum.marker_lost import TRANSACTIONS
+
+KAFKA_6119 = Bug(
+    id="KAFKA-6119",
+    title="of a transaction that took longer than its time-out, the first half is aborted and the rest committed",
+    whom="transactional producers that pause for longer than transaction.timeout.ms",
+    since="0.11.0.0",
+    fixed=("0.11.0.2", "1.0.0"),
+    commits=("501a5e26270", "5bbfd614d00", "def1a768a63"),
+)
+SLOW: Final = {"transaction.timeout.ms": "5000", "message.timeout.ms": "5000"}
+ABORTED_LIMIT_S: Final = 120.0
+"""The coordinator looks for transactions that take too long once a minute."""
+
+
+@scenario(
+    name="museum-timed-out-transaction",
+    claim="""A transaction that was acknowledged as committed has lost the records that it sent before its time-out: the
+        coordinator had aborted them, and did not tell the producer.""",
+    source="KAFKA-6119, KIP-98",
+    operator="""Do not use transactions on 0.11.0.0 or 0.11.0.1. Everywhere, set transaction.timeout.ms above the
+        longest pause of the producer (garbage collection, a paused container).""",
+    exhibit=Exhibit(bug=KAFKA_6119, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
+    applies=TRANSACTIONS,
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1))),
+    documented=[
+        Documented(
+            on=KAFKA_6119.affected,
+            required=frozenset({"transaction-half-committed"}),
+            allowed=frozenset({"poll-skip", "internal-poll-skip"}),
+        ),
+        Documented(on=KAFKA_6119.unaffected, says="The producer is refused when it goes on, and nothing is committed."),
+    ],
+)
+def timed_out_transaction(run: Run) -> None:
+    first, second = run.partition(0), run.partition(1)
+    run.send(first)
+    run.send(second)
+    before = run.log_end_and_high_watermark(run.leader_of(first), first)[0]
+    with run.transaction(settings=SLOW) as transaction:
+        transaction.send(first)
+        leader = run.leader_of(first)
+        run.wait_files(
+            "the coordinator has aborted the transaction",
+            lambda: run.log_end_and_high_watermark(leader, first)[0] == before + 2,
+            lambda: str(run.log_end_and_high_watermark(leader, first)),
+            ABORTED_LIMIT_S,
+        )
+        transaction.send(second, must=False)
+    ended = transaction.ended
+    run.note(f"the commit's outcome: {ended.outcome if ended else 'none'}")
+    run.send(first)
+    run.send(second)
+    with run.consume(first, committed_only=True) as consumer:
+        consumer.wait_read(5 if KAFKA_6119.affects(run.version) else 4, timeout_s=60)
