@@ -127,8 +127,15 @@ def test_a_release_that_is_not_here_is_run_as_the_nearest_that_does_the_same_and
     assert wanted_of((0, 0), case(producer())).differs == ()
 
 
-def test_what_no_client_here_does_is_not_run() -> None:
-    wanted = wanted_of((0, 0), case(producer("java", "3.0.0"), version="3.9.2-zk"))  # KAFKA-13598
+def test_what_no_client_here_does_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = producer("java", "3.0.0")  # KAFKA-13598
+    wanted = wanted_of((0, 0), case(config, version="3.9.2-zk"))
+    assert wanted.given is not None
+    assert wanted.given.own.release == "3.1.0"
+    for release in ("2.8.2", "3.9.2"):
+        (tmp_path / f"{release}.lock").touch()
+    monkeypatch.setattr("harness.audit_prove.LOCKS", tmp_path)
+    wanted = wanted_of((0, 0), case(config, version="3.9.2-zk"))
     assert wanted.given is None
     assert "no client that is here does what kafka-clients 3.0.0 does" in wanted.why_not
 
