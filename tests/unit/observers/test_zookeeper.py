@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kazoo.client import KazooState
+from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 from kazoo.protocol.states import EventType
 
@@ -296,3 +296,11 @@ def observer_sees(observer: ZooKeeperObserver, *, blind: bool) -> None:
             return
         threading.Event().wait(0.01)
     raise AssertionError(f"blind is not {blind} after 10 s")
+
+
+def test_a_server_that_has_forgotten_may_be_listened_to(server: Server, observer: ZooKeeperObserver) -> None:
+    """A client says how much it has seen when it connects, and is refused by a server that has seen less."""
+    assert KazooClient().last_zxid == 0
+    observer.client.last_zxid = 7
+    observer.accept_older()
+    assert observer.client.last_zxid == 0

@@ -135,3 +135,26 @@ def test_no_power_is_lost_with_a_second_disk() -> None:
     with_disks(made, "/data/broker-1/second")
     with pytest.raises(UsageError, match="lose_power: it takes one disk for each node"):
         made.lose_power(targets["broker-1"])
+
+
+class Listener:
+    """An observer that is told to accept what is older."""
+
+    def __init__(self) -> None:
+        self.told = 0
+
+    def accept_older(self) -> None:
+        self.told += 1
+
+
+@pytest.mark.parametrize(("struck", "told"), [("zookeeper", 1), ("broker-1", 0)])
+def test_only_who_keeps_the_clusters_account_may_forget_of_it(
+    struck: str, told: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, faults, targets = nemesis("zookeeper", "zookeeper", "broker-1")
+    with_disks(made, "")
+    listener = Listener()
+    made._observer = cast("Any", listener)
+    monkeypatch.setattr(faults, "carry_out_at_once", lambda found: [{"signal_nano": 1} for _ in found], raising=False)
+    made.lose_power(targets[struck])
+    assert listener.told == told
