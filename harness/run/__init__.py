@@ -93,7 +93,7 @@ class Run:
         self.wait_log_start_checkpointed = disks.wait_log_start_checkpointed
         self.batches_of, self.wait_cleaned = disks.batches_of, disks.wait_cleaned
         self.second_directory_of = disks.second_directory_of
-        self.wait_high_watermark = disks.wait_high_watermark
+        self.wait_high_watermark, self.wait_recovery_point = disks.wait_high_watermark, disks.wait_recovery_point
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
         self.copy_replicas, self.flush_disks = disks.copy_replicas, disks.flush_disks

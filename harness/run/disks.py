@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from harness.run.who import Partition, Target
 
 FILE_LIMIT_S: Final = 30.0
+RECOVERY_POINT_LIMIT_S: Final = 90.0
+"""Brokers write theirs once a minute by default."""
 
 
 class Disks:
@@ -73,6 +75,15 @@ class Disks:
             lambda: self._describe_files(t, targets),
             FILE_LIMIT_S,
         )
+
+    def wait_recovery_point(self, t: Partition, offset: int, target: Target) -> None:
+        """Wait until a broker has checkpointed that this partition is flushed up to an offset or beyond."""
+
+        def point() -> int:
+            return (self._checkpoint(target, RECOVERY_POINTS).offsets or {}).get(str(t), 0)
+
+        what = f"the recovery point of {t} is {offset} or more on {target.node.name}"
+        self.wait_files(what, lambda: point() >= offset, lambda: str(point()), RECOVERY_POINT_LIMIT_S)
 
     def wait_checkpoint_written(self, target: Target) -> None:
         """Wait until a broker has just written its high watermarks to disk.

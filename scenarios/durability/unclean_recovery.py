@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import Final
 
 from harness.plan import TopicPlan
-from harness.run import Partition, Run, Target
+from harness.run import Run
 from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-from kafkafiles.checkpoints import RECOVERY_POINTS, read_offset_checkpoint
 
 RECORDS: Final = 1000
 RECORD_BYTES: Final = 10_000
@@ -23,6 +22,7 @@ RATE_PER_S: Final = 200
 SEGMENT_BYTES: Final = 1 << 20
 """The least that a topic may have from 4.0 on; ten segments in all."""
 FEWEST: Final = 5
+"""So many of them at least are known to be flushed in the case with checkpoints."""
 LIMIT_S: Final = 90.0
 INTERVAL: Final = "log.flush.offset.checkpoint.interval.ms"
 BEGINS: Final = "recovery-begins-at-recovery-point"
@@ -69,26 +69,10 @@ def unclean_recovery(run: Run) -> None:
         load.wait_acked(RECORDS, timeout_s=LIMIT_S)
     run.wait_log_end(t, run.log_end_and_high_watermark(run.leader_of(t), t)[0], [follower])
     if run.case.name == "killed-checkpointed":
-        wait_recovery_point(run, follower, t)
+        run.wait_recovery_point(t, FEWEST * SEGMENT_BYTES // RECORD_BYTES, follower)
     (run.stop if run.case.name == "clean-stop" else run.kill)(follower)
     run.copy_replicas("down")
     run.read_checkpoints(follower)
     run.start(follower)
     run.wait_isr(t, run.replicas_of(t))
     run.send(t)
-
-
-def wait_recovery_point(run: Run, target: Target, t: Partition) -> None:
-    """Wait until a broker's file has a recovery point of this partition behind the first segments."""
-    file = run.cluster.data / target.node.name / "kafka" / RECOVERY_POINTS
-    least = FEWEST * SEGMENT_BYTES // RECORD_BYTES
-
-    def point() -> int:
-        return read_offset_checkpoint(file).offsets.get(t, 0) if file.exists() else 0
-
-    run.wait_files(
-        f"the recovery point of {t} is {least} or more on {target.node.name}",
-        lambda: point() >= least,
-        lambda: str(point()),
-        LIMIT_S,
-    )

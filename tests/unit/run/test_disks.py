@@ -11,6 +11,7 @@ import pytest
 
 from evidence.errors import WaitTimeout
 from evidence.timeline import Timeline
+from harness.plan import TopicPlan
 from harness.run import disks
 from harness.run.account import Account
 from harness.run.disks import Disks
@@ -85,3 +86,17 @@ def test_where_a_log_begins_and_how_far_it_is_compacted_is_read_from_the_brokers
         on.wait_cleaned(T, 5, targets, 0.0)
     with pytest.raises(WaitTimeout, match="compacted up to 6"):
         on.wait_cleaned(T, 6, targets[:1], 0.0)
+
+
+def test_a_recovery_point_is_waited_for_in_the_brokers_file(
+    made: tuple[Disks, list[Target], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on, (target, _), data = made
+    on._topics.append(TopicPlan())
+    monkeypatch.setattr(disks, "RECOVERY_POINT_LIMIT_S", 0.0)
+    with pytest.raises(WaitTimeout, match="the recovery point of t-0 is 5 or more on broker-1; seen: 0"):
+        on.wait_recovery_point(T, 5, target)
+    (data / "broker-1" / "kafka" / "recovery-point-offset-checkpoint").write_text("0\n1\nt 0 5\n")
+    on.wait_recovery_point(T, 5, target)
+    with pytest.raises(WaitTimeout, match="seen: 5"):
+        on.wait_recovery_point(T, 6, target)
