@@ -15,6 +15,7 @@ if there is no cell at all. What was stated beforehand about a cell plays no par
 Power loss is beside the grade. When all replicas lose power at one moment, what nobody has flushed is gone, whatever a
 producer asks for: graded, it would make every producer a C and tell none from another. So it is measured and said of
 each, in a line of its own with what removes it (flush.messages=1) and what that costs, and decides over nothing else.
+What is written twice while the brokers come back is graded: idempotence prevents it.
 
 The smallest change is searched for among cells as well: first each single setting, then each two, then newer brokers.
 It removes what was measured to do harm now and to do none with the change; what it leaves is said. Its cost is what the
@@ -74,8 +75,8 @@ TAKES: Final[Mapping[str, str]] = {
 }
 """The grade if a fault loses acknowledged records; every fault of `audit.cells` has one but "none" and `UNGRADED`."""
 UNGRADED: Final = frozenset({POWER_LOSS})
-"""Faults that no producer's setting does anything about: told beside the grade, and by a word of their own for
---fail-on.
+"""Faults whose losses no producer's setting does anything about: told beside the grade, and by a word of their own for
+--fail-on. What they duplicate or reorder idempotence prevents, and is graded like any other.
 """
 NEEDS_FOLLOWERS: Final = frozenset(
     {"leader-crash-behind", "leader-cut-off", "zombie-leader", "shrunk-isr-crash", "double-failover", "follower-reboot"}
@@ -110,8 +111,13 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """What --fail-on calls it: the effect, or the fault if that is not graded."""
-        return self.fault if self.fault in UNGRADED else self.effect
+        """What --fail-on calls it: the effect, or the fault if it is not graded."""
+        return self.effect if self.graded else self.fault
+
+    @property
+    def graded(self) -> bool:
+        """Whether it decides over the grade."""
+        return self.fault not in UNGRADED or self.effect != "loss"
 
     @property
     def times(self) -> int:
@@ -205,10 +211,10 @@ class Case:
     settings: Settings
     covered: Mapping[str, Covering]
     findings: tuple[Finding, ...]
-    """Of faults that are graded."""
+    """Those that are graded."""
     fixes: tuple[Fix, ...] = ()
     ungraded: tuple[Finding, ...] = ()
-    """Of the others."""
+    """The others: losses by power loss."""
     flushed: Fix | None = None
     """What flushing each record does against these."""
     proved: Proved | None = None
@@ -459,12 +465,9 @@ class Grader:
             return None
         change = Change(where="topic", key=FLUSH, value="1", written=FLUSH, origin=case.topic.flush_each.origin)
         made = self._changed(case, [change])
-        if made is None or POWER_LOSS not in made.covered:
+        if made is None or POWER_LOSS not in made.covered or made.ungraded:
             return None
-        left = {one.effect for one in made.ungraded}
-        removed = [one for one in case.ungraded if one.effect not in left]
-        leaves = [one for one in case.ungraded if one.effect in left]
-        return self._fix(case, made, [change], removed, leaves) if removed else None
+        return self._fix(case, made, [change], case.ungraded, ())
 
     def _changes(self, case: Case) -> Iterator[tuple[int, tuple[Change, ...]]]:
         """Every change of one setting, then of two, then of the brokers' release alone and with one setting."""
@@ -521,8 +524,8 @@ def _sorted(findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Fin
     """Findings, the worst first: those that are graded, and the others."""
     ordered = sorted(findings, key=_weight, reverse=True)
     return (
-        tuple(one for one in ordered if one.fault not in UNGRADED),
-        tuple(one for one in ordered if one.fault in UNGRADED),
+        tuple(one for one in ordered if one.graded),
+        tuple(one for one in ordered if not one.graded),
     )
 
 

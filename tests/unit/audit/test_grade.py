@@ -203,6 +203,17 @@ def test_power_loss_is_told_beside_the_grade_and_changes_nothing_else(settings: 
     assert POWER_LOSS not in one.not_measured
 
 
+def test_what_a_power_loss_duplicates_is_graded_for_idempotence_prevents_it() -> None:
+    both = cell(POWER_LOSS, run("r", 12, lost=7, duplicated=2), acks="all")
+    one = case([*harmless(acks="all"), both], acks="all")
+    assert (one.grade, [(each.effect, each.kind) for each in one.findings]) == ("B", [("duplicate", "duplicate")])
+    assert [(each.effect, each.kind) for each in one.ungraded] == [("loss", "power-loss")]
+    twice = cell(POWER_LOSS, run("f", 12, duplicated=2), acks="all", **FLUSHED)
+    fix = case([*harmless(acks="all"), both, twice], acks="all").flushed
+    assert fix is not None
+    assert [each.effect for each in fix.removes] == ["loss"]
+
+
 def test_a_grade_waits_for_no_power_loss_and_is_none_by_it_alone() -> None:
     assert not case(harmless()).at_best
     assert case(harmless()).not_measured == (POWER_LOSS,)
