@@ -138,6 +138,7 @@ ALL: Final[tuple[Version, ...]] = (
 OF_EXHIBITS: Final[tuple[Version, ...]] = (
     _zookeeper("0.11.0.0"),
     _zookeeper("2.1.1"),
+    _zookeeper("2.8.1"),
     _zookeeper("3.1.0"),
     _zookeeper("3.1.1"),
     _kraft("3.5.1", "-kraft"),

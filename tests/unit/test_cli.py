@@ -194,6 +194,7 @@ def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["id"] for row in listing["versions"] if row["exhibits_only"]} == {
         "0.11.0.0",
         "2.1.1",
+        "2.8.1",
         "3.1.0",
         "3.1.1",
         "3.5.1-kraft",

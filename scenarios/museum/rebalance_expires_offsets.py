@@ -1,0 +1,70 @@
+"""A group that changes its members loses its place while it forms (KAFKA-13636).
+
+From 2.4 on offsets of topics that a group does not subscribe to expire by themselves, though the group has members
+(KIP-496). Which topics those are is known when the group has formed. Until 2.8.2, 3.0.1 and 3.1.1 a group that was
+empty and is forming again had an empty list in the meantime: it subscribed to nothing, so that every offset of it that
+was older than offsets.retention.minutes expired at the next look.
+
+The window is the time that a group takes to form, group.initial.rebalance.delay.ms (3 s) and more for many members. A
+group that had nothing to read for long, and whose members are all restarted, meets it. Here the delay is made longer,
+and the look for what expires is each second.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_13636 = Bug(
+    id="KAFKA-13636",
+    title="the committed offsets of a group expire while it forms again after a restart of its members",
+    whom="groups with old offsets whose members are all restarted",
+    since="2.4.0",
+    fixed=("2.8.2", "3.0.1", "3.1.1", "3.2.0"),
+    commits=("78a37894965", "7fde1ef7633"),
+)
+GROUP: Final = "restarted"
+COMMITS_NOTHING: Final = {"enable.auto.commit": "false"}
+RETENTION_S: Final = 60.0
+"""The least that brokers take: they count in minutes."""
+
+
+@scenario(
+    name="museum-rebalance-expires-offsets",
+    claim="""A group that has had nothing to read for offsets.retention.minutes loses its committed offsets when its
+        members are restarted, while it forms again, and reads all records once more.""",
+    source="KAFKA-13636, KIP-496",
+    operator="""From 2.4 to 2.8.1, 3.0.0 and 3.1.0, set offsets.retention.minutes far above the longest time in which
+        a topic may be silent, or restart the members of a group one by one.""",
+    exhibit=Exhibit(bug=KAFKA_13636, affected=("2.8.1",), fixed=("2.8.2",)),
+    applies=Line("offsets expire by topic (KIP-496, 2.4 and later)", lambda version: version.release >= (2, 4)),
+    cluster=ClusterPlan(
+        settings={
+            "offsets.retention.minutes": "1",
+            "offsets.retention.check.interval.ms": "1000",
+            "group.initial.rebalance.delay.ms": "12000",
+        }
+    ),
+    documented=[
+        Documented(on=KAFKA_13636.affected, required=frozenset({"committed-offset-lost"})),
+        Documented(on=KAFKA_13636.unaffected, says="A group that is forming keeps its offsets, however old."),
+    ],
+)
+def rebalance_expires_offsets(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 5)
+    run.commit(GROUP, t, 5)
+    # A member that commits would make the offsets young again.
+    with run.consume(t, group=GROUP, settings=COMMITS_NOTHING):
+        run.let_pass(RETENTION_S + 6.0, "the offsets are older than their retention")
+        run.committed(GROUP, t, limit_s=30)
+
+    run.send(t)
+    with run.consume(t, group=GROUP, settings=COMMITS_NOTHING) as restarted:
+        run.let_pass(6.0, "the group is forming, and coordinators look for what expires")
+        run.committed(GROUP, t, limit_s=30)
+        read = restarted.wait_position(*t, 6, timeout_s=90).records
+    run.note(f"started again, the group was given {read} of 6 records, of which 5 were committed")
