@@ -53,7 +53,8 @@ UP_S: Final = 120.0
 PLAINTEXT, SASL_SSL, SASL_PLAINTEXT, SSL = 9092, 9094, 9095, 9096
 PASSWORD: Final = "canary-4711-p,=w"
 """Of every user and of every key: it must not turn up anywhere."""
-AUDITOR: Final = "auditor"
+AUDITOR, PARTLY, NOBODY = "auditor", "partly", "nobody"
+"""Who may describe everything, everything but the topic "plain", and topics but no settings."""
 TEST: Final = "the-test"
 METADATA: Final = 3
 MAY: Final = ("DESCRIBE", "DESCRIBE_CONFIGS")
@@ -193,6 +194,11 @@ class Secured:
             time.sleep(0.2)
 
 
+def users() -> str:
+    """Users and passwords, as a login module of PLAIN takes them."""
+    return " ".join(f'user_{name}="{PASSWORD}"' for name in (AUDITOR, PARTLY, NOBODY))
+
+
 def settings(version: versions.Version, prefix: str) -> str:
     """The broker's settings. What stands behind "1:" is the broker's alone, not the controller's."""
     here = f"{prefix}.11"
@@ -215,7 +221,7 @@ def settings(version: versions.Version, prefix: str) -> str:
         listeners += [f"SASL_SSL://{here}:{SASL_SSL}", f"SSL://{here}:{SSL}"]
         kraft = version.mode == "kraft"
         jaas = "org.apache.kafka.common.security"
-        plain = f'{jaas}.plain.PlainLoginModule required user_{AUDITOR}="{PASSWORD}" user_nobody="{PASSWORD}"'
+        plain = f"{jaas}.plain.PlainLoginModule required {users()}"
         # The entry point splits settings at semicolons; Java reads this as one.
         semicolon = "\\u003b"
         authorizers = (
@@ -264,10 +270,9 @@ def secured(name: str, root: Path) -> Iterator[Secured]:
     authority = Authority(keys)
     authority.issue("broker", [f"{prefix}.11"])
     authority.issue("client", [])
-    user = f'user_{AUDITOR}="{PASSWORD}" user_nobody="{PASSWORD}"'
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
     for service in services:  # options of the JVM are every node's
-        (root / service / "jaas.conf").write_text(f"KafkaServer {{ {module} required {user}; }};\n")
+        (root / service / "jaas.conf").write_text(f"KafkaServer {{ {module} required {users()}; }};\n")
     old = version.release < (1,)
     variables = {
         "KAFKA_VERSION": version.kafka,
@@ -325,8 +330,13 @@ def _prepare(cluster: Secured, *, old: bool) -> None:
         for may, those in (("ALLOW", MAY), ("DENY", MAY_NOT[kind.name]))
         for right in those
     ] + [
-        AclBinding(ResourceType.TOPIC, "*", ResourcePatternType.LITERAL, "User:nobody", "*", AclOperation.DESCRIBE,
+        AclBinding(kind, named, ResourcePatternType.LITERAL, f"User:{user}", "*", AclOperation[right],
                    AclPermissionType.ALLOW)
+        for user, kind, named, right in (
+            (NOBODY, ResourceType.TOPIC, "*", "DESCRIBE"),
+            *((PARTLY, ResourceType.TOPIC, "orders", right) for right in MAY),
+            *((PARTLY, ResourceType.BROKER, "kafka-cluster", right) for right in MAY),
+        )
     ]  # fmt: skip
     cluster.wait(done(lambda: admin.create_acls(rights)), "ACLs")
     for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):

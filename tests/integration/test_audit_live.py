@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import subprocess
@@ -19,6 +20,7 @@ from audit.access import Access
 from audit.cluster import weak_places
 from audit.live import REQUESTS, read_cluster
 from audit.model import Inputs, Node, Partition
+from harness import cli
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
 from harness.faults.process import pause
@@ -26,6 +28,8 @@ from tests.integration.engine import call, needs_image
 from tests.integration.secured import (
     AUDITOR,
     COMPOSE,
+    NOBODY,
+    PARTLY,
     PASSWORD,
     PLAINTEXT,
     SASL_PLAINTEXT,
@@ -173,7 +177,7 @@ def test_a_client_certificate(cluster: Secured, config: Connect, how: str) -> No
 
 @only_secure
 def test_who_has_no_right_to_settings_gets_the_rest(cluster: Secured, config: Connect) -> None:
-    path = config({"security.protocol": "SASL_PLAINTEXT", **plain("nobody")})
+    path = config({"security.protocol": "SASL_PLAINTEXT", **plain(NOBODY)})
     found = read_cluster(cluster.at(SASL_PLAINTEXT), command_config=path, topics=["orders", "gone"])
     assert [topic.name for topic in found.topics] == ["orders", "plain"]
     assert found.brokers[0].release == RELEASES[cluster.version]
@@ -186,6 +190,27 @@ def test_who_has_no_right_to_settings_gets_the_rest(cluster: Secured, config: Co
         "allow DESCRIBE_CONFIGS on the cluster, or add the brokers' server.properties to the audit",
         "allow DESCRIBE_CONFIGS on topics",
     }
+
+
+@only_secure
+def test_who_may_not_describe_one_topic_is_told_so_and_gets_the_rest(
+    cluster: Secured, config: Connect, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = config({"security.protocol": "SASL_PLAINTEXT", **plain(PARTLY)})
+    conf = tmp_path / "producer.properties"
+    conf.write_text("bootstrap.servers=kafka:9092\nacks=all\n")
+    asked = ["audit", str(conf), "--client", "java-2.8.2", "--topic", "orders", "--topic", "plain"]
+    asked += ["--bootstrap", cluster.at(SASL_PLAINTEXT), "--command-config", str(path), "--format", "json"]
+    assert cli.main(asked) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [f"{one['says']}: {one['do']}" for one in answer["problems"]] == [
+        "topic plain may not be described (TOPIC_AUTHORIZATION_FAILED): allow DESCRIBE on the topic"
+    ]
+    orders, unseen = (row["cases"][0] for row in answer["producers"])
+    assert (orders["topic"]["min_insync_replicas"]["value"], orders["assumed"]) == (2, [])
+    assert orders["topic"]["min_insync_replicas"]["path"] == f"cluster {cluster.at(SASL_PLAINTEXT)}"
+    assert any("replicas" in one for one in unseen["assumed"])
+    assert all(case["topic"]["version"]["value"] == RELEASES[cluster.version] for case in (orders, unseen))
 
 
 @only_secure
