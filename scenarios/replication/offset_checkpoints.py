@@ -10,10 +10,10 @@ A file of another time, as from a backup, has a high watermark that is too low: 
 is beyond the end of the log is taken for the end. Nor does a recovery point beyond it harm a log that is whole: what
 lies below is not looked at again after a kill.
 
-An empty file is no file. One that was cut, so that it has fewer lines than its second line says, or that has a letter
-in a number because of one bit that the disk changed, is none that a broker can read: from 1.0 on it takes its log
-directory for broken, and ends itself if that is the only one (KIP-112); before, it stays there and serves none of its
-replicas. Both are mended by removing the file.
+An empty file is no file. One that was cut, so that it has fewer lines than its second line says, is none that a broker
+can read: from 1.0 on it takes its log directory for broken, and ends itself if that is the only one (KIP-112); before,
+it stays there and serves none of its replicas. It does so too with a letter in a number, from one bit that the disk
+changed. Both are mended by removing the file.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ WRONG = {"old-file": 1, "high-watermark-beyond-log": BEYOND, "recovery-point-bey
 HEAD = 0.45
 """So much of the file is its version and the number of its lines."""
 ENDS_ITSELF = Line("brokers take log directories for broken (KIP-112, 1.0 and later)", lambda v: v.release >= (1,))
+RUNS_ON = Line("brokers know no broken log directories (before 1.0)", lambda v: v.release < (1,))
+"""Of a letter in a number 4.3.1 does not make a broken log directory either: it runs on, its replica out of the ISR."""
 UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
 UNREADABLE = [
     Documented(
@@ -73,7 +75,7 @@ PERIODIC = "high-watermarks-checkpointed-in-time"
             ]
         ),
         "cut-file": Case(documented=UNREADABLE),
-        "flipped-bit": Case(documented=UNREADABLE),
+        "flipped-bit": Case(applies=RUNS_ON, documented=UNREADABLE),
         "old-file": Case(
             documented=[
                 Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]),
