@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from harness.scenario import Scenario
 
 FINAL_ISR_LIMIT_S: Final = 60.0
+LATE_ISR_LIMIT_S: Final = 1.0
 QUIET_LIMIT_S: Final = 20.0
 LOW_DISK_BYTES: Final = 2 * 1024**3
 FULL_DISK_BYTES: Final = 32 * 1024**2
@@ -362,14 +363,17 @@ def _settle(run: Run) -> list[Partition]:
 
 
 def _whole(run: Run, partitions: Iterable[Partition]) -> list[Partition]:
-    """Those of the partitions whose ISR is whole, waiting until it is."""
-    whole = []
+    """Those of the partitions whose ISR is whole, waiting until it is. When one was waited for in vain, the others have
+    had that time too: a replica that stays away costs one limit, not one for each of its partitions.
+    """
+    whole, limit_s = [], FINAL_ISR_LIMIT_S
     for t in partitions:
         try:
-            run.wait_isr(t, run.replicas_of(t), FINAL_ISR_LIMIT_S)
+            run.wait_isr(t, run.replicas_of(t), limit_s)
             whole.append(t)
         except WaitTimeout as error:
             run.note(f"not every replica came back in sync: {error}")
+            limit_s = LATE_ISR_LIMIT_S
     return whole
 
 

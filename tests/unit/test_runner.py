@@ -8,7 +8,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import pytest
 
@@ -32,7 +32,7 @@ from evidence.timeline import read
 from harness import runner
 from harness.plan import TopicPlan
 from harness.removal import Removals
-from harness.run import Partition, Run
+from harness.run import Partition, Run, Target
 from harness.runner import Recording
 from judgement.verdict import read_verdict
 from tests.unit.cluster.test_ownership import dead_identity
@@ -532,3 +532,26 @@ def test_what_the_engine_does_not_remove_keeps_no_run_from_starting(
     monkeypatch.setattr(runner, "find_ours", lambda *_, **__: None)
     monkeypatch.setattr(runner, "remove", refuse)
     assert runner.reap_abandoned(object(), tmp_path) == 0  # type: ignore[arg-type]
+
+
+def test_a_replica_that_stays_away_costs_one_limit_not_one_for_each_of_its_partitions() -> None:
+    class Away:
+        def __init__(self) -> None:
+            self.limits: list[float] = []
+            self.notes: list[str] = []
+
+        def replicas_of(self, _: Partition) -> list[Target]:
+            return []
+
+        def wait_isr(self, t: Partition, _: object, limit_s: float) -> None:
+            self.limits.append(limit_s)
+            if t.number in (1, 2):
+                raise WaitTimeout(f"{t} lacks one")
+
+        def note(self, text: str) -> None:
+            self.notes.append(text)
+
+    run, partitions = Away(), [Partition("t", number) for number in range(4)]
+    assert runner._whole(cast("Run", run), partitions) == [partitions[0], partitions[3]]
+    assert run.limits == [60.0, 60.0, 1.0, 1.0]
+    assert [note.rpartition(": ")[2] for note in run.notes] == ["t-1 lacks one", "t-2 lacks one"]
