@@ -8,12 +8,11 @@ image in place needs no network.
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -41,32 +40,20 @@ NOTE: Final = "note: "
 COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 """What Docker puts around the error output of a build's commands."""
 BUILD_LIMIT_S: Final = 1800
-CLUSTER_ID: Final = (b"chaos-chaos-chaos-chaoA", b"Y2hhb3MtY2hhb3MtY2hhbw")
-"""The cluster's id with KRaft, and the one for releases whose StorageTool takes ids of 16 bytes only."""
 NEEDED_BYTES: Final = 2_000_000_000
 """What a base image with Java and the jars of a release take, with room for the engine's own copies."""
-
-
-def files(version: Version) -> dict[str, bytes]:
-    """The files that a release's image is made from, beside its jars, by their paths in the build's context."""
-    found = {"Dockerfile": (COMPOSE / "Dockerfile").read_bytes()}
-    found |= {f"image/{path.name}": path.read_bytes() for path in sorted((COMPOSE / "image").iterdir())}
-    if (3,) <= version.release < (3, 9):
-        found = {name: content.replace(*CLUSTER_ID) for name, content in found.items()}
-    return found
 
 
 def inputs(version: Version) -> str:
     """A digest of everything an image is made from, its base apart."""
     seen = hashlib.sha256(f"{version.kafka} java {version.java}\n".encode())
-    lock = jars.lock_path(version.kafka)
-    try:
-        contents = files(version) | {lock.name: lock.read_bytes()}
-    except FileNotFoundError:
-        jars.read_lock(version.kafka)  # raises with the way out
-        raise
-    for name, content in contents.items():
-        seen.update(f"{Path(name).name} {len(content)}\n".encode() + content)
+    for path in [COMPOSE / "Dockerfile", *sorted((COMPOSE / "image").iterdir()), jars.lock_path(version.kafka)]:
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            jars.read_lock(version.kafka)  # raises with the way out
+            raise
+        seen.update(f"{path.name} {len(content)}\n".encode() + content)
     return seen.hexdigest()[:16]
 
 
@@ -130,7 +117,7 @@ def _build(client: DockerClient, version: Version, echo: Echo) -> str:
     limit, api.timeout = api.timeout, BUILD_LIMIT_S
     try:
         with tempfile.TemporaryFile() as context, saying(echo, f"building the image of Kafka {version.kafka}"):
-            _write_context(context, files(version), libraries)
+            _write_context(context, libraries)
             context.seek(0)
             image, output = client.images.build(
                 fileobj=context,
@@ -177,8 +164,8 @@ def explain_failure(kafka: str, message: str, output: list[str]) -> UsageError |
     return HarnessError(f"the image of Kafka {kafka} was not built: {message.splitlines()[0][:200]} ({reason[:300]})")
 
 
-def _write_context(file: Any, contents: Mapping[str, bytes], libraries: Path) -> None:
-    """What a build sees: these files and the jars, with the times and owners of no machine in particular."""
+def _write_context(file: Any, libraries: Path) -> None:
+    """What a build sees: the Dockerfile, image/ and the jars, with the times and owners of no machine in particular."""
 
     def neutral(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
@@ -188,10 +175,8 @@ def _write_context(file: Any, contents: Mapping[str, bytes], libraries: Path) ->
         return member
 
     with tarfile.open(fileobj=file, mode="w") as tar:
-        for name, content in contents.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(neutral(member), io.BytesIO(content))
+        tar.add(COMPOSE / "Dockerfile", "Dockerfile", filter=neutral)
+        tar.add(COMPOSE / "image", "image", filter=neutral)
         tar.add(libraries, "jars", filter=neutral)
 
 

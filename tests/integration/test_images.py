@@ -105,7 +105,7 @@ def test_copied_formatting_is_the_tools_own() -> None:
         for file in meta.properties bootstrap.checkpoint; do stat -c '%n=%s' /data/kafka/$file; done
         ls -A /data/kafka | sort | xargs echo copied=; cat /data/kafka/meta.properties | sed 's/^/copied./'
         rm -r /data/kafka; . /opt/kafka/jvm
-        format=(kafka.tools.StorageTool format -t chaos-chaos-chaos-chaoA -c /data/server.properties)
+        format=(kafka.tools.StorageTool format -t Y2hhb3MtY2hhb3MtY2hhbw -c /data/server.properties)
         "${{jvm[@]}}" "${{format[@]}}" >/dev/null 2>&1
         for file in meta.properties bootstrap.checkpoint; do stat -c 'tool.%n=%s' /data/kafka/$file; done
         ls -A /data/kafka | sort | xargs echo tool=; cat /data/kafka/meta.properties | sed 's/^/tool./'
