@@ -32,16 +32,18 @@ def seen_by_committed(view: PartitionView) -> list[dict[str, Any]]:
         return []
     pairs = [neighbours(view, internal=internal) for internal in (False, True)]
     before, after = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-    clean = ~view.dirty[after]
-    low, high = polls.offset[before][clean], polls.offset[after][clean]
+    gap = ~view.dirty[after] & (polls.offset[after] - polls.offset[before] > 1)
+    low, high = np.sort(polls.offset[before][gap]), np.sort(polls.offset[after][gap])
+    at = sends.offset[rows]
+    # The gaps that began before an offset, less those that had ended there: those that it lies in.
+    within = np.searchsorted(low, at) - np.searchsorted(high, at, side="right") > 0
     was_given = np.isin(sends.value[rows], given)
-    found = []
-    for row, of_it in zip(rows.tolist(), was_given.tolist(), strict=True):
-        at = int(sends.offset[row])
-        if of_it or (at >= 0 and bool(np.any((low < at) & (at < high)))):
-            place = {"topic": view.topic, "partition": view.partition}
-            found.append(sender(view, row) | place | {"seen": GIVEN if of_it else PASSED_OVER})
-    return found
+    shown = was_given | ((at >= 0) & within)
+    place = {"topic": view.topic, "partition": view.partition}
+    return [
+        sender(view, row) | place | {"seen": GIVEN if of_it else PASSED_OVER}
+        for row, of_it in zip(rows[shown].tolist(), was_given[shown].tolist(), strict=True)
+    ]
 
 
 def half_committed_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:

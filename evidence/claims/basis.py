@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from evidence.course import DOWN, DYING, Course, FaultFact
+from evidence.course import DOWN, DYING, Course, FaultFact, TopicPartition
 from evidence.events import Ends, Log, Moment, of
 
 Outcome = Literal["held", "contradicted", "not-observed"]
@@ -178,6 +178,16 @@ def known_alone(run: Mapping[str, Any]) -> dict[str, str]:
 def broker(number: int) -> str:
     """The node of a broker's id."""
     return f"broker-{number}"
+
+
+def number_of(node: str) -> int:
+    """The broker's id of such a node."""
+    return int(node.rpartition("-")[2])
+
+
+def row_of(fault: FaultFact, where: TopicPartition) -> dict[str, Any]:
+    """What rows say of a fault and a partition that it concerns."""
+    return {"node": fault.node, "topic": where[0], "partition": where[1], "at_ns": fault.inject_ns}
 
 
 def faults(course: Course, kind: str) -> Iterator[FaultFact]:

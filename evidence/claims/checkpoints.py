@@ -12,6 +12,7 @@ from evidence.claims.basis import (
     count,
     faults,
     judged,
+    number_of,
     setting_ms,
     start_after,
     timed,
@@ -149,7 +150,7 @@ def unreadable_checkpoint_keeps_replica_out(witness: Witness) -> Judged:
         started_ns = start_after(course, cut.node, cut.inject_ns)
         if cut.proved_ns is None or CHECKPOINT not in str(cut.proof.get("file")) or started_ns > course.end_ns:
             continue
-        number = int(cut.node.rpartition("-")[2])
+        number = number_of(cut.node)
         for moment in of(course.events, Moment):
             ended_ns = min((one.inject_ns for one in faults(course, "kill") if one.inject_ns > started_ns), default=0)
             if cut.node not in moment.nodes or not started_ns < moment.at_ns < ended_ns:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged
+from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, number_of
 from evidence.events import NO_LEADER, Moment, Partition, of
 
 FINAL: Final = "final"
@@ -49,7 +49,7 @@ def _blanks(witness: Witness) -> Iterator[_Blank]:
         start = next((one for one in starts if one.inject_ns > wipe.inject_ns), None)
         if wipe.kind != "wipe" or wipe.proved_ns is None or start is None:
             continue
-        number = int(wipe.node.rpartition("-")[2])
+        number = number_of(wipe.node)
         for (topic, partition), states in course.states.items():
             before = course.state_at(topic, partition, start.inject_ns)
             if before is None or f"{topic}-{partition}" not in wipe.proof.get("logs_before", ()):

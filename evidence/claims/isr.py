@@ -15,6 +15,7 @@ from evidence.claims.basis import (
     count,
     faults,
     judged,
+    number_of,
     release_of,
     setting_ms,
     timed,
@@ -123,9 +124,9 @@ def dead_controller_stays_in_isr(witness: Witness) -> Judged:
     least_ms = lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
     rows: list[dict[str, Any]] = []
     for killed in faults(course, "kill"):
-        then, number = course.controller_at(killed.inject_ns), killed.node.rpartition("-")[2]
+        then = course.controller_at(killed.inject_ns)
         for (topic, partition), states in course.states.items() if then and then.value == killed.node else ():
-            left = _next(states, killed.inject_ns, int(number), inside=False)
+            left = _next(states, killed.inject_ns, number_of(killed.node), inside=False)
             if left is not None and left.at_ns < killed.until_ns:
                 took_ms = round((left.at_ns - killed.inject_ns) / 1e6, 1)
                 about = {"node": killed.node, "topic": topic, "partition": partition, "at_ns": killed.inject_ns}

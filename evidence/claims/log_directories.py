@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from evidence.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, session_bound_ms, timed
+from evidence.claims.basis import (
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    count,
+    faults,
+    judged,
+    number_of,
+    row_of,
+    session_bound_ms,
+    timed,
+)
 from evidence.course import FaultFact, TopicPartition
 from evidence.events import NO_LEADER
 
@@ -22,7 +34,7 @@ def _replicas(witness: Witness) -> Iterator[tuple[FaultFact, TopicPartition, boo
     """
     course = witness.course
     for fault in (one for kind in FAILURES for one in faults(course, kind)):
-        number = int(fault.node.rpartition("-")[2])
+        number = number_of(fault.node)
         held = [(where, course.state_at(*where, fault.inject_ns)) for where in course.states]
         own = [where for where, state in held if state is not None and number in state.isr]
         on = {where for where in own if f"{where[0]}-{where[1]}" in (fault.proof.get("replicas") or ())}
@@ -32,10 +44,6 @@ def _replicas(witness: Witness) -> Iterator[tuple[FaultFact, TopicPartition, boo
         end_ns = next(later, course.end_ns)
         for where in own:
             yield fault, where, where in on, end_ns
-
-
-def _row(fault: FaultFact, where: TopicPartition) -> dict[str, Any]:
-    return {"node": fault.node, "topic": where[0], "partition": where[1], "at_ns": fault.inject_ns}
 
 
 def failed_directory_is_left(witness: Witness) -> Judged:
@@ -48,10 +56,10 @@ def failed_directory_is_left(witness: Witness) -> Judged:
                 for one in witness.course.states[where]
                 if fault.inject_ns < one.at_ns < end_ns
                 and fault.node not in map(broker, one.isr)
-                and one.leader not in (NO_LEADER, int(fault.node.rpartition("-")[2]))
+                and one.leader not in (NO_LEADER, number_of(fault.node))
             ]
             took_ms = round((min(gone, default=end_ns) - fault.inject_ns) / 1e6, 1) if gone else float("inf")
-            rows.append(_row(fault, where) | {"took_ms": took_ms, "bound_ms": session_bound_ms(NOTICED_MS)})
+            rows.append(row_of(fault, where) | {"took_ms": took_ms, "bound_ms": session_bound_ms(NOTICED_MS)})
     return timed(
         rows,
         lambda row: f"{row['topic']}-{row['partition']} was without {row['node']} after {row['took_ms'] / 1000:.1f} s",
@@ -67,7 +75,7 @@ def other_directory_goes_on(witness: Witness) -> Judged:
             then = witness.course.state_at(*where, fault.inject_ns)
             later = [one for one in witness.course.states[where] if fault.inject_ns < one.at_ns < end_ns]
             rows.append(
-                _row(fault, where)
+                row_of(fault, where)
                 | {
                     "leaders": sorted({one.leader for one in later} - {then.leader if then else NO_LEADER}),
                     "left": any(fault.node not in map(broker, one.isr) for one in later),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, timed
+from evidence.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, number_of, timed
 from evidence.course import ALIVE
 from evidence.events import NO_LEADER
 
@@ -24,7 +24,7 @@ def _returns(witness: Witness) -> Iterator[dict[str, Any]]:
     """
     course = witness.course
     for start in faults(course, "start"):
-        number = int(start.node.rpartition("-")[2])
+        number = number_of(start.node)
         alive = [
             one.begin_ns
             for one in course.registrations.get(start.node, ())

@@ -12,7 +12,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, timed
+from evidence.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, number_of, row_of, timed
 from evidence.claims.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.course import FaultFact, Sent, TopicPartition, in_isr_throughout, isr_at
 from evidence.events import Partition
@@ -41,10 +41,6 @@ def _slowed(witness: Witness) -> Iterator[tuple[FaultFact, TopicPartition, Seque
                 yield fault, where, states, then.leader, fault.heal_ns or course.end_ns
 
 
-def _row(fault: FaultFact, where: TopicPartition) -> dict[str, Any]:
-    return {"node": fault.node, "topic": where[0], "partition": where[1], "at_ns": fault.inject_ns}
-
-
 def _acknowledged(witness: Witness, where: TopicPartition, begin_ns: int, end_ns: int) -> list[tuple[Sent, int]]:
     """The records sent one by one between two times and acknowledged, and when."""
     sends = (one for one in witness.course.sends if one.key.where == where and begin_ns <= one.sent_ns < end_ns)
@@ -57,7 +53,7 @@ def _waits(fault: FaultFact, leader: int, states: Sequence[Partition], sent: Sen
         return True
     if sent.acks != "all":
         return False
-    number = int(fault.node.rpartition("-")[2])
+    number = number_of(fault.node)
     if number in in_isr_throughout(states, sent.sent_ns, done_ns):
         return True
     inside = [state.isr for state in states if sent.sent_ns < state.at_ns <= done_ns]
@@ -81,7 +77,7 @@ def _latencies(witness: Witness, *, waiting: bool) -> Iterator[dict[str, Any]]:
                 if sent.acks == acks
             ]
             if len(times) >= FEWEST:
-                yield _row(fault, where) | {
+                yield row_of(fault, where) | {
                     "acks": acks,
                     "records": len(times),
                     "before_ms": round(median(earlier), 1) if earlier else None,
@@ -131,7 +127,7 @@ def slow_follower_stays(witness: Witness) -> Judged:
             continue
         left = [at_ns for joined, at_ns in _changes(states, fault.node, fault.inject_ns, end_ns) if not joined]
         lasted_s = round((end_ns - fault.inject_ns) / 1e9, 1)
-        rows.append(_row(fault, where) | {"left_ns": left, "lasted_s": lasted_s})
+        rows.append(row_of(fault, where) | {"left_ns": left, "lasted_s": lasted_s})
     wrong = [row for row in rows if row["left_ns"]]
     return judged(rows, wrong, count(len(rows), "follower") + " with a slow disk in the ISR all the time", nothing)
 
@@ -153,7 +149,7 @@ def slow_follower_leaves(witness: Witness) -> Judged:
                 joined_ns = at_ns
             elif first_ns is not None:
                 took_ms = round((at_ns - first_ns) / 1e6, 1)
-                rows.append(_row(fault, where) | {"left_ns": at_ns, "took_ms": took_ms, "bound_ms": bound_ms})
+                rows.append(row_of(fault, where) | {"left_ns": at_ns, "took_ms": took_ms, "bound_ms": bound_ms})
                 joined_ns = end_ns
     return timed(
         rows,
@@ -169,7 +165,7 @@ def slow_follower_returns(witness: Witness) -> Judged:
         changes = list(_changes(states, fault.node, fault.inject_ns, end_ns))
         if broker(leader) != fault.node and changes:
             left, back = (sum(joined is which for joined, _ in changes) for which in (False, True))
-            rows.append(_row(fault, where) | {"left": left, "returned": back, "changes": changes})
+            rows.append(row_of(fault, where) | {"left": left, "returned": back, "changes": changes})
     seen = "; ".join(
         f"{row['node']} left the ISR {row['left']} times and returned {row['returned']} times" for row in rows
     )
@@ -186,7 +182,7 @@ def slow_leader_keeps_leading(witness: Witness) -> Judged:
         meanwhile = [one for one in states if fault.inject_ns < one.at_ns < end_ns]
         in_isr = set(isr_at(states, fault.inject_ns) or ())
         rows.append(
-            _row(fault, where)
+            row_of(fault, where)
             | {
                 "other_leaders": sorted({one.leader for one in meanwhile} - {leader}),
                 "left_isr": sorted({number for one in meanwhile for number in in_isr - set(one.isr)}),

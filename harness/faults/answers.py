@@ -66,14 +66,19 @@ def connect(node: Node, port: int) -> socket.socket:
         raise FaultUnproved(f"{node.name} cannot be asked anything: {error}") from None
 
 
+def ask(name: str, connection: socket.socket, request: bytes) -> None:
+    """Send a request; FaultUnproved if it cannot be sent."""
+    try:
+        connection.sendall(request)
+    except OSError as error:
+        raise FaultUnproved(f"{name} cannot be asked anything: {error}") from None
+
+
 @contextmanager
 def _asked(node: Node, port: int, request: bytes) -> Iterator[socket.socket]:
     """A connection of our own on which a request was sent; FaultUnproved if it cannot be."""
     with connect(node, port) as connection:
-        try:
-            connection.sendall(request)
-        except OSError as error:
-            raise FaultUnproved(f"{node.name} cannot be asked anything: {error}") from None
+        ask(node.name, connection, request)
         connection.setblocking(False)
         yield connection
 

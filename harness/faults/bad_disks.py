@@ -14,8 +14,8 @@ being read-only, and its node ran until then.
 from __future__ import annotations
 
 import errno
+import operator
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -24,6 +24,7 @@ from evidence.errors import FaultUnproved, HarnessError
 from harness.faults.power import refusal_of
 from harness.observers.replicas import LOG_DIR
 from harness.plan import SECOND
+from harness.polling import poll
 
 if TYPE_CHECKING:
     from harness.cluster.disks import Disk, Keeper
@@ -174,11 +175,8 @@ class DeadDisk:
         """Mount it anew, once its node has ended: what was not written is gone. HarnessError if the node runs on."""
         if not self._dead:
             return
-        deadline = time.monotonic() + LIMIT_S
-        while self.node.state()["Running"]:
-            if time.monotonic() > deadline:
-                raise HarnessError(f"{self.node.name} runs on a disk that failed: end it before the disk is replaced")
-            time.sleep(POLL_S)
+        if poll(lambda: bool(self.node.state()["Running"]), LIMIT_S, until=operator.not_, every_s=POLL_S):
+            raise HarnessError(f"{self.node.name} runs on a disk that failed: end it before the disk is replaced")
         disks = (self.disk, *self.below)
         for disk in reversed(disks):
             self.keeper.unmount(disk)

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evidence.errors import FaultUnproved
 from harness.faults import network
-from harness.faults.answers import connect, connections, taken
+from harness.faults.answers import ask, connect, connections, taken
 from harness.faults.cut import Cut, Rule
 from harness.faults.network import names
 from harness.polling import poll
@@ -69,17 +70,14 @@ class Delay(Cut):
 
     def verify(self) -> Proof:
         for name, probe in self._probes.items():
-            try:
-                probe.sendall(self.question)
-            except OSError as error:
-                raise FaultUnproved(f"{self.description}: {name} cannot be asked anything: {error}") from None
+            ask(name, probe, self.question)
         proof = dict(Cut.verify(self))
         if early := [name for name, probe in self._probes.items() if taken(probe)]:
             raise FaultUnproved(f"{self.description}: {', '.join(early)} took a request on a connection there was")
         for node in self.senders:
             with connect(node, self.port) as later:
-                later.sendall(self.question)
-                if not poll(lambda later=later: taken(later), network.COUNTER_LIMIT_S):  # type: ignore[misc]
+                ask(node.name, later, self.question)
+                if not poll(partial(taken, later), network.COUNTER_LIMIT_S):
                     limit = f"{network.COUNTER_LIMIT_S:.0f} s"
                     raise FaultUnproved(
                         f"{self.description}: {node.name} took no request on a new connection in {limit}: a cut"

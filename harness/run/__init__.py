@@ -189,13 +189,15 @@ class Run:
     def delete_topic(self, name: str) -> None:
         """Ask for a topic to be deleted; does not wait for it (`wait_deleted`). It is none of `topics` from now on."""
         with self.step("delete topic", topic=name):
-            number = next(i for i, plan in enumerate(self.topics) if plan.name == name)
-            del self.topics[number], self._facts["topics"][number]
+            self._forget(name)
             self.timeline.append(DeleteTopic(topic=name, by=self.admin.delete_topic(name)))
 
     def wait_forgotten(self, name: str) -> None:
         """Wait until the cluster states nothing of a topic that it had made. It is none of `topics` from now on."""
         self.wait_state(f"{name} is forgotten", lambda state: all(t[0] != name for t in state.partitions))
+        self._forget(name)
+
+    def _forget(self, name: str) -> None:
         number = next(i for i, plan in enumerate(self.topics) if plan.name == name)
         del self.topics[number], self._facts["topics"][number]
 

@@ -80,7 +80,7 @@ class Disks:
         """Wait until a broker has checkpointed that this partition is flushed up to an offset or beyond."""
 
         def point() -> int:
-            return (self._checkpoint(target, RECOVERY_POINTS).offsets or {}).get(str(t), 0)
+            return self._checkpointed(target, RECOVERY_POINTS, t) or 0
 
         what = f"the recovery point of {t} is {offset} or more on {target.node.name}"
         self.wait_files(what, lambda: point() >= offset, lambda: str(point()), RECOVERY_POINT_LIMIT_S)
@@ -117,8 +117,7 @@ class Disks:
         """Wait until these brokers have written that their logs of the partition begin at this offset."""
 
         def seen() -> list[int | None]:
-            files = [self._checkpoint(target, LOG_START_OFFSETS).offsets or {} for target in targets]
-            return [offsets.get(str(t)) for offsets in files]
+            return [self._checkpointed(target, LOG_START_OFFSETS, t) for target in targets]
 
         names = ", ".join(target.node.name for target in targets)
         what = f"{names} have checkpointed that {t} begins at {offset}"
@@ -128,11 +127,14 @@ class Disks:
         """Wait until these brokers have compacted the partition up to this offset, by their files of that."""
 
         def seen() -> list[int | None]:
-            files = [self._checkpoint(target, CLEANER_OFFSETS).offsets or {} for target in targets]
-            return [offsets.get(str(t)) for offsets in files]
+            return [self._checkpointed(target, CLEANER_OFFSETS, t) for target in targets]
 
         what = f"{t} is compacted up to {offset} on {', '.join(target.node.name for target in targets)}"
         self.wait_files(what, lambda: all((one or 0) >= offset for one in seen()), lambda: str(seen()), limit_s)
+
+    def _checkpointed(self, target: Target, file: str, t: Partition) -> int | None:
+        """The offset of a partition in a file of offsets as it is now; None if there is none."""
+        return (self._checkpoint(target, file).offsets or {}).get(str(t))
 
     def _checkpoint(self, target: Target, file: str) -> Checkpoint:
         """A file of offsets as it is now; the broker replaces it as a whole."""

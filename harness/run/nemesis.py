@@ -208,20 +208,16 @@ class Nemesis:
         """Hold back what brokers answer to clients, while requests still get in; proved by a request that is taken and
         not answered. After the heal (`heal_network`) TCP delivers what waits.
         """
-        fault = Hold(
-            senders=tuple(target.node for target in targets),
-            receivers=(self._clients_host(),),
-            one_way=True,
-            port=KAFKA_PORT,
-            question=question(self._cluster.version.release),
-        )
-        self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+        self._between_clients(Hold, targets)
 
     def delay_clients(self, *targets: Target) -> None:
         """Hold back what clients send to brokers on the connections that they have now, and on no others: a client that
         waits for an answer connects anew, and after the heal (`heal_network`) TCP delivers what it had given up.
         """
-        fault = Delay(
+        self._between_clients(Delay, targets)
+
+    def _between_clients(self, kind: type[Hold | Delay], targets: Sequence[Target]) -> None:
+        fault = kind(
             senders=tuple(target.node for target in targets),
             receivers=(self._clients_host(),),
             one_way=True,
