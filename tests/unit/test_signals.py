@@ -18,9 +18,9 @@ LIMIT_S = 60.0
 
 
 def start(code: str, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
+    """The code in a process that ignores no signal: what nohup or a shell's background job ignores would be inherited."""
+    command = ["env", "--default-signal", sys.executable, "-c", code]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 WORKING = """
