@@ -143,9 +143,10 @@ def _bootstrap(client: DockerClient, name: str, candidates: Sequence[Mirror], re
     if os.geteuid() != 0:
         raise UsageError(f"{context}making one needs root")
     echo(f"no registry answers; making a bare Debian {name} with debootstrap")
+    remove_unfinished(name)
     refusals = []
     for mirror in candidates:
-        with tempfile.TemporaryDirectory(dir=build_directory(), prefix="debian-") as scratch:
+        with tempfile.TemporaryDirectory(dir=build_directory(), prefix=f"debian-{name}-") as scratch:
             root = Path(scratch) / "root"
             failure = _debootstrap(tool, name, root, mirror, echo)
             if failure is not None:
@@ -158,6 +159,26 @@ def _bootstrap(client: DockerClient, name: str, candidates: Sequence[Mirror], re
     raise UsageError(f"{context}debootstrap failed {'; '.join(refusals)}")
 
 
+def remove_unfinished(name: str) -> None:
+    """Remove what a set-up that was killed left in our cache. The caller holds the lock of this suite's base."""
+    for left in cache_dir().glob(f"debian-{name}-*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def apart(command: Sequence[str]) -> list[str]:
+    """The command in a mount namespace of its own, where this machine lets us make one; otherwise as it is.
+
+    debootstrap mounts /proc in the directory that it fills. Killed, it would leave it mounted, and nobody could remove
+    the directory; a namespace's mounts end with its last process.
+    """
+    unshare = ["unshare", "--mount", "--"]
+    try:
+        allowed = subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        allowed = False
+    return [*(unshare if allowed else []), *command]
+
+
 def _debootstrap(tool: str, name: str, root: Path, mirror: Mirror, echo: Echo) -> str | None:
     """Make a bare Debian in a directory; None if that worked, otherwise the reason. Signatures are always checked."""
     arguments = ["--variant=minbase", "--force-check-gpg", f"--keyring={keyring(mirror)}"]
@@ -167,7 +188,7 @@ def _debootstrap(tool: str, name: str, root: Path, mirror: Mirror, echo: Echo) -
     try:
         with saying(echo, f"making Debian {name} from {mirror.uri}"):
             result = subprocess.run(
-                [tool, *arguments, name, str(root), mirror.uri],
+                apart([tool, *arguments, name, str(root), mirror.uri]),
                 capture_output=True,
                 text=True,
                 errors="replace",

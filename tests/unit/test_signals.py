@@ -18,7 +18,7 @@ LIMIT_S = 60.0
 
 
 def start(code: str, **options: Any) -> subprocess.Popen[str]:
-    """The code in a process that ignores no signal: what nohup or a shell's background job ignores would be inherited."""
+    """The code in a process that ignores no signal: what nohup has this one ignore is inherited."""
     command = ["env", "--default-signal", sys.executable, "-c", code]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
@@ -47,10 +47,14 @@ def test_every_signal_that_ends_a_session_interrupts(number: signal.Signals) -> 
     assert "Traceback" not in said
 
 
+IGNORING = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+"""
+
+
 def test_nohup_is_heeded() -> None:
-    with start(
-        WORKING, stdin=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    ) as process:
+    with start(IGNORING + WORKING, stdin=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdin is not None
         process.stdout.readline()

@@ -19,6 +19,7 @@ from evidence.errors import HarnessError, UsageError
 from harness.cluster import versions
 from harness.cluster.namespace import namespace
 from harness.setup import base, images
+from harness.setup.cache import cache_dir
 from harness.setup.sources import DEBIAN, Mirror
 
 NEAR = Mirror(uri="https://near.example/d")
@@ -78,6 +79,7 @@ def _debootstrap(monkeypatch: pytest.MonkeyPatch, refused: dict[str, str]) -> li
         return subprocess.CompletedProcess(command, bool(output), output, "")
 
     monkeypatch.setattr("harness.setup.base.subprocess.run", run)
+    monkeypatch.setattr(base, "apart", list)
     return commands
 
 
@@ -131,6 +133,7 @@ def test_a_base_from_a_mirror_by_https_trusts_what_this_machine_trusts(
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr("harness.setup.base.subprocess.run", run)
+    monkeypatch.setattr(base, "apart", list)
     monkeypatch.setattr(base, "import_directory", lambda *_: imported.append(roots[-1].read_text()))
     base.ensure_base(FakeEngine(), 17, lambda line: None)  # type: ignore[arg-type]
     assert imported == ["an authority of this machine's own"]
@@ -196,6 +199,23 @@ def test_a_base_is_made_where_devices_and_programs_may_be(tmp_path: Path, monkey
     flags[str(tmp_path / "tmp")] = os.ST_NODEV
     with pytest.raises(UsageError, match=r"mounted nodev or noexec; set KAFKA_CHAOS_CACHE"):
         base.build_directory()
+
+
+def test_a_mount_ends_with_what_made_it_or_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = base.apart(["sh", "-c", 'mount -t tmpfs none "$0" && echo mounted', str(tmp_path)])
+    if command[0] == "unshare":
+        assert subprocess.run(command, capture_output=True, text=True, check=False).stdout == "mounted\n"
+        assert not tmp_path.is_mount()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert base.apart(["true"]) == ["true"]
+
+
+def test_what_a_killed_set_up_left_is_removed(imported: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    _debootstrap(monkeypatch, {})
+    for name in ("debian-bookworm-x1", "debian-sid-x1", "jars"):
+        (cache_dir() / name / "root").mkdir(parents=True)
+    base.ensure_base(FakeEngine(), 17, lambda line: None)  # type: ignore[arg-type]
+    assert {path.name for path in cache_dir().iterdir()} == {"debian-sid-x1", "jars", "locks"}
 
 
 def test_every_version_has_a_suite_with_its_java() -> None:
