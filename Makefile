@@ -36,6 +36,7 @@ SIZES ?=
 # How many small partitions it measures, in place of all else.
 SMALL ?=
 UNIT := not docker and not spark and not slow
+PARALLEL := -n auto --maxprocesses 8
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
           $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 
@@ -108,13 +109,13 @@ setup-tests: engine venv ## What tests need: Docker, Java, and the images of the
 
 .PHONY: test
 test: setup-tests lint ## Everything: lint, types, unit, analysis (Spark) and integration tests (TESTS= narrows it)
-ifdef COVERAGE
-	$(BIN)/pytest -m "$(UNIT)" --cov --cov-report= || status=$$?; \
-	$(BIN)/python -m tests.covered || status=$$?; \
+ifdef TESTS
+	$(BIN)/pytest $(TESTS)
+else
+	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)" $(if $(COVERAGE),--cov --cov-report=) || status=$$?; \
+	$(if $(COVERAGE),$(BIN)/python -m tests.covered || status=$$?;) \
 	$(BIN)/pytest -m "not ($(UNIT))" || status=$$?; \
 	exit $${status:-0}
-else
-	$(BIN)/pytest $(TESTS)
 endif
 
 .PHONY: test-bare
@@ -127,7 +128,7 @@ sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and thei
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark
-	$(BIN)/pytest -m "$(UNIT)"
+	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)"
 
 .PHONY: docs
 docs: venv ## The generated pages of docs/ anew (RUNS= counts these run directories, or folders of them, anew)
