@@ -107,6 +107,13 @@ class FaultFact:
     """Of a fault of the network: from whom to whom packets are dropped, or slow."""
     port: int = 0
     """Of a cut: only connections to this port are; 0 for all packets."""
+    injected_ns: int | None = None
+    """When its injection had ended; None of a run that did not record it."""
+
+    @property
+    def whole_ns(self) -> int:
+        """From when on all of it is in effect: what is bounded by a time is bounded from then on."""
+        return self.inject_ns if self.injected_ns is None else self.injected_ns
 
     def between(self, one: str, other: str) -> bool:
         """Whether it lies between two nodes, one way at least."""
@@ -427,6 +434,7 @@ def faults_of(events: Iterable[Event]) -> tuple[FaultFact, ...]:
                 unproved="unproved" in phases,
                 links=first.links,
                 port=first.port,
+                injected_ns=proof.injected_ns if proof else None,
             )
         )
     return tuple(found)

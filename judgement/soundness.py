@@ -80,7 +80,14 @@ def hollow_proofs(course: Course) -> list[str]:
             reasons.append(f"{what} went through its phases in the order {', '.join(phases)}")
         elif fault.proved_ns is not None and (lacks := _lacks(fault, containers, logged)):
             reasons.append(f"{what} is called verified, but {lacks}")
+        elif fault.injected_ns is not None and not fault.inject_ns <= fault.injected_ns <= _told_ns(said, fault):
+            reasons.append(f"the injection of {what} ended at a time that is not between its beginning and its proof")
     return reasons
+
+
+def _told_ns(said: Sequence[Fault], fault: FaultFact) -> int:
+    """When the proof of a fault was written, or that there is none."""
+    return max(event.at_ns for event in said if event.id == fault.id and event.phase in ("verified", "unproved"))
 
 
 def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection[tuple[str, str]]) -> str | None:

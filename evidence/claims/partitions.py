@@ -82,11 +82,12 @@ def isr_shrinks_to_reachable_side(witness: Witness) -> Judged:
         for follower in (one for one in held.isr if one != held.leader):
             left_ns = next((state.at_ns for state in led if follower not in state.isr), None)
             about = {"topic": topic, "partition": number, "follower": follower, "at_ns": cut.inject_ns}
-            took_ms = _ms(cut.inject_ns, left_ns or end_ns)
+            took_ms = max(0.0, _ms(cut.whole_ns, left_ns or end_ns))
             if cut.between(leader, broker(follower)):
                 if left_ns is not None or (took_ms > bound_ms and len(led) == len(later)):
                     rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
-                if left_ns is not None and took_ms < least_ms and course.alive_at(broker(follower), left_ns):
+                early = left_ns is not None and _ms(cut.inject_ns, left_ns) < least_ms
+                if early and course.alive_at(broker(follower), left_ns or 0):
                     dropped.append(rows[-1] | {"least_ms": least_ms})
             elif left_ns is not None and not _disturbed(course, leader, broker(follower), cut.inject_ns, left_ns):
                 dropped.append(about | {"left_ns": left_ns})
@@ -124,7 +125,7 @@ def isr_whole_after_heal(witness: Witness) -> Judged:
             seen = whole_ns is not None and whole_ns <= until_ns
             if others or not (seen or _ms(healed_ns, until_ns) > _away(run, bound_ms)):
                 continue
-            took_ms = _ms(healed_ns, min(whole_ns or until_ns, until_ns))
+            took_ms = max(0.0, _ms(cut.healed_ns or healed_ns, min(whole_ns or until_ns, until_ns)))
             about = {"topic": topic, "partition": number, "at_ns": healed_ns}
             rows.append(about | {"took_ms": took_ms, "bound_ms": _away(run, bound_ms)})
     return timed(
@@ -259,10 +260,11 @@ def no_writes_while_clients_are_cut(witness: Witness) -> Judged:
 
 
 SHRINK_BOUND: Final = (
-    "from the cut: no sooner than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which the last fetch "
-    f"may have waited and {EARLY_MS} ms for the machine (unless its session ends first); no later than that setting "
-    "and the interval of the leader's check (as long before 0.10.2, half of it from then on: ReplicaManager, "
-    f"isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine"
+    "from the cut (its end, where it took time): no sooner than replica.lag.time.max.ms, less the "
+    f"replica.fetch.wait.max.ms for which the last fetch may have waited and {EARLY_MS} ms for the machine (unless "
+    "its session ends first); no later than that setting and the interval of the leader's check (as long before "
+    f"0.10.2, half of it from then on: ReplicaManager, isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for "
+    "the machine"
 )
 
 CLAIMS: Final[tuple[Claim, ...]] = (

@@ -8,6 +8,7 @@ can demand it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -97,14 +98,16 @@ class Faults:
         if lasting:
             self.active.append((fault_id, fault))
         fault.inject()
-        return self._prove(fault_id, fault, role)
+        return self._prove(fault_id, fault, role, time.monotonic_ns())
 
     def carry_out_at_once(self, faults: Sequence[tuple[Fault, str]]) -> list[Proof]:
         """Inject several faults, given with their roles, at one moment, and then prove each. Raises as `carry_out`."""
         named = [(self._announce(fault, role), fault, role) for fault, role in faults]
+        injected_ns = []
         for _, fault, _ in named:
             fault.inject()
-        return [self._prove(*one) for one in named]
+            injected_ns.append(time.monotonic_ns())
+        return [self._prove(*one, at_ns) for one, at_ns in zip(named, injected_ns, strict=True)]
 
     def _announce(self, fault: Fault, role: str) -> str:
         self.count += 1
@@ -112,13 +115,13 @@ class Faults:
         self._record(fault_id, fault, "inject", role)
         return fault_id
 
-    def _prove(self, fault_id: str, fault: Fault, role: str) -> Proof:
+    def _prove(self, fault_id: str, fault: Fault, role: str, injected_ns: int) -> Proof:
         try:
             proof = fault.verify()
         except FaultUnproved as error:
-            self._record(fault_id, fault, "unproved", role, proof={"seen": str(error)})
+            self._record(fault_id, fault, "unproved", role, {"seen": str(error)}, injected_ns)
             raise
-        self._record(fault_id, fault, "verified", role, proof=proof)
+        self._record(fault_id, fault, "verified", role, proof, injected_ns)
         return proof
 
     def heal_one(self, fault: Fault) -> None:
@@ -144,7 +147,13 @@ class Faults:
         self._record(fault_id, fault, "healed")
 
     def _record(
-        self, fault_id: str, fault: Fault, phase: FaultPhase, role: str = "", proof: Proof | None = None
+        self,
+        fault_id: str,
+        fault: Fault,
+        phase: FaultPhase,
+        role: str = "",
+        proof: Proof | None = None,
+        injected_ns: int | None = None,
     ) -> None:
         target = Target(role=role, node=", ".join(node.name for node in fault.nodes))
         self.timeline.append(
@@ -155,6 +164,7 @@ class Faults:
                 target=target,
                 description=fault.description,
                 proof=dict(proof or {}),
+                injected_ns=injected_ns,
                 links=fault.links if isinstance(fault, OfTheNetwork) else (),
                 port=fault.port if isinstance(fault, OfTheNetwork) else 0,
             )

@@ -132,8 +132,7 @@ class Cut:
 
     def inject(self) -> None:
         pair(self.senders, self.receivers)
-        for node in self.senders:
-            self.apply(node)
+        network.at_once(self.senders, self.apply)
 
     def apply(self, node: Node) -> None:
         script = ["set -e"]
@@ -179,13 +178,16 @@ class Cut:
         """Take this fault's own rules out of every node that runs."""
         mine = self.rules()
         script = [f"iptables -w -D {CHAIN}-{rule.hook} {rule.match()} 2>/dev/null || true" for rule in mine]
-        for node in network.running(self.senders):
+
+        def take_out(node: Node) -> None:
             node.run_inside("sh", "-c", "\n".join(script))
             left = set(self._counters(node)) & set(mine)
             if left:
                 raise HarnessError(
                     f"{node.name}: {self.description} is healed, yet the kernel has its rules {sorted(map(str, left))}"
                 )
+
+        network.at_once(network.running(self.senders), take_out)
 
 
 def _some_of(dropped: dict[Rule, int], every: dict[Rule, int]) -> bool:

@@ -106,8 +106,7 @@ class Slow:
 
     def inject(self) -> None:
         pair(self.senders, self.receivers)
-        for node in self.senders:
-            self.apply(node)
+        network.at_once(self.senders, self.apply)
 
     def apply(self, node: Node) -> None:
         dev, rate = f"dev {DEVICE}", f"{self.bytes_per_s}bps"
@@ -169,8 +168,11 @@ class Slow:
             for n in map(number_of, self.receivers)
         ]
         script.append(f"tc class show {dev} | grep -q . || tc qdisc del {dev} root 2>/dev/null || true")
-        for node in network.running(self.senders):
+
+        def take_out(node: Node) -> None:
             node.run_inside("sh", "-c", "\n".join(script))
             left = set(parse_buckets(listing(node, f"tc -s class show {dev}"))) & set(map(number_of, self.receivers))
             if left:
                 raise HarnessError(f"{node.name}: {self.description} is healed, yet the kernel has its buckets {left}")
+
+        network.at_once(network.running(self.senders), take_out)

@@ -71,14 +71,14 @@ class Waits:
                 remaining = deadline - time.monotonic()
                 try:
                     return self._observer.wait(predicate, what=what, timeout_s=min(2.0, max(remaining, 0.01)))
-                except WaitTimeout:
+                except WaitTimeout as error:
                     for target in alive:
                         if not target.node.state()["Running"]:
                             raise HarnessError(
                                 f"{target} ended while waiting until {what}; it said:\n{target.node.last_lines()}"
                             ) from None
                     if remaining <= 2.0:
-                        raise
+                        raise WaitTimeout(f"not within {limit_s:g} s: {error}") from None
 
     def wait_leader(self, t: Partition, *targets: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` leads the partition (any broker if none is named) and return it."""

@@ -53,7 +53,8 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
 def leader_with_minority(run: Run) -> None:
     t, acks = run.partition(), run.case.acks
     run.send(t, 3)
-    leader, (companion, *majority) = run.leader_of(t), run.followers_of(t)
+    # The last of the replicas, so that nobody thinks of electing it.
+    leader, (*majority, companion) = run.leader_of(t), run.followers_of(t)
     loyal = loyal_client(run, t, leader)
     with clients(run, t, doomed=acks == "1"):
         run.cut([leader, companion], [*majority, run.coordinator()])

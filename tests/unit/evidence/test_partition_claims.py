@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evidence import claims
 from evidence.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
@@ -47,9 +48,17 @@ Timed = tuple[float, Event]
 
 
 def cut(
-    begin: float, heal: float | None, *links: tuple[str, str], name: str = "f1", port: int = 0, kind: str = "cut"
+    begin: float,
+    heal: float | None,
+    *links: tuple[str, str],
+    name: str = "f1",
+    port: int = 0,
+    kind: str = "cut",
+    whole: float | None = None,
 ) -> list[Timed]:
-    """A fault of the network with these links, both ways: injected, proved a tenth of a second later, and healed."""
+    """A fault of the network with these links, both ways: injected (until `whole`), proved a tenth of a second later,
+    and healed within another tenth.
+    """
     both = (*links, *((b, a) for a, b in links))
     target = Target(node=", ".join(dict.fromkeys(one for link in links for one in link)))
 
@@ -58,7 +67,9 @@ def cut(
         return (at_s, event)
 
     healed = [] if heal is None else [phase(heal, "heal"), phase(heal + 0.1, "healed")]
-    return [phase(begin, "inject"), phase(begin + 0.1, "verified"), *healed]
+    at_s, proof = phase((begin if whole is None else whole) + 0.1, "verified")
+    proved = replace(proof, injected_ns=None if whole is None else int(whole * SECOND))
+    return [phase(begin, "inject"), (at_s, proved), *healed]
 
 
 def state(at_s: float, isr: tuple[int, ...], version: int, leader: int = 1, epoch: int = 0) -> Timed:
@@ -95,6 +106,9 @@ TO_CLIENTS = ("broker-1", "clients")
         ([*cut(10, 30, TO_2), state(14, (1, 3), 1)], HELD, 4000),
         ([*cut(10, 30, TO_2, TO_3), state(14, (1, 3), 1), state(15, (1,), 2)], HELD, 5000),
         ([*cut(10, 30, TO_2), state(17, (1, 3), 1)], CONTRADICTED, 7000),
+        ([*cut(10, 30, TO_2, whole=12), state(17, (1, 3), 1)], HELD, 5000),
+        ([*cut(10, 30, TO_2, whole=12), state(19, (1, 3), 1)], CONTRADICTED, 7000),
+        ([*cut(10, 30, TO_2, whole=12), state(11, (1, 3), 1)], CONTRADICTED, None),
         ([*cut(10, 30, TO_2)], CONTRADICTED, 20000),
         ([*cut(10, 30, TO_2), state(11, (1, 3), 1)], CONTRADICTED, None),
         ([*cut(10, 30, TO_2), state(14, (1,), 1)], CONTRADICTED, None),
@@ -108,6 +122,9 @@ TO_CLIENTS = ("broker-1", "clients")
         "in time",
         "both followers",
         "late",
+        "late after the cut began, in time after it was whole",
+        "late after it was whole",
+        "too early after it began",
         "never",
         "too early",
         "a follower that is reached leaves too",
@@ -146,11 +163,11 @@ def test_a_follower_whose_session_ends_may_leave_the_isr_earlier() -> None:
 @pytest.mark.parametrize(
     ("events", "until", "outcome", "took_ms"),
     [
-        ([state(14, (1, 3), 1), state(25, ALL, 2)], 60, HELD, 5000),
-        ([state(14, (1, 3), 1), state(40, ALL, 2)], 60, CONTRADICTED, 20000),
-        ([state(14, (1, 3), 1)], 60, CONTRADICTED, 40000),
+        ([state(14, (1, 3), 1), state(25, ALL, 2)], 60, HELD, 4900),
+        ([state(14, (1, 3), 1), state(40, ALL, 2)], 60, CONTRADICTED, 19900),
+        ([state(14, (1, 3), 1)], 60, CONTRADICTED, 39900),
         ([state(14, (1, 3), 1)], 30, NOT_OBSERVED, None),
-        ([state(14, (1, 3), 1), *cut(25, 40, TO_2, name="f2"), state(45, ALL, 2)], 60, HELD, 5000),
+        ([state(14, (1, 3), 1), *cut(25, 40, TO_2, name="f2"), state(45, ALL, 2)], 60, HELD, 4900),
         ([state(14, (1, 3), 1), *cut(15, None, TO_3, name="f2")], 60, NOT_OBSERVED, None),
         ([], 60, NOT_OBSERVED, None),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evidence.course import Course
 from evidence.events import (
@@ -251,6 +252,12 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
 def test_a_proof_that_proves_nothing(events: list[Event], word: str) -> None:
     (reason,) = soundness.hollow_proofs(course(UP, *events))
     assert word in reason
+
+
+@pytest.mark.parametrize(("injected_ns", "sound"), [(None, True), (10, True), (13, True), (9, False), (14, False)])
+def test_an_injection_ends_before_its_proof(injected_ns: int | None, *, sound: bool) -> None:
+    verified = at(13, replace(KILLED, injected_ns=injected_ns))
+    assert (soundness.hollow_proofs(course(UP, *KILL, verified)) == []) == sound
 
 
 FOREIGN: dict[str, tuple[list[Event], str]] = {
