@@ -40,6 +40,7 @@ from analysis.unknown import newly_settled, settle, unknown_operations
 from analysis.view import (
     EVIDENCE_LIMIT,
     NO_TRANSACTION,
+    Elsewhere,
     Ints,
     PartitionView,
     Rows,
@@ -87,6 +88,7 @@ SCREENED: Final = frozenset(
         "duplicate",
         "inconsistent-offsets",
         "phantom",
+        "misdelivered",
         "corrupt-record",
         "aborted-read",
         "precommitted-read",
@@ -497,7 +499,8 @@ def _see(
     def view(history: History) -> PartitionView:
         rows = history.tables.get(where, history.operations.slice(0, 0))
         endings = endings_of(history.operations)
-        return view_of(*where, rows, **_circumstances(facts, history), endings=endings, settled=piece.settled)
+        circumstances = _circumstances(facts, history) | {"elsewhere": elsewhere(run_dir, facts, where)}
+        return view_of(*where, rows, **circumstances, endings=endings, settled=piece.settled)
 
     # Files of other partitions are counted once for the run, by the piece of its metadata.
     @cache
@@ -523,6 +526,27 @@ def _see(
     kept, loaded = _kept(screening, where, copies)
     history = replace(history, tables={where: kept.table})
     return _Seen(history, view(history), kept, whole, screening.table), loaded
+
+
+def elsewhere(run_dir: RunDir, facts: Mapping[str, Any], where: Where) -> Elsewhere:
+    """To which other topic-partitions of a run values were sent; its histories are read when that is asked."""
+
+    def sent_to(values: Ints) -> dict[int, Where]:
+        sent: dict[int, Where] = {}
+        reserved: dict[int, Where] = {}
+        for other in sorted((_stated_partitions(facts) | sealed_partitions(run_dir, facts)) - {where}):
+            table = open_run(run_dir, facts, only=other, counted=False).tables.get(other)
+            if table is None:
+                continue
+            there = view_of(*other, table)
+            sent |= dict.fromkeys(values[np.isin(values, there.sends.value)].tolist(), other)
+            for one in there.reservations:
+                first = pack(one.producer, one.first)
+                may = values[(values >= first) & (values < first + one.count)]
+                reserved |= dict.fromkeys(may.tolist(), other)
+        return reserved | sent
+
+    return sent_to
 
 
 def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, course: Course) -> Screening | None:

@@ -430,6 +430,7 @@ def unreplicated_acknowledgement(view: PartitionView, copies: Copies) -> Rows:
 def unsent(view: PartitionView, copies: Copies, left_out: Ints | None = None) -> list[Problem]:
     """Records of ours on disks that no history has the sending of, though none is missing or torn: a problem of the
     histories, for nobody but our clients can have made their bytes. `left_out` has the sends that are not in the view.
+    One that was sent to another partition is none: whoever reads it is told so (misdelivered).
     """
     if view.writers_missing:
         return []
@@ -441,6 +442,8 @@ def unsent(view: PartitionView, copies: Copies, left_out: Ints | None = None) ->
             unheard &= (values < first) | (values >= first + one.count)
         if left_out is not None and unheard.any():
             unheard[unheard] = ~np.isin(values[unheard], left_out)
+        if unheard.any():
+            unheard[unheard] = ~np.isin(values[unheard], list(view.elsewhere(np.unique(values[unheard]))))
         if unheard.any():
             at = int(np.flatnonzero(unheard)[0])
             who = identity_of(int(values[at]))

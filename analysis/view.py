@@ -11,7 +11,7 @@ is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -181,6 +181,15 @@ class Log:
         return self.index[np.searchsorted(self.offset, offsets)]
 
 
+Elsewhere = Callable[[Ints], Mapping[int, tuple[str, int]]]
+"""Of values, to which other topic-partition each was sent or, if nothing is known of its sending, was to be sent."""
+
+
+def not_asked(values: Ints) -> Mapping[int, tuple[str, int]]:
+    """Where nothing is known of other partitions."""
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class PartitionView:
     """What the clients' histories say of one topic-partition."""
@@ -212,6 +221,8 @@ class PartitionView:
     """Processes whose operations overlap: which came first is not known."""
     settled: Settled = NOTHING_SETTLED
     """What other partitions prove of operations whose outcome is unknown."""
+    elsewhere: Elsewhere = not_asked
+    """Asked only for values that nobody sent here: it reads the histories of all other partitions."""
 
     def operation(self, rows: Sends | Steps, row: int) -> Operation:
         """The operation that a row is part of, by the name that it has in every partition."""
@@ -363,6 +374,7 @@ def view_of(
     torn: Collection[str] = (),
     endings: Endings | None = None,
     settled: Settled = NOTHING_SETTLED,
+    elsewhere: Elsewhere = not_asked,
 ) -> PartitionView:
     """The view of one topic-partition's rows (evidence.history.read.PLAIN_SCHEMA), of all processes.
 
@@ -427,6 +439,7 @@ def view_of(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
         ),
         settled=settled,
+        elsewhere=elsewhere,
     )
 
 

@@ -256,8 +256,14 @@ EVERY: Final[tuple[Anomaly, ...]] = (
     Anomaly(
         name="phantom",
         seen_in=HISTORIES,
-        definition="A record that was read and that nobody sent.",
+        definition="A record that was read and that nobody sent, to this partition or to another.",
         source="this project",
+    ),
+    Anomaly(
+        name="misdelivered",
+        seen_in=HISTORIES,
+        definition="A record was read in a partition that it was never sent to: its producer sent it to another one.",
+        source="this project; KAFKA-19012",
     ),
     Anomaly(
         name="corrupt-record",

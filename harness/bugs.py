@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evidence.errors import UsageError
+from evidence.rundir import DEFAULT_CASE
 from harness.case import Line
 from harness.cluster import versions
 
@@ -109,11 +110,15 @@ class Exhibit:
     bug: Bug
     affected: tuple[str, ...]
     fixed: tuple[str, ...]
+    fixed_case: str = DEFAULT_CASE
+    """The case that shows the fix, where a release alone does not have it: clients must have it too."""
+    fixed_with: str = ""
+    """What that case has beside the release, in words."""
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """The ids of the versions that it is shown on: affected, then fixed."""
-        return (*self.affected, *self.fixed)
+        """The ids of the versions that it is shown on: affected, then fixed, each once."""
+        return tuple(dict.fromkeys((*self.affected, *self.fixed)))
 
     def as_json(self) -> dict[str, Any]:
         """For `kafka-chaos list` and the pages."""
@@ -125,5 +130,8 @@ class Exhibit:
             "commits": list(self.bug.commits),
             "affected": list(self.affected),
             "fixed": list(self.fixed),
+            "fixed_case": self.fixed_case,
+            "fixed_with": self.fixed_with,
+            "open": not self.bug.fixed,
             "affects": [version.id for version in versions.KNOWN if self.bug.affects(version)],
         }

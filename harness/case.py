@@ -100,7 +100,7 @@ class Case:
     """For the steps: which acknowledgement the sends wait for that the claim is about."""
     client: str = LIBRDKAFKA
     """Which producers send: `librdkafka`, `java-<release>` or `scala-<release>`; `java` and `scala` alone are of the
-    brokers' own release (harness/workloads/libraries.py). Transactions and pipelines are always librdkafka's.
+    brokers' own release (harness/workloads/libraries.py). Pipelines are always librdkafka's.
     """
     client_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of these producers, by the client's own names."""

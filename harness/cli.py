@@ -348,7 +348,7 @@ def _museum(options: argparse.Namespace) -> int:
     from judgement.report.museum import shown
 
     data = guide.read_data(museum.DOCS)
-    return museum.run(options, lambda name, version: shown(name, version, data))
+    return museum.run(options, lambda name, version, case: shown(name, version, data, case))
 
 
 def _explain(options: argparse.Namespace) -> int:

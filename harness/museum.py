@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from evidence.errors import UsageError
+from evidence.rundir import DEFAULT_CASE
 from harness.bugs import Bug, Release, numbers
 from harness.cluster.versions import Mode, Version
 from harness.scenario import Scenario, all_scenarios
 
-Shown = Callable[[str, str], str]
-"""What runs of an exhibit, by name, showed on a version: "5 of 5"."""
+Shown = Callable[[str, str, str], str]
+"""What runs of an exhibit, by name, showed on a version in a case: "5 of 5"."""
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 """Where the committed data of runs lies."""
@@ -76,8 +77,12 @@ def told(version: Version, scenarios: Sequence[Scenario], shown: Shown) -> dict[
         if not bug.affects(version):
             lacks.append(bug.id)
             continue
-        sides = {"affected": made.exhibit.affected, "fixed": made.exhibit.fixed}
-        runs = {side: {one: shown(made.name, one) for one in where} for side, where in sides.items()}
+        exhibit = made.exhibit
+        how = f" ({exhibit.fixed_with})" if exhibit.fixed_with else ""
+        runs = {
+            "affected": {one: shown(made.name, one, DEFAULT_CASE) for one in exhibit.affected},
+            "fixed": {one + how: shown(made.name, one, exhibit.fixed_case) for one in exhibit.fixed},
+        }
         about = {"bug": bug.id, "title": bug.title, "whom": bug.whom, "releases": bug.releases}
         about |= {"be_on": remedy(bug, version), "until_then": made.operator, "scenario": made.name}
         has.append(about | runs)

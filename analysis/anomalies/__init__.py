@@ -23,7 +23,7 @@ from analysis.anomalies.order import (
     nonmonotonic_send,
     poll_skip,
 )
-from analysis.anomalies.phantom import phantom
+from analysis.anomalies.phantom import misdelivered, phantom
 from analysis.anomalies.precommitted_read import precommitted_read
 from analysis.anomalies.processing import committed_too_far, repeated_processing, skipped_processing
 from analysis.view import Evidence, PartitionView
@@ -38,6 +38,7 @@ PARTITION_CHECKS: Final[dict[str, Check]] = registered(
         "duplicate": duplicate,
         "inconsistent-offsets": inconsistent_offsets,
         "phantom": phantom,
+        "misdelivered": misdelivered,
         "corrupt-record": corrupt_record,
         "aborted-read": aborted_read,
         "precommitted-read": precommitted_read,

@@ -169,10 +169,10 @@ def parse_established(lines: Iterable[str]) -> set[str]:
     return found
 
 
-def connections(node: Node, peer: Peer, port: int) -> list[str]:
-    """A peer's ends of its connections to a port of a node, as that lists them."""
-    listed = f"ss -H -t -n state established '( sport = :{port} )'"
-    return parse_connections(listing(node, listed), peer.address)
+def connections(node: Node, peer: Peer, port: int, *states: str) -> list[str]:
+    """A peer's ends of its connections to a port of a node, as that lists them: those established, or in `states`."""
+    listed = (f"ss -H -t -n state {state} '( sport = :{port} )'" for state in states or ("established",))
+    return parse_connections(listing(node, *listed), peer.address)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,9 @@ carried out already, or given up long ago. Networks do that (a packet that is la
 
 The kernel gives a closed connection up after a minute or two (tcp_orphan_retries): what is held longer is lost.
 
+That it has arrived the broker's kernel knows: the client's end of the connection comes after all that was sent on it,
+and the broker closes its own end when it has answered what came (`ended`).
+
 The proof: a connection of our own, made before, on which a request is sent and not taken, while the kernel counts
 packets dropped; and one made afterwards, on which it is.
 """
@@ -41,6 +44,8 @@ class Delay(Cut):
     """A request that they would take (harness.faults.answers)."""
     _probes: dict[str, socket.socket] = field(default_factory=dict, init=False)
     _ports: tuple[int, ...] = field(default=(), init=False)
+    _own: set[int] = field(default_factory=set, init=False)
+    """The ports of connections of our own."""
 
     @property
     def name(self) -> str:
@@ -65,6 +70,7 @@ class Delay(Cut):
                 end for node in self.senders for peer in self.receivers for end in connections(node, peer, self.port)
             ]
             self._ports = tuple(sorted({int(end.rpartition(":")[2]) for end in ends}))
+            self._own = {probe.getsockname()[1] for probe in self._probes.values()}
             Cut.inject(self)  # not super(): a dataclass with slots is another class
             undo.pop_all()
 
@@ -83,6 +89,18 @@ class Delay(Cut):
                         f"{self.description}: {node.name} took no request on a new connection in {limit}: a cut"
                     )
         return proof | {"connections": len(self._ports), "not_taken": sorted(self._probes)}
+
+    def ended(self) -> list[int]:
+        """The clients' ports of the connections there were that are over at the broker: what clients had sent on them
+        and given up has come, and is answered. HarnessError if no whole listing can be had.
+        """
+        ends = [
+            end
+            for node in self.senders
+            for peer in self.receivers
+            for end in connections(node, peer, self.port, "established", "close-wait")
+        ]
+        return sorted(set(self._ports) - {int(end.rpartition(":")[2]) for end in ends} - self._own)
 
     def heal(self) -> None:
         Cut.heal(self)

@@ -107,7 +107,7 @@ class Run:
             nemesis.cut_from_coordinator,
         )
         self.hold_answers, self.reset_clients = nemesis.hold_answers, nemesis.reset_clients
-        self.delay_clients = nemesis.delay_clients
+        self.delay_clients, self.wait_delivered = nemesis.delay_clients, nemesis.wait_delivered
         self.kill_client = nemesis.kill_client
         self.flap, self.lose, self.slow, self.heal_network = (
             nemesis.flap,

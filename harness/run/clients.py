@@ -25,7 +25,7 @@ from harness.workloads.handles.client import (
     Sent,
 )
 from harness.workloads.handles.transactions import Ended, Pipeline, TransactionalProducer
-from harness.workloads.libraries import RDKAFKA
+from harness.workloads.libraries import RDKAFKA, Library
 
 if TYPE_CHECKING:
     from harness.run.account import Account
@@ -113,10 +113,6 @@ class Clients:
             | ({"only": only.node.name} if only else {})
         )
         return Client(self._run_dir, name, len(self._processes), bootstrap, settings)
-
-    def _producer_settings(self, *more: Mapping[str, str]) -> dict[str, str]:
-        """What a transactional producer is configured with, which is always librdkafka's."""
-        return RDKAFKA.settings("all", self._version, *more)
 
     def _reader_settings(self, committed_only: bool, settings: Mapping[str, str]) -> dict[str, str]:
         isolation = defaults.READ_COMMITTED if committed_only else NO_SETTINGS
@@ -218,7 +214,8 @@ class Clients:
 
         One producer process for each transactional id, whose `settings` are those of its first transaction; that one
         says too whether the loss of whatever the process sends is documented (`doomed`). Raises
-        PreconditionNotHeld if the transaction cannot begin, UsageError before 0.11 (KIP-98).
+        PreconditionNotHeld if the transaction cannot begin, UsageError before 0.11 (KIP-98) and for a client that has
+        no transactions.
         """
         producer = self._transactional_producer(transactional_id, settings, doomed=doomed)
         _require_ok(self._account, [producer.begin(timeout_s=limit_s)], "a transaction begins")
@@ -231,16 +228,20 @@ class Clients:
         self, transactional_id: str, settings: Mapping[str, str], *, doomed: bool
     ) -> TransactionalProducer:
         if transactional_id not in self._transactional:
-            options = self._transactional_settings(transactional_id, settings)
-            client = self._register("producer", options, doomed=doomed)
+            options = self._transactional_settings(self._library, transactional_id, self._case_settings, settings)
+            client = replace(self._register("producer", options, doomed=doomed), library=self._recorders)
             self._transactional[transactional_id] = TransactionalProducer(client, self._timeline)
         return self._transactional[transactional_id]
 
-    def _transactional_settings(self, transactional_id: str, settings: Mapping[str, str]) -> dict[str, str]:
+    def _transactional_settings(
+        self, library: Library, transactional_id: str, *settings: Mapping[str, str]
+    ) -> dict[str, str]:
         if self._version.release < (0, 11):
             raise UsageError(f"{self._version.id} has no transactions; they came with 0.11 (KIP-98)")
+        if not library.has_transactions:
+            raise UsageError(f"{library.name} has no transactions; they came with the Java client 0.11 (KIP-98)")
         own = {"transactional.id": transactional_id, "enable.idempotence": "true"}
-        return self._producer_settings({"acks": "all"}, own, settings)
+        return library.settings("all", self._version, own, *settings)
 
     # Readers
 
@@ -281,9 +282,9 @@ class Clients:
         once with a `transactional_id` (0.11 and later, UsageError before), at least once without.
         """
         sending = (
-            self._producer_settings({"acks": "all"}, settings)
+            RDKAFKA.settings("all", self._version, settings)
             if transactional_id is None
-            else self._transactional_settings(transactional_id, settings)
+            else self._transactional_settings(RDKAFKA, transactional_id, settings)
         )
         reading = self._reader_settings(transactional_id is not None, NO_SETTINGS)
         client = self._register("processor", sending | reading)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError, UsageError
 from evidence.events import NETWORK_FAULTS
@@ -30,6 +30,7 @@ from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
 from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
 from harness.observers.replicas import LOG_DIR, newest_segment
+from harness.polling import poll
 from harness.run.who import Target
 from kafkafiles.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS
 from kafkafiles.indexes import base_offset_of
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
     from harness.run.waits import Waits
     from harness.run.who import Partition
 
+BetweenClients = TypeVar("BetweenClients", Hold, Delay)
+DELIVERY_LIMIT_S: Final = 60.0
+"""The kernel of a client that has closed a connection tries again at intervals that double."""
+DELIVERY_POLL_S: Final = 0.2
+
 
 class Nemesis:
     """Carries faults out and remembers when whom was killed."""
@@ -55,6 +61,8 @@ class Nemesis:
         self._faults = Faults(parts.timeline)
         self._killed_ns: dict[str, int] = {}
         """By node, the wall time at which Docker had sent the signal."""
+        self._delay: Delay | None = None
+        """The last one."""
 
     def heal(self) -> None:
         """Undo whatever still lasts."""
@@ -214,9 +222,19 @@ class Nemesis:
         """Hold back what clients send to brokers on the connections that they have now, and on no others: a client that
         waits for an answer connects anew, and after the heal (`heal_network`) TCP delivers what it had given up.
         """
-        self._between_clients(Delay, targets)
+        self._delay = self._between_clients(Delay, targets)
 
-    def _between_clients(self, kind: type[Hold | Delay], targets: Sequence[Target]) -> None:
+    def wait_delivered(self) -> None:
+        """After the heal, wait until something that was delayed last has come, and the broker has answered it: a client
+        had given up the connection that it was sent on, and the broker has closed its end. A precondition.
+        """
+        if self._delay is None:
+            raise UsageError("wait_delivered: nothing was delayed; use delay_clients before it")
+        with self._account.step("wait until what was delayed has come"):
+            ended = poll(self._delay.ended, DELIVERY_LIMIT_S, every_s=DELIVERY_POLL_S)
+        self._account.require("what clients gave up has come", bool(ended), ports=ended)
+
+    def _between_clients(self, kind: type[BetweenClients], targets: Sequence[Target]) -> BetweenClients:
         fault = kind(
             senders=tuple(target.node for target in targets),
             receivers=(self._clients_host(),),
@@ -225,6 +243,7 @@ class Nemesis:
             question=question(self._cluster.version.release),
         )
         self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+        return fault
 
     def reset_clients(self, *targets: Target) -> None:
         """Reset the connections that clients have to brokers; what these had not delivered is forgotten."""

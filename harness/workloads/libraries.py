@@ -40,6 +40,11 @@ class Library:
         """Such as "librdkafka" or "java-2.8.2"."""
         return f"{self.kind}-{self.release}" if self.release else self.kind
 
+    @property
+    def has_transactions(self) -> bool:
+        """Whether its producer has transactions (KIP-98)."""
+        return self.kind == LIBRDKAFKA or (self.kind == JAVA and _numbers(self.release) >= (0, 11))
+
     def settings(self, acks: str, version: Version, *more: Mapping[str, str]) -> dict[str, str]:
         """What its producer is configured with, later settings over earlier ones."""
         given: dict[str, str] = {}

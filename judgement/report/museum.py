@@ -29,9 +29,9 @@ def exhibits(scenarios: Sequence[Value]) -> list[Value]:
     return sorted((one for one in scenarios if one.get("exhibit")), key=place)
 
 
-def shown(name: str, version: str, data: Value) -> str:
+def shown(name: str, version: str, data: Value, case: str = DEFAULT_CASE) -> str:
     """How often an exhibit ended as documented on a version: "5 of 5"."""
-    cell = ((data.get(name) or {}).get("cases") or {}).get(DEFAULT_CASE, {}).get(version)
+    cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version)
     return f"{cell['good']} of {cell['runs']}" if cell else NOT_RUN
 
 
@@ -71,7 +71,7 @@ def page(described: Value, scenarios: Sequence[Value], data: Value, made: str) -
 
 def _open(found: Sequence[Value]) -> Iterator[str]:
     """How to show those that no release has a fix of."""
-    still = [one for one in found if not one["exhibit"]["fixed"]]
+    still = [one for one in found if one["exhibit"]["open"]]
     told = (
         "## Open today",
         "",
@@ -95,5 +95,7 @@ def _row(one: Value, data: Value) -> str:
 
 
 def _shown_on(name: str, exhibit: Value, data: Value) -> Iterator[str]:
-    for side in ("affected", "fixed"):
-        yield "; ".join(f"{version}: {shown(name, version, data)}" for version in exhibit[side]) or "no release"
+    sides = (("affected", DEFAULT_CASE, ""), ("fixed", exhibit["fixed_case"], exhibit["fixed_with"]))
+    for side, case, how in sides:
+        told = (f"{version}: {shown(name, version, data, case)}" for version in exhibit[side])
+        yield "; ".join(f"{one} ({how})" if how else one for one in told) or "no release"

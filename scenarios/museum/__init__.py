@@ -7,13 +7,14 @@ and states what follows there.
 
 Records: `museum-forgotten-overrides` deletes those of topics that were to keep them, `museum-reassigned-to-one` the
 last good copy but one, `museum-false-clean-marker` what was acknowledged behind a torn log; `museum-kip-279` makes
-in-sync replicas differ for ever. Transactions: `museum-timed-out-transaction` and `museum-late-end` tear one that is
-committed, `museum-late-produce` and `museum-marker-lost` hide all that comes after one; with compaction
-`museum-aborted-survives` commits what was aborted, and `museum-marker-compacted` loses what was committed. Groups:
-`museum-expired-offsets`, `museum-upgrade-expires-offsets`, `museum-rebalance-expires-offsets` and
-`museum-oldest-offsets` take their places, `museum-unloadable-group` their coordinator. Brokers and replicas:
-`museum-long-topic-name` ends by one request every broker that holds a topic; `museum-deleted-half-a-batch`,
-`museum-unknown-sequence` and `museum-made-again` end a replication; `museum-isolated-controller` all failovers.
+in-sync replicas differ for ever, and `museum-misdelivered` puts records into another topic. Transactions:
+`museum-timed-out-transaction` and `museum-late-end` tear one that is committed, `museum-late-produce` and
+`museum-marker-lost` hide all that comes after one; with compaction `museum-aborted-survives` commits what was aborted,
+and `museum-marker-compacted` loses what was committed. Groups: `museum-expired-offsets`,
+`museum-upgrade-expires-offsets`, `museum-rebalance-expires-offsets` and `museum-oldest-offsets` take their places,
+`museum-unloadable-group` their coordinator. Brokers and replicas: `museum-long-topic-name` ends by one request every
+broker that holds a topic; `museum-deleted-half-a-batch`, `museum-unknown-sequence` and `museum-made-again` end a
+replication; `museum-isolated-controller` all failovers.
 
 Open today: `museum-deleted-records-return`, `museum-segment-below-batch`, `museum-marker-lost`, and `museum-late-end`
 with clients that do not raise the epoch.

@@ -9,8 +9,10 @@ transaction is aborted. It begins another and sends a record; then the late requ
 knows nothing of that: it sends to one more partition, which opens a third transaction for the coordinator, commits, and
 is told that all is committed. Readers under read_committed are given the second record and never the first.
 
-Brokers and Java clients of 4.0 raise the epoch with each transaction (KIP-890, transaction.version 2). librdkafka
-does not yet, nor do older clients, and brokers of 4.x go on taking what these ask. With `in-time` nothing is late.
+Brokers and Java clients of 4.0 raise the epoch with each transaction (KIP-890, transaction.version 2), so a late
+request names one that is over. librdkafka does not yet, nor do older clients, and brokers of 4.x go on taking what
+these ask. `java` is the Java client of the brokers' own release, with which 4.0 and later are safe; `java-older` is
+that of 3.9.2, with which they are not. With `in-time` nothing is late.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Final
 
 from harness.plan import TopicPlan
 from harness.run import Partition, Run
-from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, scenario
+from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
 from scenarios.museum.late_produce import STATE
 from scenarios.museum.marker_lost import TRANSACTIONS
 
@@ -30,9 +32,12 @@ KAFKA_17754 = Bug(
     since="0.11.0.0",
     fixed=(),
 )
-ASKED_AGAIN_SOON: Final = {"socket.timeout.ms": "3000", "transaction.timeout.ms": "600000"}
+RAISES_THE_EPOCH: Final = Line("brokers and Java clients of 4.0 and later", lambda version: version.release >= (4,))
+LONG: Final = {"transaction.timeout.ms": "600000"}
+ASKED_AGAIN_SOON: Final = {"librdkafka": {"socket.timeout.ms": "3000"}, "java": {"request.timeout.ms": "3000"}}
 LATE_S: Final = 60.0
 SKIPPED: Final = frozenset({"poll-skip", "internal-poll-skip"})
+HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transaction-half-committed"}), allowed=SKIPPED)
 
 
 @scenario(
@@ -43,23 +48,35 @@ SKIPPED: Final = frozenset({"poll-skip", "internal-poll-skip"})
     operator="""With librdkafka there is no release to be on (its issue 5423). Java clients of 4.0 and later with
         brokers of 4.0 and later, at transaction.version 2, are safe. With others, check after a commit that was asked
         for twice that all of it is there.""",
-    exhibit=Exhibit(bug=KAFKA_17754, affected=("2.8.2", "3.9.2-kraft", "4.3.1"), fixed=()),
+    exhibit=Exhibit(
+        bug=KAFKA_17754,
+        affected=("2.8.2", "3.9.2-kraft", "4.3.1"),
+        fixed=("4.3.1",),
+        fixed_case="java",
+        fixed_with="with the Java client 4.3.1",
+    ),
     applies=TRANSACTIONS,
     cases={
-        "default": Case(
+        "default": Case(documented=[HALF]),
+        "java": Case(
+            client="java",
             documented=[
                 Documented(
-                    on=KAFKA_17754.affected,
-                    required=frozenset({"transaction-half-committed"}),
-                    allowed=SKIPPED,
-                )
-            ]
+                    on=RAISES_THE_EPOCH,
+                    says="The late request names an epoch that is over, and is refused: all of it is read.",
+                ),
+                HALF,
+            ],
         ),
+        "java-older": Case(client="java-3.9.2", applies=RAISES_THE_EPOCH, documented=[HALF]),
         "in-time": Case(documented=[Documented(on=EVERY_VERSION, says="Nothing is late, and all of it is read.")]),
     },
 )
 def late_end(run: Run) -> None:
-    with run.transaction(settings=ASKED_AGAIN_SOON) as first:
+    late = run.case.name != "in-time"
+    torn_by_it = late and not (run.case.name == "java" and RAISES_THE_EPOCH.holds(run.version))
+    kind, _, _ = run.case.client.partition("-")
+    with run.transaction(settings=ASKED_AGAIN_SOON[kind] | LONG) as first:
         first.send(run.partition())
     coordinator = run.leader_of(STATE)
     other = next(one for one in run.replicas_of(run.partition()) if one.id != coordinator.id)
@@ -68,7 +85,6 @@ def late_end(run: Run) -> None:
     run.send(one)
     run.send(two)
 
-    late = run.case.name == "default"
     with run.transaction(commit=False) as aborted:
         aborted.send(one)
         if late:
@@ -80,6 +96,8 @@ def late_end(run: Run) -> None:
         before, _ = run.log_end_and_high_watermark(other, one)
         run.heal_network()
         if late:
+            run.wait_delivered()
+        if torn_by_it:
             run.wait_files(
                 "the late request has been carried out: another marker is there",
                 lambda: run.log_end_and_high_watermark(other, one)[0] > before,
@@ -91,4 +109,4 @@ def late_end(run: Run) -> None:
     run.send(one)
     run.send(two)
     with run.consume(one, committed_only=True) as consumer:
-        consumer.wait_read(5 if late else 6, timeout_s=60)
+        consumer.wait_read(5 if torn_by_it else 6, timeout_s=60)

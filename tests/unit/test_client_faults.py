@@ -174,7 +174,7 @@ def taking(count: int = 1) -> Iterator[Taking]:
         yield Taking(server.getsockname()[1], count)
 
 
-def delay(broker: Taking) -> Delay:
+def delayed(broker: Taking) -> Delay:
     return Delay(
         senders=(cast("Node", broker),),
         receivers=(CLIENTS,),
@@ -193,7 +193,7 @@ def told(monkeypatch: pytest.MonkeyPatch, *answers_: bool) -> None:
 def test_a_delay_is_proved_by_a_request_that_is_not_taken_and_one_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
     told(monkeypatch, False, True)
     with taking() as broker:
-        fault = delay(broker)
+        fault = delayed(broker)
         fault.inject()
         proof = fault.verify()
         broker.count = -1
@@ -221,12 +221,48 @@ def test_a_delay_that_is_none_is_unproved(
     monkeypatch.setattr(network, "COUNTER_LIMIT_S", 0.0)
     told(monkeypatch, *taken)
     with taking(count) as broker:
-        fault = delay(broker)
+        fault = delayed(broker)
         fault.inject()
         with pytest.raises(FaultUnproved, match=why):
             fault.verify()
         broker.count = -1
         fault.heal()
+
+
+@pytest.mark.parametrize(
+    ("left", "ended"),
+    [((), list(PORTS)), (PORTS[:1], [PORTS[1]]), (PORTS, [])],
+    ids=["all are over", "one is", "none is: nothing has come"],
+)
+def test_what_was_delayed_has_come_when_its_connection_is_over(
+    left: tuple[int, ...], ended: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with taking() as broker:
+        fault = delayed(broker)
+        fault.inject()
+        broker.count = -1
+        fault.heal()
+        monkeypatch.setattr("tests.unit.test_client_faults.PORTS", left)
+        assert fault.ended() == ended
+        assert "state close-wait" in broker.ran[-1]
+
+
+def test_a_connection_of_our_own_tells_nothing_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    with taking() as broker:
+        fault = delayed(broker)
+        connected = answers.connect
+
+        def ours(node: Any, port: int) -> socket.socket:
+            made = connected(node, port)
+            monkeypatch.setattr("tests.unit.test_client_faults.PORTS", (made.getsockname()[1],))
+            return made
+
+        monkeypatch.setattr("harness.faults.delay.connect", ours)
+        fault.inject()
+        broker.count = -1
+        fault.heal()
+        monkeypatch.setattr("tests.unit.test_client_faults.PORTS", ())
+        assert fault.ended() == []
 
 
 CONNECTIONS = """0 0 [::ffff:172.20.0.11]:9092 [::ffff:172.20.0.1]:43210

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,8 +48,8 @@ def zookeeper(kafka: str) -> Version:
     return Version(id=kafka, kafka=kafka, mode="zookeeper")
 
 
-def shown(name: str, version: str) -> str:
-    return pages.shown(name, version, DATA)
+def shown(name: str, version: str, case: str) -> str:
+    return pages.shown(name, version, DATA, case)
 
 
 def test_a_release_is_run_in_the_ways_that_it_has() -> None:
@@ -112,6 +113,39 @@ def test_the_index_has_a_row_for_each_bug_and_the_versions_that_still_have_it() 
     assert row.endswith("| 1.1.1: 5 of 5 | 2.2.2: not run |")
     assert "| 1.1.1 | [KAFKA-4893](scenarios/museum-long-topic-name.md) |" in text
     assert "| 2.2.2 | none of these |" in text
+
+
+WITH_CLIENT = replace(
+    get_scenario("baseline"),
+    name="museum-bite",
+    exhibit=Exhibit(
+        bug=KRAFTS, affected=("4.3.1",), fixed=("4.3.1",), fixed_case="java", fixed_with="with the Java client"
+    ),
+)
+BOTH = {name: {"4.3.1": {"good": good, "runs": 5}} for name, good in (("default", 4), ("java", 3))}
+
+
+def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
+    assert WITH_CLIENT.exhibit is not None
+    assert WITH_CLIENT.exhibit.versions == ("4.3.1",)
+    data = {"museum-bite": {"cases": BOTH}}
+    text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT)], data, "")
+    (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-9]")]
+    assert row.endswith("| 4.3.1: 4 of 5 | 4.3.1: 3 of 5 (with the Java client) |")
+    kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
+    found = museum.told(kraft, [WITH_CLIENT], lambda name, version, case: pages.shown(name, version, data, case))
+    assert found["has"][0]["fixed"] == {"4.3.1 (with the Java client)": "3 of 5"}
+
+
+def test_a_bug_is_open_while_no_release_has_a_fix_whatever_clients_do() -> None:
+    text = pages.page(
+        {"versions": ["4.3.1"]},
+        [of(WITH_CLIENT), of(replace(get_scenario("baseline"), exhibit=MADE[0].exhibit))],
+        {},
+        "",
+    )
+    assert "- [KAFKA-9](scenarios/museum-bite.md): `kafka-chaos run museum-bite --version 4.3.1`" in text
+    assert "- [KAFKA-7]" not in text
 
 
 def test_without_exhibits_there_is_no_index() -> None:

@@ -215,16 +215,25 @@ class ScriptedProducer(Commanded):
         return [self.send_async(topic, partition, doomed=doomed, key=key).wait(timeout_s) for _ in range(count)]
 
     def send_async(
-        self, topic: str, partition: int, *, doomed: bool = False, again: Sent | None = None, key: str | None = None
+        self,
+        topic: str,
+        partition: int,
+        *,
+        doomed: bool = False,
+        again: Sent | None = None,
+        key: str | None = None,
+        record_bytes: int = 0,
     ) -> Pending:
         """Send one record and return at once; `doomed` says in the timeline that the scenario documents its loss. With
-        `again` it is the very record whose sending came to this, as an application sends it that was told of an error.
+        `again` it is the very record whose sending came to this, as an application sends it that was told of an error;
+        with `record_bytes` its value has that size.
         """
         sequence = self._next_sequence() if again is None else again.sequence
         self._make_ready()
         self._timeline.append(events.Send(**self._about(topic, partition, sequence), doomed=doomed))
-        keyed = {} if key is None else {"key": key}
-        return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence, **keyed))
+        more: dict[str, Any] = {} if key is None else {"key": key}
+        more |= {"record_bytes": record_bytes} if record_bytes else {}
+        return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence, **more))
 
     def hand_over(self, topic: str, partition: int, *, timeout_s: float) -> Pending:
         """Send one record and return when the client has taken it: the call that sends has returned.

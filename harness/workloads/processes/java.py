@@ -3,7 +3,8 @@
 The Java virtual machine runs in the recorder's process (JPype), with the jars that the release was locked with; nothing
 of ours runs on the Java side. What is made here speaks the part of `confluent_kafka.Producer` that the recorders use
 (`evidence` of a record is written by the same code, whichever client sends it), and hands nothing to the client that
-the settings do not say, but for the address and the serializers: every default is the release's own.
+the settings do not say, but for the address and the serializers: every default is the release's own. So a step of a
+transaction takes as long as the client lets it (max.block.ms), whatever limit the recorder has for librdkafka's.
 
 A report comes on a thread of the client's. It is put into a queue there and told when the recorder polls, so a recorder
 never runs on two threads. Java knows no purge: what is given up is reported as that, and what is heard of it later is
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from evidence.errors import HarnessError
 
@@ -39,10 +40,12 @@ BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a record failed, as `confluent_kafka.KafkaError` tells it."""
+    """Why a record or a step of a transaction failed, as `confluent_kafka.KafkaError` tells it."""
 
     number: int
     text: str
+    again: bool = False
+    """Whether the step may be tried again."""
 
     def code(self) -> int:
         """The error's number in Kafka's protocol; -1 if it has none."""
@@ -51,6 +54,10 @@ class Failure:
     def name(self) -> str:
         """The error's name."""
         return self.text
+
+    def retriable(self) -> bool:
+        """Whether the step may be tried again: as KafkaProducer documents it, if it took too long."""
+        return self.again
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,13 @@ class Sending(Protocol):
 
     def configuration(self) -> dict[str, str]:
         """Every setting that the client goes by, as text; null is "null"."""
+
+
+class Transacting(Sending, Protocol):
+    """One that has transactions, too."""
+
+    def transact(self, step: str) -> None:
+        """Carry out a step of a transaction, by its name in KafkaProducer. Raises KafkaException with a Failure."""
 
 
 class JvmProducer:
@@ -151,6 +165,30 @@ class JvmProducer:
         return self._client.configuration()
 
 
+class JvmTransactions(JvmProducer):
+    """The same with transactions. Each step raises KafkaException with a Failure."""
+
+    def __init__(self, client: Transacting) -> None:
+        super().__init__(client)
+        self._transact = client.transact
+
+    def init_transactions(self, _timeout_s: float) -> None:
+        """Fence off earlier owners of the transactional.id."""
+        self._transact("initTransactions")
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction."""
+        self._transact("beginTransaction")
+
+    def commit_transaction(self, _timeout_s: float) -> None:
+        """Commit it, when its records are delivered."""
+        self._transact("commitTransaction")
+
+    def abort_transaction(self, _timeout_s: float) -> None:
+        """Abort it."""
+        self._transact("abortTransaction")
+
+
 class JavaClient:
     """org.apache.kafka.clients.producer.KafkaProducer."""
 
@@ -160,6 +198,7 @@ class JavaClient:
         self._record = JClass("org.apache.kafka.clients.producer.ProducerRecord")
         self._errors = JClass("org.apache.kafka.common.protocol.Errors")
         self._thrown = JClass("java.lang.Throwable")
+        self._took_too_long = JClass("org.apache.kafka.common.errors.TimeoutException")
         self._integer = JClass("java.lang.Integer")
         self._bytes: Callable[[bytes], Any] = JArray(JByte)
         self._callback: Callable[[Callable[..., None]], Any] = lambda heard: JProxy(
@@ -185,11 +224,18 @@ class JavaClient:
         except self._thrown as error:
             heard(self._failure(error), None)
 
+    def transact(self, step: str) -> None:
+        """KafkaProducer's own method, with no arguments."""
+        try:
+            getattr(self._producer, step)()
+        except self._thrown as error:
+            raise KafkaException(self._failure(error)) from None
+
     def _failure(self, error: Any) -> Failure:
-        number = int(self._errors.forException(error).code())
+        number, again = int(self._errors.forException(error).code()), isinstance(error, self._took_too_long)
         if number == UNKNOWN_SERVER_ERROR:
-            return Failure(number, str(error.getClass().getSimpleName()))
-        return Failure(number, KafkaError(number).name())
+            return Failure(number, str(error.getClass().getSimpleName()), again)
+        return Failure(number, KafkaError(number).name(), again)
 
     def configuration(self) -> dict[str, str]:
         """From the producer's own ProducerConfig, which is private in every release."""
@@ -302,6 +348,8 @@ def jvm_producer(
     except jpype.JException as error:
         cause = error.getCause() or error
         raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None
+    if isinstance(sending, JavaClient) and "transactional.id" in settings:
+        return JvmTransactions(sending)
     return JvmProducer(InThread(sending) if in_thread and isinstance(sending, ScalaClient) else sending)
 
 

@@ -60,6 +60,7 @@ class Sender:
         sequence: int,
         *,
         key: str | None = None,
+        record_bytes: int = 0,
         source: tuple[str, int, int] | None = None,
         tell: Callable[[dict[str, Any]], None] | None = None,
         flush: bool = False,
@@ -67,6 +68,7 @@ class Sender:
         """Send one reserved record, and record and `tell` what came of it when that is known (`poll`, `flush`), or at
         once if the client refuses it. With `flush` it is on disk before it is told.
 
+        `record_bytes`: the size of its value, if it is to be larger than its identity.
         `source`: topic, partition and offset of the input that this record was made from.
         """
         self.in_flight += 1
@@ -97,7 +99,8 @@ class Sender:
             heard(error, None if offset is None or offset < 0 or self._acks == 0 else offset)
 
         keyed = {} if key is None else {"key": key.encode()}
-        value = record.encode(self._run, self._producer, sequence)
+        payload = bytes(max(0, record_bytes - record.MINIMUM_BYTES))
+        value = record.encode(self._run, self._producer, sequence, payload)
         try:
             self._client.produce(topic, value=value, partition=partition, on_delivery=delivered, **keyed)
         except BufferError:
@@ -112,7 +115,8 @@ class Sender:
         topic, partition, sequence = command["topic"], command["partition"], command["sequence"]
         self.reserve(topic, [partition], sequence, 1)
         tell, key = lambda answer: child.say(id=command["id"], **answer), command.get("key")
-        self.send(topic, partition, sequence, key=key, tell=tell, flush=True)
+        size = command.get("record_bytes", 0)
+        self.send(topic, partition, sequence, key=key, record_bytes=size, tell=tell, flush=True)
         if command.get("tell_handed"):
             child.say(id=command["id"], handed=True, topic=topic, partition=partition, sequence=sequence)
 

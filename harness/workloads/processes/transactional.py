@@ -5,7 +5,7 @@
     {"id": 3, "do": "commit"}   {"id": 4, "do": "abort"}
 
 Commands are carried out one after the other. A send's row has the outcome of its delivery; whether it counts, the row
-of its transaction's end says (evidence.history.schema). What librdkafka calls retriable is tried again until the limit;
+of its transaction's end says (evidence.history.schema). What the client calls retriable is tried again until the limit;
 any error that is left of a commit or an abort leaves it unknown, whatever the error says: the coordinator may have
 decided before the answer was lost.
 """
@@ -23,6 +23,7 @@ from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.polls import Key
 from harness.workloads.processes.single import Sender, error_columns
+from harness.workloads.settings import OF_LIBRDKAFKA
 
 IDLE_S: Final = 0.1
 LIMIT_S: Final = 30.0
@@ -36,9 +37,15 @@ class Transactions(Sender):
     """
 
     def __init__(
-        self, writer: HistoryWriter, producer: int, run: str, settings: Mapping[str, Any], bootstrap: str
+        self,
+        writer: HistoryWriter,
+        producer: int,
+        run: str,
+        settings: Mapping[str, Any],
+        bootstrap: str,
+        library: Mapping[str, Any] = OF_LIBRDKAFKA,
     ) -> None:
-        super().__init__(writer, producer, run, settings, bootstrap)
+        super().__init__(writer, producer, run, settings, bootstrap, library)
         self._initialised = False
 
     def begin(self) -> dict[str, Any]:
@@ -132,9 +139,8 @@ def _tried(work: Callable[[], None], deadline: float) -> KafkaError | None:
 def main() -> None:
     """Do what the harness commands until its lines end. A transaction that is open then is left to its time-out."""
     with child.recording() as (arguments, commands, writer):
-        transactions = Transactions(
-            writer, arguments["producer"], arguments["run"], arguments["settings"], arguments["bootstrap"]
-        )
+        names = ("producer", "run", "settings", "bootstrap", "library")
+        transactions = Transactions(writer, *(arguments[name] for name in names))
         ends = {"begin": transactions.begin, "commit": transactions.commit, "abort": transactions.abort}
         child.say(ready=True, configuration=transactions.configuration)
         while not commands.stopped:

@@ -20,7 +20,7 @@ from harness.run import Partition, PreconditionNotHeld
 from harness.run.account import Account
 from harness.run.clients import Clients
 from harness.workloads.handles.transactions import Ended
-from harness.workloads.libraries import RDKAFKA
+from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.settings import OF_LIBRDKAFKA
 
 T = Partition("t", 0)
@@ -76,7 +76,7 @@ def handles(monkeypatch: pytest.MonkeyPatch) -> None:
 class Stage:
     """Clients on no cluster."""
 
-    def __init__(self, root: Path, timeline: Timeline, version: str = "4.3.1") -> None:
+    def __init__(self, root: Path, timeline: Timeline, version: str = "4.3.1", client: Library = RDKAFKA) -> None:
         self.run_dir, self.processes = RunDir(root), list[dict[str, Any]]()
         topics = [TopicPlan(replicas=((1, 2, 3), (2, 3, 1))), TopicPlan(name="out")]
         cluster: Any = SimpleNamespace(bootstrap=BOOTSTRAP)
@@ -86,9 +86,9 @@ class Stage:
             run_dir=self.run_dir,
             timeline=timeline,
             topics=topics,
-            case=Case(documented=()),
-            library=RDKAFKA,
-            recorders=OF_LIBRDKAFKA,
+            case=Case(documented=(), client_settings={"linger.ms": "7"}),
+            library=client,
+            recorders=OF_LIBRDKAFKA if client == RDKAFKA else {"name": client.name},
             facts={"processes": self.processes},
         )
         self.clients = Clients(parts, Account(timeline))
@@ -188,3 +188,27 @@ def test_a_pipeline_reads_one_topic_and_writes_the_other(transactional_id: str |
     assert told.options["consumer_settings"].get("isolation.level") == (
         None if transactional_id is None else "read_committed"
     )
+
+
+def test_a_transaction_is_the_cases_clients(tmp_path: Path, timeline: Timeline) -> None:
+    """A Java client is given what the case and the scenario say, and none of the harness's defaults."""
+    stage = Stage(tmp_path, timeline, client=Library("java", "3.9.2"))
+    with stage.clients.transaction("x", settings={"request.timeout.ms": "3000"}):
+        pass
+    (told,) = Told.made
+    assert told.arguments[0].library == {"name": "java-3.9.2"}
+    assert stage.settings() == {
+        "bootstrap.servers": BOOTSTRAP,
+        "acks": "all",
+        "transactional.id": "x",
+        "enable.idempotence": "true",
+        "linger.ms": "7",
+        "request.timeout.ms": "3000",
+    }
+
+
+@pytest.mark.parametrize("client", [Library("java", "0.10.2.2"), Library("scala", "0.11.0.3")])
+def test_a_client_without_transactions_is_bad_input(client: Library, tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, version="0.11.0.3", client=client)
+    with pytest.raises(UsageError, match=f"{client.name} has no transactions"), stage.clients.transaction():
+        pass

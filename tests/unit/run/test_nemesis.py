@@ -10,11 +10,15 @@ from typing import Any, cast
 import pytest
 
 from evidence.errors import UsageError
+from evidence.events import Precondition
+from evidence.timeline import Timeline, read
 from harness.cluster.cluster import Cluster
 from harness.cluster.disks import Disk, Keeper
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
 from harness.plan import ClusterPlan
+from harness.run import PreconditionNotHeld
+from harness.run.account import Account
 from harness.run.nemesis import Nemesis
 from harness.run.who import Target
 
@@ -158,3 +162,41 @@ def test_only_who_keeps_the_clusters_account_may_forget_of_it(
     monkeypatch.setattr(faults, "carry_out_at_once", lambda found: [{"signal_nano": 1} for _ in found], raising=False)
     made.lose_power(targets[struck])
     assert listener.told == told
+
+
+class Ports:
+    """In the place of a delay: which connections are over, each time that it is asked."""
+
+    def __init__(self, *answers: list[int]) -> None:
+        self._answers = list(answers)
+
+    def ended(self) -> list[int]:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
+def waiting(delay: Any, tmp_path: Path) -> tuple[Nemesis, Timeline]:
+    made, _, _ = nemesis("kraft", "broker-1")
+    timeline = Timeline(tmp_path / "timeline.jsonl")
+    made._account, made._delay = Account(timeline), delay
+    return made, timeline
+
+
+def test_what_was_delayed_is_waited_for(tmp_path: Path) -> None:
+    made, timeline = waiting(Ports([], [43210]), tmp_path)
+    made.wait_delivered()
+    timeline.close()
+    (held,) = read(tmp_path / "timeline.jsonl").of(Precondition)
+    assert (held.name, held.held, held.detail) == ("what clients gave up has come", True, {"ports": [43210]})
+
+
+def test_what_never_comes_is_a_precondition_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.run.nemesis.DELIVERY_LIMIT_S", 0.0)
+    made, timeline = waiting(Ports([]), tmp_path)
+    with timeline, pytest.raises(PreconditionNotHeld, match="what clients gave up has come"):
+        made.wait_delivered()
+
+
+def test_nothing_can_come_that_was_not_delayed(tmp_path: Path) -> None:
+    made, timeline = waiting(None, tmp_path)
+    with timeline, pytest.raises(UsageError, match="use delay_clients before it"):
+        made.wait_delivered()

@@ -1,0 +1,121 @@
+"""The Java producer sends one topic's records into another (KAFKA-19012).
+
+A Java producer builds batches in buffers that it uses again. When delivery.timeout.ms was over for a batch, it gave the
+batch's buffer back, though the request with that batch might still be on its way into the socket. The next batch was
+built in the same buffer, and its bytes went out in the place of the rest of the old ones. Topic and partition stand
+outside of what a batch's checksum covers, so the broker takes a whole batch for what it claims to be: records of one
+topic, in a partition of another. The client is told that the old records failed and the new ones are written, and both
+is so. From 2.8.0 on, when batches were no longer copied on their way to the socket.
+
+Here a request for every partition of `t` is held back on its way to one broker (what clients send is delayed), until
+its batches have expired. Records for `other`, on another broker, are sent and acknowledged meanwhile. Then the request
+goes on. So that a batch expires before its request is given up, it must have waited: the producer has one request in
+flight, and a record of `slot`, whose follower is frozen, is not answered for a while.
+
+A batch that was copied into the socket in part is torn, and refused. A fixed client leaves the buffers alone, and what
+comes late are the records of `t` themselves.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Partition, Run
+from harness.scenario import Bug, Case, Documented, Exhibit, Line, scenario
+
+KAFKA_19012 = Bug(
+    id="KAFKA-19012",
+    title="records of one topic are read in another one, with sound checksums, because a producer used a buffer twice",
+    whom="Java producers whose records expire while a slow broker takes a request of theirs",
+    since="2.8.0",
+    fixed=("3.9.2", "4.0.2", "4.1.2", "4.2.0"),
+    commits=("1df2ac5b2b", "9386374a08", "46d2a3ea43", "37c066a366", "b8c5738146"),
+)
+HAS_IT_OR_THE_FIX: Final = Line("Java clients of 2.8 and later", lambda version: version.release >= (2, 8))
+PARTITIONS: Final = 35
+RECORD_BYTES: Final = 15_800
+"""A record fills a batch, and all records together are far more than a socket's buffer holds."""
+SLOT_BYTES: Final = 20_000
+"""More than a batch: this record's buffer is none that is used again."""
+EXPIRES_S: Final = 15.0
+WAITS_S: Final = 10.0
+"""Of EXPIRES_S; so long a record of `t` waits before it is sent. The client's kernel tries again 6 s and 13 s after the
+request was begun, if it could not deliver it: once between the expiry and the end of the request, 15 s after its begin.
+"""
+LIMIT_S: Final = 60.0
+
+
+@scenario(
+    name="museum-misdelivered",
+    claim="""Records that were sent to one topic, and acknowledged there, are also read in another topic to which nobody
+        sent them: a Java producer wrote them into a request whose records had expired.""",
+    source="KAFKA-19012",
+    operator="""Update the Java client to 3.9.2, 4.0.2, 4.1.2 or 4.2.0; the broker's release does not matter. Until then
+        give records a long delivery.timeout.ms. Records with a key or a schema of their own tell a reader that they are
+        in the wrong place; checksums do not.""",
+    exhibit=Exhibit(bug=KAFKA_19012, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
+    applies=HAS_IT_OR_THE_FIX,
+    cluster=ClusterPlan(session_timeout_ms=60_000),
+    topic=TopicPlan(replicas=((1,),) * PARTITIONS),
+    cases={
+        "default": Case(
+            client="java",
+            client_settings={
+                "batch.size": "16384",
+                "max.in.flight.requests.per.connection": "1",
+                "send.buffer.bytes": "16384",
+                "request.timeout.ms": str(int(EXPIRES_S * 1000)),
+                "delivery.timeout.ms": str(int(EXPIRES_S * 1000)),
+            },
+            documented=[
+                Documented(on=KAFKA_19012.affected, required=frozenset({"misdelivered"})),
+                Documented(
+                    on=KAFKA_19012.unaffected,
+                    says="What comes late are the records that were to come, each in its own partition.",
+                ),
+            ],
+        )
+    },
+)
+def misdelivered(run: Run) -> None:
+    t = [Partition(run.topic.name, number) for number in range(PARTITIONS)]
+    (slow,) = run.replicas_of(t[0])
+    run.create_topic(TopicPlan(name="other", replicas=((run.broker(2).id,),) * PARTITIONS))
+    run.create_topic(TopicPlan(name="slot", replicas=((slow.id, run.broker(3).id),)))
+    other, slot = [Partition("other", number) for number in range(PARTITIONS)], Partition("slot", 0)
+    producer = run.producer()
+
+    # Each of these topics has used as many buffers as it will, and the pool has no more than these.
+    for topic in (t, other):
+        for sent in [producer.send_async(*one, record_bytes=RECORD_BYTES) for one in topic]:
+            run.require("a record is acknowledged", sent.wait(LIMIT_S).outcome == "ok")
+    run.require(
+        "a record is acknowledged", producer.send_async(*slot, record_bytes=SLOT_BYTES).wait(LIMIT_S).outcome == "ok"
+    )
+
+    run.freeze(next(one for one in run.replicas_of(slot) if one.id != slow.id))
+    in_flight = producer.send_async(*slot, record_bytes=SLOT_BYTES)
+    run.wait_log_end(slot, 2, [slow])
+    waiting = [producer.send_async(*one, record_bytes=RECORD_BYTES) for one in t]
+    since = time.monotonic()
+    run.delay_clients(slow)
+    run.require("the first request is not answered", not in_flight.done)
+    run.let_pass(max(0.0, since + WAITS_S - time.monotonic()), "the records have waited")
+    run.thaw()
+    run.require("the first request is answered", in_flight.wait(LIMIT_S).outcome == "ok")
+    run.require("nothing has expired before it was sent", not any(one.done for one in waiting))
+
+    for one in waiting:
+        run.require("a record expires", one.wait(LIMIT_S).outcome == "info")
+    for sent in [producer.send_async(*one, record_bytes=RECORD_BYTES) for one in other]:
+        run.require("a record is acknowledged", sent.wait(LIMIT_S).outcome == "ok")
+
+    def ends() -> list[int]:
+        return [run.log_end_and_high_watermark(slow, one)[0] for one in t]
+
+    run.require("the request has not come", sum(ends()) == PARTITIONS)
+    run.heal_network()
+    run.wait_files("the request has come", lambda: sum(ends()) > PARTITIONS, lambda: str(ends()), LIMIT_S)
+    run.send(slot)
