@@ -59,7 +59,7 @@ from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
 from kafkafiles.batches import Record
-from kafkafiles.checkpoints import EpochStart
+from kafkafiles.checkpoints import LOG_START_OFFSETS, EpochStart, read_offset_checkpoint
 from kafkafiles.columns import read_headers
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import Difference, Examination, Replica, SegmentProblem, examine, read_replica
@@ -544,10 +544,17 @@ def epoch_files(copies: Copies) -> Rows:
 
 
 def _deleted_before(copies: Copies, copy: Copy) -> int:
-    """The offset before which the partition's records had been deleted by request when a copy was taken."""
+    """The offset before which the partition's records had been deleted when a copy was taken: by request, or because
+    the leader's log begins later, as the broker's file of log starts has it.
+    """
     where = (copy.replica.topic, copy.replica.partition)
     told = [one for one in of(copies.course.events, DeleteRecords) if (one.topic, one.partition) == where]
-    return max((one.before for one in told if one.at_ns <= copy.at_ns), default=0)
+    asked = max((one.before for one in told if one.at_ns <= copy.at_ns), default=0)
+    try:
+        starts = read_offset_checkpoint(copy.replica.path.parent / LOG_START_OFFSETS).offsets
+    except (OSError, ParseError):  # releases before 0.11 have none
+        return asked
+    return max(asked, starts.get(where, 0))
 
 
 def index_mismatch(copies: Copies) -> Rows:

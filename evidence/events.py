@@ -120,8 +120,8 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
     source: Literal["runner"] = "runner"
     fault: str
     """kill, power-loss, stop, start, double (a start too), exit, freeze, remove, wipe, overwrite, flip or resize (of
-    files), slow-disk, disk-full, disk-failure, disk-read-only; reset (of connections) or kill-client of clients; or
-    one of NETWORK_FAULTS."""
+    files), slow-disk, disk-full, disk-failure, disk-read-only, clock-step; reset (of connections) or kill-client of
+    clients; or one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target
@@ -513,6 +513,8 @@ LogKind = Literal[
     "stale-leader-epoch",
     "id-taken",
     "retention",
+    "unreadable",
+    "logs-loaded",
     "fatal",
 ]
 

@@ -67,6 +67,7 @@ SETTINGS: Final = (
     "dirty_writeback_centisecs",
 )
 """Of /proc/sys/vm: by what the kernel writes back. Put on record, never changed."""
+SCANNED: Final = re.compile(r"^pgscan_(?:kswapd|direct) (\d+)$", re.MULTILINE)
 
 PRELUDE: Final = """
 root=/proc/$PROCESS/root
@@ -153,8 +154,10 @@ def loop_of(disk: Disk) -> str:
 
 
 def writeback() -> dict[str, int]:
-    """By what this machine's kernel writes dirty pages back, and how much is dirty (KiB)."""
-    found = {}
+    """By what this machine's kernel writes dirty pages back, how much is dirty (KiB), and how many pages it has ever
+    looked at for want of free ones (`pages_scanned`): where that grows, it may write back however young a page is.
+    """
+    found = {"pages_scanned": sum(map(int, SCANNED.findall(Path("/proc/vmstat").read_text())))}
     for name in SETTINGS:
         with suppress(OSError, ValueError):
             found[name] = int(Path("/proc/sys/vm", name).read_text())

@@ -15,6 +15,7 @@ What each event means, and what it does not:
 - `become-leader`, `become-follower`: from the state change log; with the log end offset from where releases print it.
 - `shrink-isr`, `expand-isr`: the leader's view. From 2.7 on, an ISR that grows is only told of when it has grown.
 - `recovery`: a start without the marker of a clean stop, and what was cut from a torn end.
+- `logs-loaded`: a broker that starts has read all of its logs, and how long that took.
 - `election`: the controller elected a leader, and by which strategy, where its lines say so: the partition was offline,
   the preferred replica was asked for, the leader was about to stop. KRaft tells of elections at DEBUG only.
 - `unclean-election`: the controller elected a replica outside the ISR. From 1.1 to 3.x with ZooKeeper nothing says so;
@@ -24,11 +25,14 @@ What each event means, and what it does not:
 - `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own
   old registration; KRaft for any), or ends itself.
 - `retention`: records are deleted because they are older than the retention time that the broker goes by.
+- `unreadable`: a broker was sent what is no request, and closed the connection. The harness does so to learn the time
+  by its clock (harness/faults/clock.py).
 - `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
 everything else that happened. A busy engine reads a line late (30 ms were seen), which would put a truncation after
-what followed from it: where the broker's own stamp is earlier, that one counts.
+what followed from it: where the broker's own stamp is earlier, that one counts, unless it is older than any delay: then
+the broker's clock is wrong.
 """
 
 from __future__ import annotations
@@ -43,6 +47,7 @@ from docker.errors import APIError
 from msgspec import structs
 
 from evidence.events import Log, ReplicaOffset, Software
+from evidence.stamps import own_ns
 from harness.observers.offset_lines import offsets_in
 
 if TYPE_CHECKING:
@@ -54,10 +59,13 @@ if TYPE_CHECKING:
 
 SAME_NS: Final = 1_000_000_000
 """Lines within this time that say the same of the same partition become one event."""
+LATE_NS: Final = 60_000_000_000
+"""Docker reads no line later than that: a broker whose stamp is older has a wrong clock."""
+UNREADABLE: Final = "Unexpected error from "
+"""What a broker says of a connection on which it was sent something that is no request."""
 
 _VERSION: Final = re.compile(rb"Kafka version ?: ?([^\s(]+)")
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z (.*)", re.DOTALL)
-_OWN_STAMP: Final = re.compile(r"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\] ")
 _TP: Final = r"(?:\[(?P<topic>[\w.-]+),(?P<partition>\d+)\]|(?P<topic2>[\w.-]+)-(?P<partition2>\d+))"
 _LOG: Final = rf"\[(?:Unified)?Log(?:Loader)? partition={_TP}[,\]][^\]]*\] "
 _PARTITION: Final = rf"\[?Partition {_TP} (?:on broker \d+: |broker=\d+\] )"
@@ -198,7 +206,10 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("recovery", "Corruption found in segment ", rf"{_LOG}Corruption found in .*truncating to offset {_N}"),
         ("recovery", "Corruption found in segment ", rf"segment .* of log {_TP}, truncating to offset {_N}"),
         ("recovery", " since no clean shutdown file was found", r"ecover"),
+        ("logs-loaded", " logs in ", r"Loaded \d+ logs in \d+ ?ms"),
+        ("logs-loaded", "Logs loading complete in ", r"complete in \d+ ms"),
         ("retention", "retention time ", rf"{_LOG}.* due to (?:log )?retention time \d+ ?ms breach"),
+        ("unreadable", UNREADABLE, r"Unexpected error from \S+?(?: \([^)]*\))?; closing connection"),
         ("fatal", "log truncation is not allowed for ", rf"for (?:topic|partition) {_TP}.* offset {_N} is less than"),
         ("fatal", "log truncation is not allowed for ", r"not allowed"),
         ("id-taken", "A broker is already registered on the path", r"already"),
@@ -252,9 +263,16 @@ def parse_stamp(line: str) -> tuple[int, str] | None:
 
 
 def said_at_ns(stamped_ns: int, line: str) -> int:
-    """When a broker said a line: its own stamp, of milliseconds, or Docker's where it has none or the earlier one."""
-    own = _OWN_STAMP.match(line)
-    return min(stamped_ns, int(datetime.fromisoformat(own[1]).timestamp() * 1000) * 1_000_000) if own else stamped_ns
+    """When a broker said a line: its own stamp, of milliseconds, or Docker's where it has none, the earlier one, or one
+    that is older than any delay.
+    """
+    own = own_ns(line)
+    return own if own is not None and 0 <= stamped_ns - own <= LATE_NS else stamped_ns
+
+
+def unreadable(line: str) -> bool:
+    """Whether a broker tells of something that is no request."""
+    return UNREADABLE in line
 
 
 def recognise(text: str) -> tuple[str, list[Mapping[str, Any]]] | None:

@@ -6,6 +6,9 @@ log from the recovery point on: up to there all was flushed. A segment is flushe
 that says so is written once a minute (log.flush.offset.checkpoint.interval.ms). So what is read after a kill is not the
 log, however large, nor the last segment alone: it is what was begun since the file was written, and in the first minute
 everything.
+
+How long that takes is told by the broker, and stands in the table of durations: of a log of 10 MB and of one of 100,
+with all of it to be read and with the last segment. Only what is read counts.
 """
 
 from __future__ import annotations
@@ -19,13 +22,33 @@ from harness.scenario import EVERY_VERSION, Case, Documented, scenario
 RECORDS: Final = 1000
 RECORD_BYTES: Final = 10_000
 RATE_PER_S: Final = 200
+LARGER: Final = 10
+"""So many times as many records, as fast as they go, are in the cases with a larger log."""
+LARGE: Final = "100-mb"
 SEGMENT_BYTES: Final = 1 << 20
-"""The least that a topic may have from 4.0 on; ten segments in all."""
+"""The least that a topic may have from 4.0 on; ten segments in the smaller log."""
 FEWEST: Final = 5
 """So many of them at least are known to be flushed in the case with checkpoints."""
 LIMIT_S: Final = 90.0
+LARGE_LIMIT_S: Final = 180.0
 INTERVAL: Final = "log.flush.offset.checkpoint.interval.ms"
 BEGINS: Final = "recovery-begins-at-recovery-point"
+NEVER: Final = {INTERVAL: "3600000"}
+EACH_SECOND: Final = {INTERVAL: "1000"}
+EVERYTHING: Final = [
+    Documented(
+        on=EVERY_VERSION,
+        claims=[BEGINS],
+        says="No recovery point was written: the broker reads every segment, flushed or not.",
+    )
+]
+THE_LAST: Final = [
+    Documented(
+        on=EVERY_VERSION,
+        claims=[BEGINS],
+        says="The broker reads the last segment, and what was not flushed when the file was last written.",
+    )
+]
 
 
 @scenario(
@@ -40,36 +63,23 @@ BEGINS: Final = "recovery-begins-at-recovery-point"
     topic=TopicPlan(settings={"segment.bytes": str(SEGMENT_BYTES)}),
     cases={
         "clean-stop": Case(documented=[Documented(on=EVERY_VERSION, claims=["clean-stop-recovers-nothing"])]),
-        "killed": Case(
-            settings={INTERVAL: "3600000"},
-            documented=[
-                Documented(
-                    on=EVERY_VERSION,
-                    claims=[BEGINS],
-                    says="No recovery point was written: the broker reads every segment, flushed or not.",
-                )
-            ],
-        ),
-        "killed-checkpointed": Case(
-            settings={INTERVAL: "1000"},
-            documented=[
-                Documented(
-                    on=EVERY_VERSION,
-                    claims=[BEGINS],
-                    says="The broker reads the last segment, and what was not flushed when the file was last written.",
-                )
-            ],
-        ),
+        "killed": Case(settings=NEVER, documented=EVERYTHING),
+        "killed-checkpointed": Case(settings=EACH_SECOND, documented=THE_LAST),
+        f"killed-{LARGE}": Case(settings=NEVER, variant=LARGE, documented=EVERYTHING),
+        f"killed-checkpointed-{LARGE}": Case(settings=EACH_SECOND, variant=LARGE, documented=THE_LAST),
     },
 )
 def unclean_recovery(run: Run) -> None:
     t = run.partition()
     follower, _ = run.followers_of(t)
-    with run.load(t, records=RECORDS, rate_per_s=RATE_PER_S, record_bytes=RECORD_BYTES) as load:
-        load.wait_acked(RECORDS, timeout_s=LIMIT_S)
+    large = run.case.variant == LARGE
+    records = RECORDS * LARGER if large else RECORDS
+    with run.load(t, records=records, rate_per_s=None if large else RATE_PER_S, record_bytes=RECORD_BYTES) as load:
+        load.wait_acked(records, timeout_s=LARGE_LIMIT_S if large else LIMIT_S)
     run.wait_log_end(t, run.log_end_and_high_watermark(run.leader_of(t), t)[0], [follower])
-    if run.case.name == "killed-checkpointed":
-        run.wait_recovery_point(t, FEWEST * SEGMENT_BYTES // RECORD_BYTES, follower)
+    if run.case.settings == EACH_SECOND:
+        flushed = records * RECORD_BYTES // 2 if large else FEWEST * SEGMENT_BYTES
+        run.wait_recovery_point(t, flushed // RECORD_BYTES, follower)
     (run.stop if run.case.name == "clean-stop" else run.kill)(follower)
     run.copy_replicas("down")
     run.read_checkpoints(follower)

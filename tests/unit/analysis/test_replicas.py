@@ -444,6 +444,14 @@ def test_epoch_files_are_read_beside_the_log(tmp_path: Path) -> None:
     assert (row["node"], row["offset"], row["file_epoch"]) == ("broker-1", 0, 3)
 
 
+@pytest.mark.parametrize(("start", "rows"), [("t 0 2", 0), ("t 0 1", 1), ("u 0 2", 1), ("torn", 1)])
+def test_what_is_before_the_checkpointed_log_start_is_not_the_log(tmp_path: Path, start: str, rows: int) -> None:
+    found = copies(tmp_path, {"broker-1": [(0, 0, 0), (1, 1, 0)]}, SETTLED, epochs="0\n1\n0 2\n")
+    (one,) = found.copies
+    (one.replica.path.parent / "log-start-offset-checkpoint").write_text(f"0\n1\n{start}\n")
+    assert len(epoch_files(found)) == rows
+
+
 # together
 
 

@@ -117,3 +117,16 @@ def test_a_clean_stop_recovers_nothing(events: list[Timed], expected: str) -> No
 def test_what_was_read_and_how_long_it_took_are_told() -> None:
     found = judged(BEGINS, [*KILLED, *looked(150, 0, 100, 200), *read(100, 200)])
     assert found["says"] == "broker-1 read 2 of 3 segments of t-0 (200 bytes), registered after 4.0 s"
+    assert "measured_ms" not in found
+
+
+@pytest.mark.parametrize("line", ["Loaded 2 logs in 654ms (unclean log dirs = [])", "Logs loading complete in 654 ms."])
+def test_how_long_the_logs_took_is_measured_and_bounds_nothing(line: str) -> None:
+    def told(at_s: float, node: str, text: str = line) -> list[Timed]:
+        return [(at_s, Log(node=node, event="logs-loaded", line=text))]
+
+    begun = told(1, "broker-1", "Loaded 0 logs in 9ms.")
+    other = told(22, "broker-2", "Loaded 2 logs in 7ms")
+    found = judged(BEGINS, [*KILLED, *looked(0, 0), *read(0), *begun, *other, *told(23, "broker-1")])
+    assert (found["outcome"], found["measured_ms"], found["bound_ms"]) == (HELD, 654, None)
+    assert "its logs in 654 ms" in found["says"]

@@ -301,6 +301,38 @@ def test_a_line_that_the_engine_read_late_was_said_when_its_broker_says(own: str
     assert event.wall_ns // 1_000_000 % 1000 == wall_ms
 
 
+@pytest.mark.parametrize("own", ["2026-11-30T10:00:00.500Z", "2026-11-22T08:00:00.500Z"], ids=["ahead", "behind"])
+def test_the_stamp_of_a_wrong_clock_does_not_count(own: str) -> None:
+    line = f"2026-11-22T10:00:00.750000000Z [{own}] WARN Unexpected error from /172.20.0.1; closing connection (x)"
+    (event,) = parse_lines([line], "broker-1")
+    assert (event.event, event.wall_ns // 1_000_000 % 1000) == ("unreadable", 750)
+    assert event.line.startswith(f"[{own}] ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARN Unexpected error from /172.20.0.1; closing connection (org.apache.kafka.common.network.Selector)",
+        "WARN [SocketServer listenerType=BROKER, nodeId=1] Unexpected error from /172.20.0.1 (channelId=x-1); closing "
+        "connection (org.apache.kafka.common.network.Selector)",
+    ],
+)
+def test_what_is_no_request_is_told_of(line: str) -> None:
+    assert [event for event, _ in filter(None, [recognise(line)])] == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO Loaded 1 logs in 654ms (unclean log dirs = ArrayBuffer(/data/kafka)) (kafka.log.LogManager)",  # 4.3.1
+        "INFO Loaded 0 logs in 9ms. (kafka.log.LogManager)",  # 2.8.2
+        "INFO Logs loading complete in 223 ms. (kafka.log.LogManager)",  # 0.10.2.2
+    ],
+)
+def test_how_long_logs_took_to_load_is_told(line: str) -> None:
+    assert [event for event, _ in filter(None, [recognise(line)])] == ["logs-loaded"]
+
+
 def test_a_broker_that_ends_itself_for_want_of_a_log_directory_is_told_of() -> None:
     line = (
         "ERROR [ReplicaManager broker=1] Shutdown broker because the metadata log dir /data/kafka has failed"  # 4.3.1
