@@ -56,6 +56,7 @@ FAULTS: Final[Mapping[str, str]] = {
     "time-out": "the broker answers later than the producer waits",
     "client-crash": "the producer is killed (kill -9)",
     "power-loss": "all replicas lose power at one moment, and with it what was on no disk yet",
+    "last-replica": "the followers are stopped cleanly, the leader acknowledges alone, loses power, and is back first",
 }
 """The faults, and what each does in a few words."""
 ELECTS_IN_SYNC: Final = frozenset(
@@ -72,7 +73,9 @@ REPLICAS_STAND: Final = frozenset({"lost-acknowledgement", "time-out", "client-c
 
 
 POWER_LOSS: Final = "power-loss"
-ASKS_FOR_FLUSHES: Final = frozenset({POWER_LOSS, "none"})
+LAST_REPLICA: Final = "last-replica"
+LOSES_POWER: Final = frozenset({POWER_LOSS, LAST_REPLICA})
+ASKS_FOR_FLUSHES: Final = LOSES_POWER | {"none"}
 """Whether a broker flushes what it writes is asked by a loss of power, and by what it costs."""
 
 
@@ -237,6 +240,18 @@ def _has_eligible_leaders(key: Key) -> bool:
     return key.line == "kraft" and _numbers(key.version) >= (4, 0)
 
 
+def _waits_for_eligible(key: Key) -> bool:
+    """Whether a partition may wait for another replica when the last one in sync is back (before 4.1 it is an option,
+    off in new clusters).
+    """
+    return key.line == "kraft" and _numbers(key.version) >= (4, 1) and key.min_insync_replicas > 1
+
+
+def _unclean_on_return(key: Key) -> bool:
+    """The unclean elections with which `LAST_REPLICA` is measured for all that cannot differ."""
+    return key.line == "old" or (key.line == "kraft" and key.min_insync_replicas > 1)
+
+
 ARGUMENTS: Final[tuple[Argument, ...]] = (
     Argument(
         "without retries a record is sent once, so no later one can overtake it: how many are in flight is the same",
@@ -298,6 +313,18 @@ ARGUMENTS: Final[tuple[Argument, ...]] = (
     Argument(
         "all replicas lose power at one moment, two as well as three",
         lambda key: key.fault == POWER_LOSS and _writable(key) and key.replication_factor == 2,
+        lambda key: replace(key, replication_factor=3),
+    ),
+    Argument(
+        "the last replica in sync is alone when it is back, and is elected, by an unclean election or not",
+        lambda key: (
+            key.fault == LAST_REPLICA and not _waits_for_eligible(key) and key.unclean is not _unclean_on_return(key)
+        ),
+        lambda key: replace(key, unclean=_unclean_on_return(key)),
+    ),
+    Argument(
+        "the followers that are stopped have the same records, one as well as two",
+        lambda key: key.fault == LAST_REPLICA and _writable(key) and key.replication_factor == 2,
         lambda key: replace(key, replication_factor=3),
     ),
 )

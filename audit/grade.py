@@ -12,10 +12,12 @@
 Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
 if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
 
-Power loss is beside the grade. When all replicas lose power at one moment, what nobody has flushed is gone, whatever a
-producer asks for: graded, it would make every producer a C and tell none from another. So it is measured and said of
-each, in a line of its own with what removes it (flush.messages=1) and what that costs, and decides over nothing else.
-What is written twice while the brokers come back is graded: idempotence prevents it.
+Loss of power is beside the grade: of all replicas at one moment, or of the last one in sync. What nobody has flushed,
+or only those have whom the last replica makes truncate, is gone, whatever a producer asks for (but for acks=all with
+min.insync.replicas=2 and eligible leader replicas, against the second): graded, it would make nearly every producer a C
+and tell none from another. So it is measured and said of each, in lines of its own with what removes it
+(flush.messages=1) and what that costs, and decides over nothing else. What is written twice while the brokers come back
+is graded: idempotence prevents it.
 
 The smallest change is searched for among cells as well: first each single setting, then each two, then newer brokers.
 It removes what was measured to do harm now and to do none with the change; what it leaves is said. Its cost is what the
@@ -32,7 +34,18 @@ from functools import cached_property
 from statistics import median
 from typing import Final, Literal
 
-from audit.cells import FAULTS, POWER_LOSS, Cell, Covering, Index, RunCounts, Settings, covering_in, indexed
+from audit.cells import (
+    FAULTS,
+    LAST_REPLICA,
+    LOSES_POWER,
+    Cell,
+    Covering,
+    Index,
+    RunCounts,
+    Settings,
+    covering_in,
+    indexed,
+)
 from audit.defaults import FOREVER, NAMES, RULES, Concept
 from audit.known import numbers
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
@@ -74,13 +87,14 @@ TAKES: Final[Mapping[str, str]] = {
     "client-crash": "F",
 }
 """The grade if a fault loses acknowledged records; every fault of `audit.cells` has one but "none" and `UNGRADED`."""
-UNGRADED: Final = frozenset({POWER_LOSS})
-"""Faults whose losses no producer's setting does anything about: told beside the grade, and by a word of their own for
---fail-on. What they duplicate or reorder idempotence prevents, and is graded like any other.
+UNGRADED: Final = LOSES_POWER
+"""Faults whose losses are not for a producer's settings to prevent: told beside the grade, and by words of their own
+for --fail-on. What they duplicate or reorder idempotence prevents, and is graded like any other.
 """
 NEEDS_FOLLOWERS: Final = frozenset(
-    {"leader-crash-behind", "leader-cut-off", "zombie-leader", "shrunk-isr-crash", "double-failover", "follower-reboot"}
-)
+    {"leader-crash-behind", "leader-cut-off", "zombie-leader", "shrunk-isr-crash", "double-failover",
+     "follower-reboot", LAST_REPLICA}
+)  # fmt: skip
 """Faults that there are not with a single replica."""
 NO_FAULT: Final = "none"
 
@@ -214,9 +228,11 @@ class Case:
     """Those that are graded."""
     fixes: tuple[Fix, ...] = ()
     ungraded: tuple[Finding, ...] = ()
-    """The others: losses by power loss."""
+    """The others: losses by loss of power."""
     flushed: Fix | None = None
     """What flushing each record does against these."""
+    eligible: Fix | None = None
+    """The smallest other change against what the last replica in sync loses: another one may lead."""
     proved: Proved | None = None
     measured: Mapping[str, Covering] = field(default_factory=dict)
     """The cells of the matrix alone, if something was proved: `covered` has the proofs of faults without a cell too."""
@@ -388,8 +404,9 @@ class Grader:
     def case(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
         """One producer, resolved, on one topic, with what to change."""
         plain = self._assessed(resolved, topic)
+        fixes = self._fixed(plain) if plain.findings else ()
         flushed = self._flushed(plain) if plain.ungraded else None
-        return replace(plain, fixes=self._fixed(plain) if plain.findings else (), flushed=flushed)
+        return replace(plain, fixes=fixes, flushed=flushed, eligible=self._eligible(plain))
 
     def _assessed(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
         settings = Settings(
@@ -460,14 +477,35 @@ class Grader:
         return best[1] if best else None
 
     def _flushed(self, case: Case) -> Fix | None:
-        """That each replica flushes a record before it counts, if that was measured to do against power loss."""
+        """That each replica flushes a record before it counts, if that was measured to do against loss of power."""
         if case.topic.flush_each.value:
             return None
         change = Change(where="topic", key=FLUSH, value="1", written=FLUSH, origin=case.topic.flush_each.origin)
-        made = self._changed(case, [change])
-        if made is None or POWER_LOSS not in made.covered or made.ungraded:
+        return self._against_power(case, (change,), LOSES_POWER)
+
+    def _eligible(self, case: Case) -> Fix | None:
+        """The smallest change of the producer or the topic after which eligible leader replicas (of KRaft alone) keep
+        what the last replica in sync had lost; one that does no harm, if there is any.
+        """
+        if case.topic.line != "kraft" or all(one.fault != LAST_REPLICA for one in case.ungraded):
             return None
-        return self._fix(case, made, [change], case.ungraded, ())
+        faults = frozenset({LAST_REPLICA})
+        tried = (self._against_power(case, changes, faults) for _, changes in self._changes(case))
+        return min((fix for fix in tried if fix is not None), key=lambda fix: len(fix.brings), default=None)
+
+    def _against_power(self, case: Case, changes: Sequence[Change], faults: frozenset[str]) -> Fix | None:
+        """What changes do against losses by these faults; None if that was not measured, or nothing."""
+        made = self._changed(case, changes)
+        if made is None or made.resolved.refused:
+            return None
+        left = {one.fault for one in made.ungraded}
+        asked = [one for one in case.ungraded if one.fault in faults]
+        removed = [one for one in asked if one.fault in made.covered and one.fault not in left]
+        if not removed:
+            return None
+        known = {(one.fault, one.effect) for one in case.every_finding}
+        fix = self._fix(case, made, changes, removed, [one for one in asked if one not in removed])
+        return replace(fix, brings=tuple(one for one in made.every_finding if (one.fault, one.effect) not in known))
 
     def _changes(self, case: Case) -> Iterator[tuple[int, tuple[Change, ...]]]:
         """Every change of one setting, then of two, then of the brokers' release alone and with one setting."""

@@ -197,10 +197,10 @@ def page(cells: Sequence[Cell]) -> str:
         "client of the brokers' release, librdkafka, and on 0.10.2.2 the old Scala producer; they are given the cell's "
         "settings and short time-outs, and nothing else.",
         "",
-        "`kafka-chaos audit` looks your configuration up in this. A fault that is not here was not measured. What all "
-        "replicas lose when their power goes at one moment no setting of a producer keeps, so *power-loss* is measured "
-        "beside the grades; what a single broker loses with its power, and how much, scenarios of their own show "
-        "([page-cache-only](scenarios/page-cache-only.md), "
+        "`kafka-chaos audit` looks your configuration up in this. A fault that is not here was not measured. Power "
+        "that all replicas lose at one moment (*power-loss*), or the last one in sync (*last-replica*), takes what was "
+        "not flushed, whatever a producer asks for: both are measured beside the grades, and scenarios of their own "
+        "show how much goes, and when ([page-cache-only](scenarios/page-cache-only.md), "
         "[last-replica-standing](scenarios/last-replica-standing.md)).",
         "",
         "## Heat maps",

@@ -8,8 +8,10 @@ from typing import Final
 
 PROOFS: Final = Path("runs/audit-prove")
 FORMATS: Final = ("console", "html", "json", "sarif", "junit")
-KINDS: Final = ("loss", "duplicate", "reorder", "power-loss")
-"""What --fail-on may name. Power loss by itself: no producer's setting prevents it, so "loss" does not mean it."""
+KINDS: Final = ("loss", "duplicate", "reorder", "power-loss", "last-replica")
+"""What --fail-on may name. Loss of power by itself: it is for flushes and replicas to prevent, not for a producer's
+settings, so "loss" does not mean it.
+"""
 DESCRIPTION: Final = (
     "What can happen to acknowledged records of these producers, each statement with the measured run that shows it. "
     "Reads .properties files, Spring's and Quarkus' application files, Kafka Connect, librdkafka, Spark, Flink, "

@@ -85,6 +85,7 @@ def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
         "fixes": [_fix(one) for one in case.fixes],
         "ungraded": [_finding(row, one, accepted) for one in case.ungraded],
         "flushed": None if case.flushed is None else _fix(case.flushed),
+        "eligible": None if case.eligible is None else _fix(case.eligible),
         "proved": None if case.proved is None else _proved(case, case.proved),
         "refused": list(resolved.refused),
         "remarks": [*resolved.remarks, *topic.remarks],

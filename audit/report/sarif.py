@@ -15,8 +15,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from audit import baseline
-from audit.cells import POWER_LOSS
-from audit.grade import EFFECTS, NOT_MEASURED, REFUSED, Answer, Case, Effect, Row
+from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
+from audit.grade import EFFECTS, NOT_MEASURED, REFUSED, Answer, Case, Effect, Finding, Row
 from audit.model import Origin
 from audit.report import words
 from evidence.text import visible
@@ -27,7 +27,8 @@ RULES: Final = {
     "acknowledged-records-lost": "With these settings, a measured fault loses acknowledged records.",
     "acknowledged-records-duplicated": "With these settings, a measured fault writes acknowledged records twice.",
     "acknowledged-records-reordered": "With these settings, a measured fault reorders acknowledged records.",
-    "power-loss": "Acknowledged records are lost when all replicas lose power at one moment, whatever a producer sets.",
+    POWER_LOSS: "Acknowledged records are lost when all replicas lose power at one moment, whatever a producer sets.",
+    LAST_REPLICA: "Acknowledged records are lost when the last replica in sync loses power and is back first.",
     "proved": "This configuration itself was run through faults in containers.",
     "settings-refused": "The client refuses these settings and does not start.",
     "not-measured": "No cell of the measured matrix covers these settings: nothing is claimed.",
@@ -90,8 +91,9 @@ def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[di
             "runs": [one.run.run for one in found],
         }
         yield result
-    if having := [case for case in row.cases if case.ungraded]:
-        yield _power_loss(row, having, accepted, baselined)
+    for fault in FAULTS:
+        if having := [case for case in row.cases if _ungraded(case, fault)]:
+            yield _power_loss(row, having, fault, accepted, baselined)
     if proofs := [text for case in row.cases for text in words.proved(case)]:
         yield _result("proved", "note", f"{row.name}: {'; '.join(proofs)}", row.producer.origin, row.name)
     if row.grade == REFUSED:
@@ -101,18 +103,24 @@ def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[di
         yield _result("not-measured", "note", text, row.producer.origin, row.name)
 
 
-def _power_loss(row: Row, having: Sequence[Case], accepted: Collection[str], baselined: bool) -> dict[str, Any]:
-    """The note of what is beside the grade."""
+def _ungraded(case: Case, fault: str) -> list[Finding]:
+    return [one for one in case.ungraded if one.fault == fault]
+
+
+def _power_loss(
+    row: Row, having: Sequence[Case], fault: str, accepted: Collection[str], baselined: bool
+) -> dict[str, Any]:
+    """The note of what one fault does that is beside the grade."""
     case = having[0]
-    found = case.ungraded
+    found = _ungraded(case, fault)
     told = "; ".join(f"{words.ungraded(one)} ({words.evidence(one)})" for one in found)
     origin = next((change.origin for change in case.flushed.changes if change.origin), None) if case.flushed else None
     text = f"{row.name}: {told}. {words.against_power_loss(case)}."
-    result = _result(POWER_LOSS, "note", text, origin or row.producer.origin, row.name)
-    first = baseline.fingerprints(row, found[0].effect, found[0].fault)[0]
+    result = _result(fault, "note", text, origin or row.producer.origin, row.name)
+    first = baseline.fingerprints(row, found[0].effect, fault)[0]
     result["partialFingerprints"] = {"kafkaChaosAudit/v1": first}
     if baselined:
-        known = all(baseline.is_accepted(row, one, accepted) for each in having for one in each.ungraded)
+        known = all(baseline.is_accepted(row, one, accepted) for each in having for one in _ungraded(each, fault))
         result["baselineState"] = "unchanged" if known else "new"
     result["properties"] = {"faults": [one.fault for one in found], "runs": [one.run.run for one in found]}
     return result

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from audit.cells import FAULTS
+from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
 from audit.defaults import FOREVER, product
 from audit.grade import GRADES, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost, Finding, Fix, Row
 from audit.model import Origin
@@ -117,17 +117,25 @@ def where(finding: Finding) -> str:
     return f"Kafka {key.version}, {product(key.client, run.client_release)}"
 
 
+UNGRADED = {
+    POWER_LOSS: "beside the grade, and whatever a producer sets: {} when all replicas lose power at one moment",
+    LAST_REPLICA: "beside the grade: {} when the last replica in sync loses power and is back before the others",
+}
+
+
 def ungraded(finding: Finding) -> str:
     """Harm that is told beside the grade."""
-    return f"beside the grade, and whatever a producer sets: {finding.says} when all replicas lose power at one moment"
+    return UNGRADED[finding.fault].format(finding.says)
 
 
 def against_power_loss(case: Case) -> str:
     """What to change against it, and what that costs."""
-    if case.flushed is None:
-        return "no measured change removes it"
-    cost = costs(case.flushed) or "what it costs is not measured"
-    return f"change {fix(case, case.flushed)}; {cost}"
+    told = [
+        f"{fix(case, one)}; {costs(one) or 'what it costs is not measured'}"
+        for one in (case.flushed, case.eligible)
+        if one is not None
+    ]
+    return f"change {'; or '.join(told)}" if told else "no measured change removes it"
 
 
 HARMED = {"loses": "lost", "duplicates": "written twice", "reorders": "reordered"}
@@ -174,6 +182,8 @@ def fix(case: Case, one: Fix) -> str:
         says = f"{changes}: removes {len(one.removes)} of {total} findings, leaves {', '.join(left)}"
     else:
         says = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
+        if not any(finding.graded for finding in one.removes):
+            says += f" by {_and(sorted({finding.fault for finding in one.removes}))}"
     says += f" (then {grade(one)})"
     if one.brings:
         brought = sorted({f"{NOUN[finding.effect]} by {finding.fault}" for finding in one.brings})
@@ -281,7 +291,7 @@ MEASURED_ON = {"old": "0.10.2.2", "epoch": "2.8.2", "zk3": "3.9.2-zk", "pinned":
 ALONE = frozenset({"follower-reboot"})
 """Faults that are measured of some topics only, and scenarios of their own, which run with any client."""
 
-UNCLEAN = frozenset({"shrunk-isr-crash"})
+UNCLEAN = frozenset({"shrunk-isr-crash", LAST_REPLICA})
 """The faults that are measured of topics with unclean elections."""
 
 

@@ -18,13 +18,14 @@ from harness.audit_cells import VERSIONS, line_of, scenarios
 from harness.audit_matrix import gather, main, measured_by, tonight
 from harness.cluster import versions
 from harness.run import Run
-from harness.subjects import Given, Outcome
+from harness.subjects import Given, Outcome, Producer, Topic
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
 from scenarios.audit import (
     MEASURED,
     REFUSED,
     double_failover,
     follower_reboot,
+    last_replica,
     none,
     plan,
     power_loss,
@@ -186,6 +187,64 @@ def test_of_power_loss_nothing_is_measured_that_cannot_differ_and_all_lose_unles
     assert not any("loses" in one.stated.may for one in stated)
     assert {one.topic.replication_factor for one in subjects} == {1, 3}
     assert {one.topic.flush_each for one in subjects if one.producer.acks == "all"} == {True, False}
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_of_the_last_replica_nothing_is_measured_that_cannot_differ(name: str) -> None:
+    version = versions.get(name)
+    subjects = plan(
+        a_stage(version),
+        lambda p, t: last_replica.stated(p, t, version),
+        among=lambda one: last_replica.measured_in(one, version),
+    )
+    keys = [Key(**one.key, line=line_of(version), version=name, fault="last-replica") for one in subjects]
+    assert len(set(keys)) == len(keys)
+    assert [
+        str(key) for key, one in zip(keys, subjects, strict=True)
+        if one.producer.client != "scala" and pruned(key)[0] != key
+    ] == []  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_the_last_replica_loses_what_is_not_flushed_unless_another_is_eligible(name: str) -> None:
+    version = versions.get(name)
+
+    def loses(acks: str, least: int, *, unclean: bool = False, flush: bool = False) -> bool:
+        topic = Topic(min_insync_replicas=least, unclean=unclean, flush_each=flush)
+        outcome = last_replica.stated(Producer(client="java", acks=acks), topic, version)
+        assert "loses" not in outcome.may
+        return "loses" in outcome.must
+
+    kraft = version.mode == "kraft"
+    for acks in ("0", "1", "all"):
+        assert loses(acks, 1)
+        assert not loses(acks, 1, flush=True)
+        assert loses(acks, 2, unclean=True)
+        assert not loses(acks, 2, unclean=True, flush=True)
+    # The follower that leads then never had what the leader acknowledged alone: flushes are no help.
+    assert [loses(acks, 2) for acks in ("0", "1", "all")] == [True, True, not kraft]
+    assert [loses(acks, 2, flush=True) for acks in ("0", "1", "all")] == [kraft, kraft, False]
+
+
+@pytest.mark.parametrize(
+    ("least", "retries", "must", "may"),
+    [(1, "0", set(), {"refuses"}), (2, "0", {"refuses"}, set()), (2, "many", set(), {"refuses"})],
+)
+def test_alone_the_last_replica_refuses_acks_all_with_min_insync_replicas_2(
+    least: int, retries: str, must: set[str], may: set[str]
+) -> None:
+    producer = Producer(client="java", acks="all", retries=retries)
+    topic = Topic(min_insync_replicas=least, flush_each=True)
+    outcome = last_replica.stated(producer, topic, versions.get("2.8.2"))
+    assert outcome.must == must
+    assert {"refuses"} & outcome.may == may
+
+
+def test_followers_that_would_end_themselves_are_not_measured() -> None:
+    for name in VERSIONS:
+        version = versions.get(name)
+        topics = list(last_replica.measured_in(Producer(client="java", acks="all"), version))
+        assert all(topic.unclean for topic in topics) is (name == "0.10.2.2")
 
 
 def test_what_a_flush_costs_is_measured_of_topics_of_three_replicas() -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from audit.cells import POWER_LOSS
+from audit.cells import LOSES_POWER
 from audit.grade import Answer, Case, Grader
 from audit.model import Client, Inputs, Origin, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif
@@ -325,8 +325,9 @@ def test_a_run_in_doubt_proves_nothing_and_says_why(tmp_path: Path, monkeypatch:
 
 @pytest.mark.usefixtures("_no_engine")
 @pytest.mark.parametrize("there", [True, False])
-def test_where_there_are_no_disks_power_loss_alone_is_not_proved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+@pytest.mark.parametrize("dark", sorted(LOSES_POWER))
+def test_where_there_are_no_disks_loss_of_power_alone_is_not_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dark: str, there: bool
 ) -> None:
     asked: list[str] = []
 
@@ -345,14 +346,14 @@ def test_where_there_are_no_disks_power_loss_alone_is_not_proved(
     ran: list[str] = []
     monkeypatch.setattr(disks, "probe", probe)
     monkeypatch.setattr(Matrix, "run", run)
-    options = argparse.Namespace(faults=(BEHIND, POWER_LOSS), runs_dir=tmp_path, jobs=1)
+    options = argparse.Namespace(faults=(BEHIND, dark), runs_dir=tmp_path, jobs=1)
     told = prove(answer(producer(acks="1"), producer(acks="1")), options, lambda _: None)
     assert asked == ["ext4"]
-    assert ran == [f"audit-{BEHIND}", *(["audit-power-loss"] if there else [])]
+    assert ran == [f"audit-{BEHIND}", *([f"audit-{dark}"] if there else [])]
     (one, _) = (row.cases[0] for row in told.rows)
     shown = console.render(told, width=400)
-    assert ("power-loss: not measured: no loop devices here" in shown) is not there
-    assert (POWER_LOSS in one.not_measured) is not there
+    assert (f"{dark}: not measured: no loop devices here" in shown) is not there
+    assert (dark in one.not_measured) is not there
     assert bool(one.ungraded) is there
     assert one.grade == "D"
 

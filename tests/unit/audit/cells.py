@@ -49,6 +49,26 @@ def dark() -> list[Cell]:
     ]
 
 
+KRAFT: dict[str, Any] = {"line": "kraft", "version": "4.3.1"}
+FLUSHED: dict[str, Any] = {"flush_each": True}
+
+
+def standing() -> list[Cell]:
+    """The last replica on 4.3.1: seven are lost, and with min.insync.replicas=2 the three that it had alone; with
+    acks=all none is then.
+    """
+    two: dict[str, Any] = KRAFT | {"min_insync_replicas": 2}
+    return [
+        cell("last-replica", run("alone-1", 12, lost=7), **KRAFT),
+        cell("last-replica", run("alone-1f", 12), **KRAFT, **FLUSHED),
+        cell("last-replica", run("alone-all", 12, lost=7), acks="all", **KRAFT),
+        cell("last-replica", run("alone-allf", 12), acks="all", **KRAFT, **FLUSHED),
+        cell("last-replica", run("two-1", 12, lost=3), **two),
+        cell("last-replica", run("two-1f", 12, lost=3), **two, **FLUSHED),
+        cell("last-replica", run("two-all", 9), acks="all", **two),
+    ]
+
+
 def matrix() -> list[Cell]:
     """Java on 2.8.2: acks=1 loses, acks=all duplicates and reorders, idempotence does neither."""
     one = [

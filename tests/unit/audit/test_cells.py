@@ -226,6 +226,44 @@ def test_flushes_are_asked_by_power_loss_alone_and_by_what_they_cost(
     assert (fault in found) is covers
 
 
+TWO: dict[str, object] = {"min_insync_replicas": 2, "acks": "all"}
+
+
+@pytest.mark.parametrize(
+    ("line", "version", "asked", "measured", "covers"),
+    [
+        ("epoch", "2.8.2", {"unclean": True}, {}, True),
+        ("old", "0.10.2.2", {"unclean": False}, {"unclean": True}, True),
+        ("kraft", "4.3.1", {"unclean": True}, {}, True),
+        ("kraft", "4.3.1", TWO | {"unclean": True}, TWO, False),
+        ("kraft", "4.3.1", TWO, TWO | {"unclean": True}, False),
+        ("kraft", "4.3.1", {"acks": "all"}, TWO, False),
+        ("epoch", "2.8.2", {"replication_factor": 2}, {}, True),
+        ("epoch", "2.8.2", {"replication_factor": 1}, {}, False),
+        ("epoch", "2.8.2", {"flush_each": True}, {}, False),
+        ("epoch", "2.8.2", {}, {"flush_each": True}, False),
+    ],
+)
+def test_of_the_last_replica_elections_matter_where_another_may_be_eligible(
+    line: str, version: str, asked: dict[str, object], measured: dict[str, object], covers: bool
+) -> None:
+    of: dict[str, object] = {"line": line, "version": version}
+    found = covering(replace(SPRING, **of | asked), [cell(key("last-replica", **of | measured))])  # type: ignore[arg-type]
+    assert ("last-replica" in found) is covers
+
+
+@pytest.mark.parametrize(("version", "unclean"), [("3.9.2", True), ("4.0.2", True), ("4.1.0", False)])
+def test_before_eligible_leader_replicas_the_last_replica_leads_as_by_an_unclean_election(
+    version: str, unclean: bool
+) -> None:
+    two = TWO | {"line": "kraft"}
+    cells = [cell(key("last-replica", **two | {"version": "4.3.1", "unclean": each})) for each in (True, False)]
+    found = covering(replace(SPRING, **two | {"version": version}), cells)["last-replica"]  # type: ignore[arg-type]
+    assert found.cell.key.unclean is unclean
+    assert found.differs == (f"measured on 4.3.1, asked for {version}",)
+    assert bool(found.arguments) is unclean
+
+
 def test_a_key_says_that_it_flushes_and_nothing_if_it_does_not(tmp_path: Path) -> None:
     plain, flushed = cell(key("power-loss")), cell(key("power-loss", flush_each=True))
     assert str(flushed.key) == f"{plain.key}, flush.messages 1"

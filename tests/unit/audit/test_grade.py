@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from audit import grade
-from audit.cells import FAULTS, POWER_LOSS, Cell
+from audit.cells import FAULTS, LAST_REPLICA, LOSES_POWER, POWER_LOSS, Cell
 from audit.grade import Case, Grader, Row
 from audit.model import BrokerConfig, Inputs, Origin, Partition, ProducerConfig, Setting, TopicConfig
 from audit.topics import Stated, parse_topic
-from tests.unit.audit.cells import FULL, cell, dark, harmless, matrix, run
+from tests.unit.audit.cells import FLUSHED, FULL, KRAFT, cell, dark, harmless, matrix, run, standing
 
 
 def producer(topics: tuple[str, ...] = ("orders",), release: str | None = "2.8.2", **settings: str) -> ProducerConfig:
@@ -78,7 +78,7 @@ def test_every_fault_of_the_matrix_has_a_grade() -> None:
 def test_without_a_cell_nothing_is_claimed() -> None:
     one = case([])
     assert (one.grade, one.findings, one.fixes) == ("?", (), ())
-    assert set(one.not_measured) == {*FULL, POWER_LOSS}
+    assert set(one.not_measured) == {*FULL} | LOSES_POWER
 
 
 def test_a_cell_that_was_stated_and_not_run_claims_nothing() -> None:
@@ -100,7 +100,8 @@ def test_settings_that_the_client_refuses_are_not_graded() -> None:
 
 def test_a_single_replica_has_no_followers_to_fall_behind() -> None:
     (row,) = rows([], producer(), topics=(TopicConfig(name="orders", replication_factor=1),))
-    assert set(row.cases[0].not_measured) == {*FULL, POWER_LOSS} - grade.NEEDS_FOLLOWERS
+    assert set(row.cases[0].not_measured) == ({*FULL} | LOSES_POWER) - grade.NEEDS_FOLLOWERS
+    assert LAST_REPLICA in grade.NEEDS_FOLLOWERS
 
 
 # The smallest change
@@ -190,8 +191,6 @@ def test_newer_brokers_are_the_change_where_no_setting_helps() -> None:
 
 # Power loss
 
-FLUSHED: dict[str, Any] = {"flush_each": True}
-
 
 @pytest.mark.parametrize("settings", [{"acks": "1"}, {"acks": "all"}, {"enable_idempotence": "true"}])
 def test_power_loss_is_told_beside_the_grade_and_changes_nothing_else(settings: dict[str, str]) -> None:
@@ -216,7 +215,7 @@ def test_what_a_power_loss_duplicates_is_graded_for_idempotence_prevents_it() ->
 
 def test_a_grade_waits_for_no_power_loss_and_is_none_by_it_alone() -> None:
     assert not case(harmless()).at_best
-    assert case(harmless()).not_measured == (POWER_LOSS,)
+    assert set(case(harmless()).not_measured) == LOSES_POWER
     alone = case([cell(POWER_LOSS, run("r", 12, lost=7))])
     assert (alone.grade, len(alone.ungraded)) == ("?", 1)
 
@@ -283,6 +282,91 @@ def test_a_flush_can_be_stated_on_the_command_line() -> None:
     stated = Stated(version="2.8.2", topics=(parse_topic("orders:flush.messages=1"),))
     (row,) = rows([*matrix(), *dark()], stated=stated)
     assert row.cases[0].topic.flush_each.value
+
+
+# The last replica in sync
+
+
+def standing_alone(more: list[Cell], least: int = 1, **settings: Any) -> Case:
+    """What is said of a producer on 4.3.1, whose graded faults do no harm."""
+    topic = TopicConfig(
+        name="orders",
+        replication_factor=3,
+        settings={"min.insync.replicas": Setting("min.insync.replicas", str(least), Origin("told", 3))},
+    )
+    cells = [
+        one
+        for acks in ("1", "all")
+        for number in (1, 2)
+        for one in harmless(acks=acks, min_insync_replicas=number, **KRAFT)
+    ]
+    made = producer(release="4.3.1", enable_idempotence="false", **settings)
+    (row,) = rows([*more, *cells], made, topics=(topic,), stated=Stated(version="4.3.1"))
+    return row.cases[0]
+
+
+@pytest.mark.parametrize(("acks", "least", "lost"), [("1", 1, 7), ("all", 1, 7), ("1", 2, 3), ("all", 2, 0)])
+def test_what_the_last_replica_loses_is_told_beside_the_grade(acks: str, least: int, lost: int) -> None:
+    one = standing_alone(standing(), least, acks=acks)
+    assert [(each.effect, each.kind, each.count) for each in one.ungraded] == (
+        [("loss", "last-replica", lost)] if lost else []
+    )
+    assert (one.grade, one.at_best, one.findings) == ("A", False, ())
+    assert (LAST_REPLICA in one.harmless) is (lost == 0)
+
+
+@pytest.mark.parametrize(
+    ("acks", "least", "flushed", "eligible"),
+    [
+        ("1", 1, True, ["acks=all", "min.insync.replicas=2 for the topic"]),
+        ("all", 1, True, ["min.insync.replicas=2 for the topic"]),
+        ("1", 2, False, ["acks=all"]),
+        ("all", 2, False, None),
+    ],
+)
+def test_against_the_last_replica_another_may_be_eligible(
+    acks: str, least: int, flushed: bool, eligible: list[str] | None
+) -> None:
+    one = standing_alone(standing(), least, acks=acks)
+    assert (one.flushed is not None) is flushed
+    assert eligible == (None if one.eligible is None else [each.says for each in one.eligible.changes])
+
+
+def test_nobody_is_eligible_where_that_was_not_measured_or_is_not_kraft() -> None:
+    unmeasured = [one for one in standing() if one.key.min_insync_replicas == 1]
+    assert standing_alone(unmeasured, acks="all").eligible is None
+    zookeeper = [
+        cell(LAST_REPLICA, run("r", 12, lost=7), acks="all"),
+        cell(LAST_REPLICA, run("s", 9), acks="all", min_insync_replicas=2),
+    ]
+    assert case([*harmless(acks="all"), *zookeeper], acks="all").eligible is None
+
+
+def test_a_flush_that_removes_one_loss_of_power_leaves_the_other() -> None:
+    two: dict[str, Any] = KRAFT | {"min_insync_replicas": 2}
+    dark = [cell(POWER_LOSS, run("d", 12, lost=7), **two), cell(POWER_LOSS, run("f", 12), **two, **FLUSHED)]
+    fix = standing_alone([*standing(), *dark], 2, acks="1").flushed
+    assert fix is not None
+    assert ([each.fault for each in fix.removes], [each.fault for each in fix.leaves]) == (
+        [POWER_LOSS],
+        [LAST_REPLICA],
+    )
+
+
+def test_harm_that_a_change_against_lost_power_does_is_told() -> None:
+    twice = cell(POWER_LOSS, run("f", 12, duplicated=1), acks="all", **FLUSHED)
+    fix = case([*harmless(acks="all"), cell(POWER_LOSS, run("r", 12, lost=7), acks="all"), twice], acks="all").flushed
+    assert fix is not None
+    assert [(each.fault, each.effect) for each in fix.brings] == [(POWER_LOSS, "duplicate")]
+    behind = cell("leader-crash-behind", run("t", 12, duplicated=1), acks="all", min_insync_replicas=2, **KRAFT)
+    eligible = standing_alone([behind, *standing()], acks="all").eligible
+    assert eligible is not None
+    assert [(each.fault, each.effect) for each in eligible.brings] == [("leader-crash-behind", "duplicate")]
+    whole = cell(LAST_REPLICA, run("h", 9), acks="all", idempotence=True, min_insync_replicas=2, **KRAFT)
+    harmless_one = standing_alone([behind, whole, *standing()], acks="all").eligible
+    assert harmless_one is not None
+    assert harmless_one.brings == ()
+    assert [each.key for each in harmless_one.changes] == ["enable.idempotence", "min.insync.replicas"]
 
 
 # Topics and brokers

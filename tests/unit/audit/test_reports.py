@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from audit.grade import Answer, Grader
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif
 from audit.topics import Stated, parse_topic
-from tests.unit.audit.cells import dark, matrix
+from tests.unit.audit.cells import cell, dark, matrix, run, standing
 
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
 ROOT = Path(__file__).parents[3]
@@ -207,7 +208,7 @@ def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
         "change        acks=all (line 5): removes the losses (then B); brings reordering by lost-acknowledgement",
         "99th percentile 2.1 → 3.4 ms, throughput 41 000 → 36 000 records/s",
         "or            acks=all (line 5) and enable.idempotence=true: removes the losses and duplicates (then A)",
-        "not measured  9 of 15 faults",
+        "not measured  10 of 16 faults",
         'make audit-matrix FAULT="leader-crash-under-load leader-cut-off shrunk-isr-crash double-failover ',
         "kafka-chaos run follower-reboot --version 2.8.2 --client java",
         "1 producer and topic: 1 × D at best",
@@ -254,7 +255,7 @@ def test_what_is_measured_of_no_topic_with_unclean_elections_can_be_proved() -> 
     topic = parse_topic("orders:replication.factor=3,unclean.leader.election.enable=true")
     inputs = Inputs(producers=(producer(acks="1"),))
     text = console.render(Grader(matrix()).answer(inputs, Stated(version="2.8.2", topics=(topic,))), width=400)
-    assert 'make audit-matrix FAULT="shrunk-isr-crash" VERSION=2.8.2' in text
+    assert 'make audit-matrix FAULT="shrunk-isr-crash last-replica" VERSION=2.8.2' in text
     assert "kafka-chaos audit PATH… --prove --faults " in text
 
 
@@ -307,3 +308,36 @@ def test_power_loss_fails_a_test_case_only_if_it_is_named(
     told, known = in_the_dark(accepted=accepted, **IDEMPOTENT)
     root = ET.fromstring(junit.render(told, fail_on=fail_on, accepted=known))
     assert [one.get("type") for one in root.iter("failure")] == ["power-loss"] * failures
+
+
+def test_every_format_says_what_the_last_replica_loses_apart_from_a_power_loss_of_all() -> None:
+    cells = [*matrix(), *dark(), cell("last-replica", run("alone-1", 10, lost=5), acks="all")]
+    told = Grader(cells).answer(Inputs(producers=(producer(acks="all"),)), Stated(version="2.8.2"))
+    says = "5 of 10 acknowledged records were lost when the last replica in sync loses power and is back"
+    for text in (console.render(told, width=400), page.render(told, style=""), junit.render(told), sarif.render(told)):
+        flat = " ".join(text.split())
+        assert SAYS in flat
+        assert says in flat
+        assert re.search("removes 1 of 2 findings, leaves last-replica", flat)
+    results = json.loads(sarif.render(told))["runs"][0]["results"]
+    notes = {one["ruleId"]: one["properties"]["runs"] for one in results if "runs" in one.get("properties", {})}
+    assert (notes["power-loss"], notes["last-replica"]) == (["dark-1"], ["alone-1"])
+    known = {one["partialFingerprints"]["kafkaChaosAudit/v1"] for one in results if one["level"] == "note"}
+    assert len(known) == 2
+    for kind in ("power-loss", "last-replica"):
+        root = ET.fromstring(junit.render(told, fail_on=[kind]))
+        assert [one.get("type") for one in root.iter("failure")] == [kind]
+
+
+def test_every_format_says_which_change_makes_another_replica_eligible() -> None:
+    plain: dict[str, Any] = {"acks": "all", "enable.idempotence": "false"}
+    inputs = Inputs(producers=(replace(producer(**plain), release="4.3.1"),))
+    told = Grader(standing()).answer(inputs, Stated(version="4.3.1"))
+    for text in (console.render(told, width=400), page.render(told, style="")):
+        flat = " ".join(text.split())
+        assert "or min.insync.replicas=2 for the topic: removes the losses by last-replica" in flat
+    schema = json.loads((ROOT / "docs/audit.schema.json").read_text())
+    answered = data.as_json(told, failed=["last-replica"])
+    jsonschema.Draft202012Validator(schema).validate(answered)
+    (case,) = answered["producers"][0]["cases"]
+    assert [one["key"] for one in case["eligible"]["changes"]] == ["min.insync.replicas"]

@@ -1,0 +1,209 @@
+"""The last replica in sync loses power, and is back before the others (KIP-966: motivation, unclean shutdown).
+
+Each subject sends three records, which every replica has, and which all disks then take (`flush_disks`), as in a
+cluster that has been up for long. Four more are acknowledged when every replica has them in memory. Then the followers
+are stopped cleanly, by which their disks take all seven, and the ISR is the leader alone. Three more are acknowledged
+by it, or refused: acks=all with min.insync.replicas=2. Then the leader loses its power, and with it what it had not
+flushed, and is the first one back.
+
+It is in the ISR, so it is elected with what its disk has, and the followers truncate to that: not only the three
+records that nobody else had are lost, but the four too that are whole on two other disks, whatever the producer asked
+for. min.insync.replicas=2 keeps acks=all from the first loss and not from the second. flush.messages=1 keeps from both.
+
+Eligible leader replicas (KIP-966, on in new clusters from 4.1 on) change that for min.insync.replicas=2: the leader
+comes back without the mark of a clean stop and is not elected; the partition waits for the follower that left last,
+which has the four. What acks=0 and acks=1 were told by the leader alone is lost then, flushed or not, for the follower
+never had it. With min.insync.replicas=1 nobody else is eligible, and the leader is elected as the last one known.
+
+Only it is alive when it is elected, so unclean elections change nothing, but where a partition would wait. On 0.10 they
+are on here, as they are by default: where they are off a follower ends itself rather than truncate what it knows to be
+committed, and hangs in that (KAFKA-1211, KAFKA-3924).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from harness.plan import ClusterPlan, Disks
+from harness.run import Run
+from harness.run.subjects import FIRST, Placed, Subjects
+from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
+from harness.subjects import Outcome, Producer, Subject, Topic
+from scenarios.audit import (
+    CLUSTER,
+    ELR,
+    IDEMPOTENCE,
+    MEASURED,
+    MIN_ISR_DOC,
+    REFUSED_AGAIN,
+    RETRIES_DOC,
+    accepted,
+    elects_eligible_leaders,
+    overtakes,
+    plan,
+    retries,
+    topics,
+    unanswered,
+)
+from scenarios.audit.power_loss import FLUSH_DOC, SOON
+from scenarios.audit.shrunk_isr_crash import too_few
+from scenarios.durability.page_cache_only import CUT, DIVERGES
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
+
+SHARED, ALONE = 4, 3
+SOURCE: Final = "KIP-966: motivation"
+
+
+def ends_itself(version: Version) -> bool:
+    """Whether a follower ends itself rather than truncate, unless unclean elections are on."""
+    return version.release < (0, 11)
+
+
+def waits(topic: Topic, version: Version) -> bool:
+    """Whether the partition waits for a follower when the leader is back."""
+    return elects_eligible_leaders(version) and topic.min_insync_replicas > 1 and not topic.unclean
+
+
+def loses_shared(topic: Topic, version: Version) -> bool:
+    """Whether what every replica had is lost."""
+    return not topic.flush_each and not waits(topic, version)
+
+
+def loses_alone(topic: Topic, version: Version) -> bool:
+    """Whether what the leader alone had is lost."""
+    return not topic.flush_each or waits(topic, version)
+
+
+def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
+    """Topics of three replicas, as they are and with a flush of each record; unclean elections where they matter."""
+    for topic in topics(producer, version):
+        if topic.replication_factor == 3:
+            matters = elects_eligible_leaders(version) and topic.min_insync_replicas > 1
+            for unclean in (False, True) if matters else (ends_itself(version),):
+                for flush in (False, True):
+                    yield replace(topic, unclean=unclean, flush_each=flush)
+
+
+def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
+    refused = too_few(Subject(producer=producer, topic=topic, stated=Outcome()))
+    shared, alone = loses_shared(topic, version), loses_alone(topic, version) and not refused
+    must = {"loses"} if shared or alone else set()
+    may, why, sources = set(), [_told(topic, version, shared=shared, alone=alone)], [SOURCE]
+    if topic.flush_each:
+        sources.append(FLUSH_DOC)
+    if refused:
+        why.append("acks=all is refused while the leader is alone in sync.")
+        sources.append(MIN_ISR_DOC)
+    if producer.acks == "0":
+        pass
+    elif not retries(producer):
+        if refused and producer.client != "scala":  # which does not say why it failed
+            must.add("refuses")
+        may.add("refuses")
+        why.append("A leader that has changed refuses a producer that does not try again.")
+        sources.append(RETRIES_DOC)
+    elif producer.idempotence:
+        may.add("refuses")
+        why.append("An idempotent producer's sequence numbers may have a gap then, and what waits may be too late.")
+        sources.append(IDEMPOTENCE)
+    else:
+        may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set()) | ({"refuses"} if refused else set())
+        why.append("What is sent while replicas come back may be answered too late, and is sent again.")
+        sources.append(RETRIES_DOC)
+    return Outcome(
+        must=frozenset(must), may=frozenset(may - must), why=" ".join(why), source="; ".join(dict.fromkeys(sources))
+    )
+
+
+def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
+    if waits(topic, version):
+        kept = "The partition waits for the follower that is eligible, which has what every replica had"
+        return f"{kept}, and not what the leader acknowledged alone." if alone else f"{kept}."
+    if shared:
+        return "The leader is elected without what it had not flushed, and the followers truncate to its log."
+    return "The leader has flushed each record before it counted, and is elected."
+
+
+@scenario(
+    name="audit-last-replica",
+    claim="""When the last replica in sync loses power and is back first, what it acknowledged and had not flushed is
+        lost, and the other replicas truncate it; with flush.messages=1 it is not, and eligible leader replicas with
+        min.insync.replicas=2 keep what the others have.""",
+    source=f"{SOURCE}; {ELR}: unclean shutdown, last known leader",
+    operator="""From 4.1 on use acks=all, min.insync.replicas=2 and eligible leader replicas (on by default in new
+        clusters; kafka-features upgrades others). Before, see which replicas have its records before you start a leader
+        again that lost power: it leads as soon as it is back, and they truncate. Or flush each record.""",
+    cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
+    documented=[
+        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES | REFUSED_AGAIN),
+        Documented(on=EVERY_VERSION, allowed=LOST | CUT | REFUSED_AGAIN),
+    ],
+    applies=MEASURED,
+)
+def last_replica(run: Run) -> None:
+    t, version = run.partition(), run.version
+    subjects = Subjects(
+        run,
+        plan(
+            run,
+            lambda producer, topic: stated(producer, topic, version),
+            among=lambda producer: measured_in(producer, version),
+        ),
+    )
+    run.require(
+        "no follower would end itself rather than truncate",
+        not ends_itself(version) or all(one.subject.topic.unclean for one in subjects.all),
+    )
+
+    def taken(one: Subject) -> bool:
+        return accepted(one, version)
+
+    def answered_alone(one: Subject) -> bool:
+        return taken(one) and not too_few(one)
+
+    def waiting(one: Subject) -> bool:
+        return waits(one.topic, version)
+
+    subjects.begin(taken)
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    subjects.wait_replicated(FIRST, leader, taken)
+    run.flush_disks()
+    subjects.send(SHARED, doomed=lambda one: taken(one) and loses_shared(one.topic, version))
+    subjects.wait_acknowledged(FIRST + SHARED, taken)
+    subjects.wait_replicated(FIRST + SHARED, leader, taken)
+    run.stop(*followers)
+    subjects.wait_isr([leader], taken)
+    subjects.send(ALONE, doomed=lambda one: answered_alone(one) and loses_alone(one.topic, version))
+    subjects.wait_acknowledged(FIRST + SHARED + ALONE, answered_alone)
+    subjects.wait_answered(lambda one: not retries(one.producer))
+    subjects.wait_log_end(FIRST + SHARED + ALONE, leader, answered_alone)
+    run.require(
+        "nothing is acknowledged with acks=all while fewer than min.insync.replicas are in sync",
+        all(one.tally.ok <= FIRST + SHARED for one in subjects.of(too_few)),
+    )
+    run.lose_power(leader)
+
+    def written(one: Placed) -> int:
+        return FIRST + SHARED + (ALONE if answered_alone(one.subject) else 0)
+
+    unflushed = subjects.of(lambda one: taken(one) and not one.topic.flush_each)
+    ends = {str(one.partition): run.log_end_and_high_watermark(leader, one.partition)[0] for one in unflushed}
+    run.require(
+        "the leader's disk has not all that was acknowledged and not flushed",
+        all(ends[str(one.partition)] < written(one) for one in unflushed),
+        whole=[str(one.partition) for one in unflushed if ends[str(one.partition)] >= written(one)],
+    )
+    subjects.wait_leaderless(leader, taken)
+    run.start(leader)
+    subjects.wait_led(leader, which=lambda one: taken(one) and not waiting(one))
+    run.start(*followers)
+    subjects.wait_led(*followers, which=lambda one: taken(one) and waiting(one))
+    subjects.wait_whole()
+    subjects.settle()
+    subjects.send(2, lambda one: not unanswered(one))
+    subjects.settle()
