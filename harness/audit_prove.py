@@ -5,6 +5,7 @@ of its own release with its own settings, and a topic as audited. All that are o
 each fault. What cannot be as configured is told in the answer, never silently changed:
 
 * Brokers are those that the matrix is measured on, one version for each line (`MEASURED`): sequences are proved there.
+  A fault in which these do otherwise than the brokers that were audited is not run (eligible leader replicas).
 * Kafka's own clients are those whose jars are locked: the nearest release with the same defaults and rules; librdkafka
   is the one that is installed. There are three replicas at most.
 * Settings go to the client as they are written if they are numbers, switches, or names of acks and compression, and the
@@ -23,10 +24,11 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from audit.cells import LAST_REPLICA, Key, normal, pruned
 from audit.defaults import NAMES, RULES, product
 from audit.grade import Answer, Case, with_proofs
 from audit.known import Kind, known, numbers
@@ -98,6 +100,16 @@ class Wanted:
     def faults(self, chosen: Sequence[str]) -> list[str]:
         """Those of the chosen that there are for its topic."""
         return [fault for fault in chosen if fault in self.case.applies]
+
+    def why_not_by(self, fault: str) -> str:
+        """Why one fault would prove something else, or nothing, on the version that is run; empty if it would not."""
+        asked = Key(**asdict(normal(self.case.settings)[0]), fault=fault)
+        here = replace(asked, version=self.version)
+        if replace(pruned(asked)[0], version="") != replace(pruned(here)[0], version=""):
+            return f"{self.version}, on which it would be run, does otherwise than {asked.version} with such a topic"
+        if fault == LAST_REPLICA and asked.line == "old" and not asked.unclean:
+            return "with unclean elections off such brokers end themselves rather than follow the one that comes back"
+        return ""
 
 
 def prove(answer: Answer, options: argparse.Namespace, echo: Echo) -> Answer:
@@ -293,7 +305,8 @@ def _run(wanted: Iterable[Wanted], chosen: Sequence[str], options: argparse.Name
     groups: Groups = {}
     for version, those in by_version.items():
         for fault in (each for each in chosen if each not in lacking):
-            given = tuple(dict.fromkeys(one.given for one in those if one.given and fault in one.faults(chosen)))
+            struck = [one for one in those if fault in one.faults(chosen) and not one.why_not_by(fault)]
+            given = tuple(dict.fromkeys(one.given for one in struck if one.given))
             if given:
                 groups.setdefault((version, given), []).append(fault)
     options.runs_dir.mkdir(parents=True, exist_ok=True)
@@ -390,7 +403,12 @@ def _proved(one: Wanted, chosen: Sequence[str], ran: Ran) -> Proved:
     faults = one.faults(chosen)
     if one.given is None:
         return Proved(proofs=tuple(Proof(fault=fault, why_not=one.why_not) for fault in faults))
-    proofs = tuple(replace(ran[one.version, fault, one.given], differs=one.differs) for fault in faults)
+    proofs = tuple(
+        Proof(fault=fault, why_not=why)
+        if (why := one.why_not_by(fault))
+        else replace(ran[one.version, fault, one.given], differs=one.differs)
+        for fault in faults
+    )
     overrides: dict[str, set[str]] = {}
     for proof in proofs:
         for key, value in proof.cell.overrides.items() if proof.cell is not None else ():

@@ -14,6 +14,7 @@ import pytest
 from audit.cells import LOSES_POWER
 from audit.grade import Answer, Case, Grader
 from audit.model import Client, Inputs, Origin, ProducerConfig, Setting
+from audit.proof import Proof
 from audit.report import console, data, junit, page, sarif
 from audit.topics import Stated, parse_topic
 from evidence.errors import UsageError
@@ -157,6 +158,47 @@ def test_a_topic_is_as_audited_as_far_as_there_are_brokers(topic: str, says: str
         assert wanted.differs == ("run with 3 replicas, audited 5",)
     else:
         assert says in wanted.why_not
+
+
+MIN_2 = "orders:replication.factor=3,min.insync.replicas=2"
+
+
+@pytest.mark.parametrize(
+    ("fault", "version", "topic", "acks", "why"),
+    [
+        ("last-replica", "3.9.0-kraft", MIN_2, "all", "4.3.1, on which it would be run, does otherwise than 3.9.0"),
+        ("last-replica", "4.0.2", MIN_2, "all", "does otherwise than 4.0.2"),
+        ("last-replica", "4.1.2", MIN_2, "all", ""),
+        ("last-replica", "3.9.0-kraft", "orders", "all", ""),
+        ("power-loss", "3.9.0-kraft", MIN_2, "all", ""),
+        ("shrunk-isr-crash", "3.9.0-kraft", MIN_2, "1", "does otherwise than 3.9.0"),
+        ("last-replica", "2.4.1", MIN_2, "all", ""),
+        ("last-replica", "0.10.2.2", "orders", "all", ""),
+        ("last-replica", "0.10.2.2", "orders:unclean.leader.election.enable=false", "all", "end themselves"),
+        ("power-loss", "0.10.2.2", "orders:unclean.leader.election.enable=false", "all", ""),
+    ],
+)
+def test_a_fault_in_which_other_brokers_do_otherwise_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, version: str, topic: str, acks: str, why: str
+) -> None:
+    ran: list[Given] = []
+
+    def run(groups: Any, *_: object) -> dict[tuple[str, str, Given], Proof]:
+        ran.extend(one for _, given in groups for one in given)
+        return {(at, fault, one): Proof(fault=fault) for at, given in groups for one in given}
+
+    monkeypatch.setattr(audit_prove, "connect", lambda: None)
+    monkeypatch.setattr(audit_prove, "ensure_image", lambda *_: None)
+    monkeypatch.setattr(audit_prove, "without_disks", lambda *_: {})
+    monkeypatch.setattr(audit_prove, "_run_groups", run)
+    release = "0.10.2.2" if version == "0.10.2.2" else "2.8.2"
+    one = producer("java", release, acks=acks)
+    options = argparse.Namespace(faults=(fault,), runs_dir=tmp_path, jobs=1)
+    told = prove(answer(one, version=version, topic=topic), options, lambda _: None)
+    (proof,) = told.rows[0].cases[0].proved.proofs  # type: ignore[union-attr]
+    assert why in proof.why_not
+    assert bool(proof.why_not) is bool(why)
+    assert bool(ran) is not bool(why)
 
 
 def test_nothing_is_stated_beyond_the_matrix_and_the_rules_of_scenarios_else() -> None:
