@@ -94,7 +94,7 @@ def _problems(answer: Answer, width: int) -> Iterator[str]:
         count = len(answer.problems)
         yield f"{count} remark{'' if count == 1 else 's'} on what was read:"
         for problem in answer.problems:
-            yield from textwrap.wrap(visible(f"- {problem}"), width, subsequent_indent="  ", break_on_hyphens=False)
+            yield from _wrapped(f"- {problem}", width, first="", then="  ")
         yield ""
 
 

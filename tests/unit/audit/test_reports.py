@@ -341,3 +341,9 @@ def test_every_format_says_which_change_makes_another_replica_eligible() -> None
     jsonschema.Draft202012Validator(schema).validate(answered)
     (case,) = answered["producers"][0]["cases"]
     assert [one["key"] for one in case["eligible"]["changes"]] == ["min.insync.replicas"]
+
+
+def test_the_console_breaks_no_path_in_two() -> None:
+    path = f"{'deep/' * 30}broken.yml"
+    told = replace(answer(producer()), problems=(Problem(Origin(path, 3), "unreadable", "cannot be read"),))
+    assert f"{path}:3" in console.render(told, width=100)
