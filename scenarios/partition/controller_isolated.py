@@ -12,14 +12,21 @@ from __future__ import annotations
 from harness.plan import ClusterPlan
 from harness.run import Run
 from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, scenario
-from scenarios.partition import SETTINGS, clients, other_nodes
+from scenarios.partition import FETCHES_HOLD_UP, SETTINGS, clients, other_nodes
 
 SOON_S = 10.0
 """Much less than replica.lag.time.max.ms, after which the leader would drop the follower by itself."""
 SESSION_MS = 9000
 """KRaft's default: brokers look for the new controller for seconds, and it fences who has not found it by then."""
-CLAIMS = ["one-controller-at-a-time", "controller-replaced-in-time", "writes-go-on-while-cut"]
+REPLACED = ["one-controller-at-a-time", "controller-replaced-in-time"]
+CLAIMS = [*REPLACED, "writes-go-on-while-cut"]
 DOCUMENTED = [
+    Documented(
+        on=FETCHES_HOLD_UP,
+        says="""The controller is replaced. Writes go on, unless the old one led __consumer_offsets: then its followers
+            are held up by their last fetch of that, and take up nothing else meanwhile.""",
+        claims=[*REPLACED, "controller-epoch-rises-by-one"],
+    ),
     Documented(on=ZOOKEEPER, claims=[*CLAIMS, "controller-epoch-rises-by-one"]),
     Documented(
         on=KRAFT,
