@@ -654,6 +654,7 @@ def _carry_out(
         _whole(run, whole)  # a machine that stood still for longer than a session has cost one
         run.copy_replicas("final")
         filters.result()
+    recording.facts["sequence"]["faults"] = run.nemesis.faults
     with phases.measure("seal"):
         run.clients.close()
         for node in cluster.nodes.values():

@@ -290,7 +290,9 @@ def timeline_not_ended(run: Facts, course: Course) -> list[str]:
 
 
 def sequence_not_ended(run: Facts, course: Course) -> list[str]:
-    """A scenario whose steps did not come to their end, or whose preconditions are not all in the timeline."""
+    """A scenario whose steps did not come to their end, or whose preconditions or faults are not all in the timeline.
+    Runs of before say nothing of how many faults there were.
+    """
     if not leaves(run, SEQUENCE):
         return []
     sequence = run.get("sequence") or {}
@@ -300,6 +302,9 @@ def sequence_not_ended(run: Facts, course: Course) -> list[str]:
         reasons.append(f"the scenario's steps did not come to their end: {sequence.get('ended') or 'nothing says why'}")
     if sequence.get("preconditions") != told:
         reasons.append(f"{sequence.get('preconditions')} preconditions were checked, the timeline has {told}")
+    faults = len({event.id for event in of(course.events, Fault)})
+    if (carried_out := sequence.get("faults", faults)) != faults:
+        reasons.append(f"{carried_out} faults were carried out, the timeline has {faults}")
     return reasons
 
 

@@ -25,7 +25,7 @@ from typing import Final
 from analysis.check import check_run
 from evidence import manifest
 from evidence.errors import HarnessError
-from evidence.rundir import RunDir, find_runs, scenario_of, write_atomically, write_json
+from evidence.rundir import DEFAULT_CASE, RunDir, find_runs, scenario_of, write_atomically, write_json
 from judgement.report.facts import judge_run
 from tests.sabotage import files, interrupted, live
 
@@ -37,6 +37,14 @@ FRESH: Final = (
     ("follower-reboot", "0.10.2.2"),
     ("high-watermark-steps", "2.8.2"),
     ("audit-leader-crash-behind", "4.3.1"),
+    (files.LATE_END, "4.3.1"),
+    (files.RETURN, "4.3.1"),
+    (files.STUCK, "4.3.1"),
+    (files.GROUPS, "0.11.0.0"),
+    (files.SILENT, "1.1.1"),
+    (files.LONG_NAME, "1.1.1"),
+    (files.FORGOTTEN, "2.2.2"),
+    (files.MISDELIVERED, "3.5.1-kraft"),
 )
 AS_DOCUMENTED: Final = "as-documented"
 ROWS: Final = "rows"
@@ -81,6 +89,7 @@ def fresh(root: Path) -> dict[str, RunDir]:
         if f"{scenario} {version}" not in _known(root):
             say(f"running {scenario} {version}")
             command = [sys.executable, "-m", "harness", "run", scenario, "--version", version]
+            command += ["--case", DEFAULT_CASE] if scenario in files.EXHIBITS else []
             subprocess.run([*command, "--runs-dir", str(root), "--no-check", "--json"], check=False, stdout=-3)
     known = _known(root)
     return {f"{scenario} {version}": known[f"{scenario} {version}"] for scenario, version in FRESH}
@@ -122,7 +131,7 @@ def _of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
     case = files.CASES[number]
     row = Row(case.name, case.before)
     for name, run in runs.items():
-        for forged in (False, True) if case.of_subjects == bool(run.read_run().get("subjects")) else ():
+        for forged in (False, True) if case.concerns(run.read_run()) else ():
             copy = RunDir(scratch / f"copy-{number}")
             shutil.rmtree(copy.path, ignore_errors=True)
             shutil.copytree(run.path, copy.path)

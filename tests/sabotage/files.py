@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from evidence.history import schema
 from evidence.history.read import MANIFEST
 from evidence.history.seal import seal_run
-from evidence.rundir import RunDir, write_json
+from evidence.rundir import RunDir, scenario_of, write_json
 from tests.streams import rewrite, store, stored, without_row
 
 Runs = Mapping[str, RunDir]
@@ -45,6 +45,15 @@ class Case:
     """What it may come to with the manifest made anew."""
     of_subjects: bool = False
     """Whether it is about runs with subjects, and these alone; all others are about runs without."""
+    of: str = ""
+    """The exhibit of the museum whose run it is about, and that alone; all others are about no exhibit's run."""
+
+    def concerns(self, facts: Mapping[str, Any]) -> bool:
+        """Whether it is about a run with these facts."""
+        scenario = scenario_of(facts)
+        if self.of or scenario.startswith("museum-"):
+            return self.of == scenario
+        return self.of_subjects == bool(facts.get("subjects"))
 
 
 def lines(run: RunDir) -> list[dict[str, Any]]:
@@ -73,6 +82,48 @@ def _fault(phase: str, **changes: Any) -> Damage:
         return event | changes if of_it else event
 
     return _edited(change)
+
+
+def _without_fault(kind: str) -> Damage:
+    """A timeline that has nothing of the faults of a kind."""
+    return _edited(lambda event: None if event["kind"] == "fault" and event["fault"] == kind else event)
+
+
+def _proof(fault: str, **changes: Any) -> Damage:
+    """Another proof of a fault of this kind."""
+
+    def change(event: dict[str, Any]) -> dict[str, Any]:
+        if event["kind"] == "fault" and event["fault"] == fault and event["phase"] == "verified":
+            return event | {"proof": event["proof"] | changes}
+        return event
+
+    return _edited(change)
+
+
+def _event(kind: str, **changes: Any) -> Damage:
+    """Events of a kind, with other fields."""
+    return _edited(lambda event: event | changes if event["kind"] == kind else event)
+
+
+def _removed(pattern: str) -> Damage:
+    """Files that are gone."""
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        found = [path for path in run.path.glob(pattern) if path.is_file()]
+        for path in found:
+            path.unlink()
+        return bool(found)
+
+    return damage
+
+
+def _of_another_exhibit(run: RunDir, runs: Runs) -> bool:
+    """The timeline of another run, of an exhibit of the museum too."""
+    own = scenario_of(run.read_run())
+    others = [one for one in runs.values() if scenario_of(one.read_run()) not in (own, "")]
+    museum = [one for one in others if scenario_of(one.read_run()).startswith("museum-")]
+    shutil.copy(museum[0].timeline, run.timeline)
+    return True
 
 
 def _exit_code_0(event: dict[str, Any]) -> dict[str, Any]:
@@ -371,8 +422,50 @@ SUBJECTS: Final = tuple(
 )
 """On what is said of subjects."""
 
+LATE_END, RETURN, STUCK = "museum-late-end", "museum-deleted-records-return", "museum-marker-lost"
+GROUPS, SILENT, LONG_NAME = "museum-oldest-offsets", "museum-unloadable-group", "museum-long-topic-name"
+FORGOTTEN, MISDELIVERED = "museum-forgotten-overrides", "museum-misdelivered"
+SEEN_FROM_ANSWERS: Final = {"forged": SOUND, "bound_only": True}
+"""What a coordinator answers and takes back shows it without the commit."""
+EXHIBITS: Final = (LATE_END, RETURN, STUCK, GROUPS, SILENT, LONG_NAME, FORGOTTEN, MISDELIVERED)
+MUSEUM: Final = (
+    *(Case(name=f"{of.removeprefix('museum-')}: {name}", before="not tried", damage=damage, of=of, allowed=BAD, **more)
+      for of, name, damage, more in (
+        (LATE_END, "the delay has no proof", _proof("delay", packets_dropped={}, not_taken=[]),
+         {"forged": ("unknown",)}),
+        (LATE_END, "a request came through in spite of the delay", _proof("delay", not_taken=[]),
+         {"forged": ("unknown",)}),
+        (LATE_END, "nothing was delayed", _without_fault("delay"), {}),
+        (LATE_END, "no precondition, such as that the packet came", _without("precondition"), {"forged": ("unknown",)}),
+        (LATE_END, "nobody read as consumers of transactions do", _drop_rows(_no_polls, "consumer", ""), {}),
+        (RETURN, "the answer to the deletion is left out", _without("records-deleted"), {}),
+        (RETURN, "the answer to the deletion is of another partition", _event("records-deleted", partition=9), {}),
+        (RETURN, "the answer to the deletion deletes nothing", _event("records-deleted", low_watermark=0), {}),
+        (RETURN, "the brokers' own ends are not in Docker's account", _without("container"), {"forged": ("unknown",)}),
+        (RETURN, "the final read is dropped", _drop_rows(_no_polls, "final-read", ""), {}),
+        (STUCK, "answers for the log's end are left out", _without("ends-answer"), {}),
+        (STUCK, "answers for the log's end are of another partition", _event("ends-answer", partition=9), {}),
+        (GROUPS, "answers of the coordinator are left out", _without("offset-answer"), {}),
+        (GROUPS, "answers of the coordinator are of another group", _event("offset-answer", group="other"),
+         SEEN_FROM_ANSWERS),
+        (GROUPS, "commits are left out", _without("offset-commit"), SEEN_FROM_ANSWERS),
+        (SILENT, "answers of the coordinator are left out", _without("offset-answer"), {}),
+        (SILENT, "commits are left out", _without("offset-commit"), SEEN_FROM_ANSWERS),
+        (LONG_NAME, "Docker told of nothing", _without("container"), {}),
+        (LONG_NAME, "brokers' logs say nothing", _without("log"), {}),
+        (FORGOTTEN, "brokers' logs say nothing", _without("log"), {}),
+        (MISDELIVERED, "what the final reader recorded is gone", _removed("history/**/final-read-1.*"), {}),
+        (MISDELIVERED, "the delay has no proof", _proof("delay", packets_dropped={}), {"forged": ("unknown",)}),
+      )),
+    *(Case(name=f"{of.removeprefix('museum-')}: timeline of another exhibit", before="not tried",
+           damage=_of_another_exhibit, of=of, allowed=BAD)
+      for of in EXHIBITS),
+)  # fmt: skip
+"""On the faults and the anomalies of the museum."""
+
 CASES: Final = (
     *SUBJECTS,
+    *MUSEUM,
     Case(name="every poll of the final reader dropped, counts adjusted", before="as-documented where a loss is",
          damage=_drop_rows(_no_polls, "final-read", ""), forged=("unknown",)),
     Case(name="acknowledgement of m0 dropped from the sealed file, counts adjusted", before="as-documented",

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
+from evidence.course import Course
 from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
 from evidence.events import (
     DeleteRecords,
@@ -34,6 +35,7 @@ from harness.plan import TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run, Target
 from harness.runner import Recording
+from judgement.soundness import sequence_not_ended
 from judgement.verdict import read_verdict
 from tests.unit.cluster.test_ownership import dead_identity
 from tests.unit.rehearsal import Stage, judged, rehearse
@@ -159,11 +161,20 @@ def test_preconditions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         run.send(run.partition())
 
     run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
-    assert run_dir.read_run()["sequence"] == {"ended": True, "preconditions": 1}
+    assert run_dir.read_run()["sequence"] == {"ended": True, "preconditions": 1, "faults": 0}
     assert judged(run_dir).verdict == "as-documented"
     told = run_dir.timeline.read_text().splitlines(keepends=True)
     run_dir.timeline.write_text("".join(line for line in told if '"precondition"' not in line))
     assert judged(run_dir).verdict == "unknown"
+
+
+def test_faults_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A timeline that says nothing of a fault has not the run's faults."""
+    run_dir = rehearse(Stage(), tmp_path, leader_dies, monkeypatch).run_dir
+    facts, events = run_dir.read_run(), read(run_dir.timeline).trusted
+    assert sequence_not_ended(facts, Course(events)) == []
+    without = Course(tuple(event for event in events if not isinstance(event, Fault)))
+    assert sequence_not_ended(facts, without) == ["2 faults were carried out, the timeline has 0"]
 
 
 def test_roles_and_proofs_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -348,10 +348,13 @@ def test_a_rule_that_came_and_went() -> None:
         ({"ended": "it did not hold", "preconditions": 1}, 1),
         ({"preconditions": 1}, 1),
         (None, 2),
+        ({"ended": True, "preconditions": 1, "faults": 1}, 0),
+        ({"ended": True, "preconditions": 1, "faults": 2}, 1),
+        ({"ended": True, "preconditions": 1, "faults": 0}, 1),
     ],
 )
-def test_the_end_of_the_sequence_and_its_preconditions(sequence: object, reasons: int) -> None:
-    held = course(at(1, Precondition(name="p", held=True)))
+def test_the_end_of_the_sequence_its_preconditions_and_its_faults(sequence: object, reasons: int) -> None:
+    held = course(at(1, Precondition(name="p", held=True)), delayed())
     assert len(soundness.sequence_not_ended({"evidence": [SEQUENCE], "sequence": sequence}, held)) == reasons
     assert soundness.sequence_not_ended({"sequence": sequence}, held) == []
 
