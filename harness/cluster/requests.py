@@ -1,7 +1,8 @@
-"""The one request that the client library does not have: AlterPartitionReassignments (KIP-455).
+"""Requests that the client library does not have, or not as they are needed.
 
-One connection, one request, one answer, in the flexible encoding of KIP-482: lengths and counts are varints, one more
-than the number, and each structure ends with its tagged fields, here none.
+AlterPartitionReassignments (KIP-455): one connection, one request, one answer, in the flexible encoding of KIP-482:
+lengths and counts are varints, one more than the number, and each structure ends with its tagged fields, here none.
+OffsetFetch, of which a client library asks no more than one at a time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 
 from evidence.errors import HarnessError
 
+OFFSET_FETCH: Final = 9
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
 CLIENT: Final = b"kafka-chaos"
 NO_TAGS: Final = b"\x00"
@@ -46,6 +48,16 @@ def alter_partition_reassignment(
     code, message = _outcome(answer)
     if code != NONE:
         raise Refused(code, message)
+
+
+def offset_fetch(group: str, topic: str, times: int) -> bytes:
+    """The request for what a group has committed of partition 0 of a topic, asked so many times over, version 1, with
+    its length.
+    """
+    client, group_id, name = (struct.pack(">h", len(word)) + word for word in (CLIENT, group.encode(), topic.encode()))
+    partitions = struct.pack(">i", times) + bytes(4 * times)
+    request = struct.pack(">hhi", OFFSET_FETCH, 1, 0) + client + group_id + struct.pack(">i", 1) + name + partitions
+    return struct.pack(">i", len(request)) + request
 
 
 def _request(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms: int) -> bytes:

@@ -50,6 +50,8 @@ class Rule:
     share: float = 1.0
     pushed: bool = False
     """Only packets that end what an application wrote (TCP's PSH), not TCP's own; TCP takes them for sent (`LOST`)."""
+    asked: bool = False
+    """Only packets to the port: what is asked there, not what is answered from the same port of the other end."""
 
     def match(self) -> str:
         """Iptables' arguments for the packets of this rule."""
@@ -57,7 +59,7 @@ class Rule:
         if self.port or self.pushed:
             words += ["-p", "tcp"]
         if self.port:
-            words += ["-m", "multiport", "--ports", str(self.port)]
+            words += ["-m", "multiport", "--dports" if self.asked else "--ports", str(self.port)]
         if self.pushed:
             words += ["-m", "tcp", "--tcp-flags", "PSH", "PSH"]
         if 0 < self.share < 1:
@@ -65,7 +67,8 @@ class Rule:
         return " ".join([*words, "-j", LOST if self.pushed else DROPPED] if self.share else words)
 
     def __str__(self) -> str:
-        return f"{self.hook} {self.peer}" + (f":{self.port}" if self.port else "") + (" PSH" if self.pushed else "")
+        own = f"{' to' if self.asked else ''}:{self.port}" if self.port else ""
+        return f"{self.hook} {self.peer}{own}" + (" PSH" if self.pushed else "")
 
 
 def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
@@ -79,7 +82,9 @@ def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
         hook = words[1].removeprefix(f"{CHAIN}-")
         peer = value["-d" if hook == "OUTPUT" else "-s"].removesuffix("/32")
         share = round(float(value.get("--probability", 1)), DECIMALS) if "-j" in value else 0.0
-        counters[Rule(hook, peer, int(value.get("--ports", 0)), share, "--tcp-flags" in value)] = int(value["-c"])
+        port = int(value.get("--ports", value.get("--dports", 0)))
+        rule = Rule(hook, peer, port, share, "--tcp-flags" in value, "--dports" in value)
+        counters[rule] = int(value["-c"])
     return counters
 
 
@@ -103,6 +108,8 @@ class Cut:
     port: int = 0
     """Only connections to this port, at either end; 0 for all packets."""
     share: float = 1.0
+    asked: bool = False
+    """Only what senders ask on connections that they have to the port; what receivers ask of them gets through."""
 
     @property
     def name(self) -> str:
@@ -120,7 +127,7 @@ class Cut:
     @property
     def description(self) -> str:
         what = "network cut" if self.share == 1 else f"loss of {self.share:.1%} of packets"
-        port = f", port {self.port}" if self.port else ""
+        port = f", {'requests to ' if self.asked else ''}port {self.port}" if self.port else ""
         ends = f"of {names(self.senders)} {'to' if self.one_way else 'from'} {names(self.receivers)}"
         return f"{what} {ends}{port}{' (one way)' if self.one_way else ''}"
 
@@ -128,7 +135,12 @@ class Cut:
         """The rules at each sender, where a packet is dropped before it is on the wire: those that count come first."""
         shares = (1.0,) if self.share == 1 else (0.0, round(self.share, DECIMALS))
         hooks = ("OUTPUT",) if self.one_way else ("OUTPUT", "INPUT")
-        return [Rule(hook, peer.address, self.port, s) for peer in self.receivers for hook in hooks for s in shares]
+        return [
+            Rule(hook, peer.address, self.port, share, asked=self.asked)
+            for peer in self.receivers
+            for hook in hooks
+            for share in shares
+        ]
 
     def inject(self) -> None:
         pair(self.senders, self.receivers)

@@ -57,7 +57,7 @@ class Delay(Cut):
 
     @property
     def description(self) -> str:
-        return f"what {names(self.receivers)} send to {names(self.senders)} on {len(self._ports)} connections delayed"
+        return f"what {names(self.receivers)} send to {names(self.senders)} on the connections they have delayed"
 
     def rules(self) -> list[Rule]:
         return [Rule("INPUT", peer.address, port) for peer in self.receivers for port in self._ports]

@@ -106,6 +106,7 @@ class Run:
             nemesis.cut_clients,
             nemesis.cut_from_coordinator,
         )
+        self.cut_requests = nemesis.cut_requests
         self.hold_answers, self.reset_clients = nemesis.hold_answers, nemesis.reset_clients
         self.delay_clients, self.wait_delivered = nemesis.delay_clients, nemesis.wait_delivered
         self.kill_client = nemesis.kill_client
@@ -138,6 +139,7 @@ class Run:
         self.watch_ends = Ends(parts, account).watch
         groups = Groups(parts, account)
         self.commit, self.committed, self.wait_committed = groups.commit, groups.committed, groups.wait_committed
+        self.commit_async, self.ask_much = groups.commit_async, groups.ask_much
 
     @cached_property
     def admin(self) -> Admin:

@@ -8,21 +8,27 @@ committed is judged from there (analysis/groups.py).
 from __future__ import annotations
 
 import operator
+import socket
 import time
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from evidence.errors import WaitTimeout
+from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import OffsetAnswer, OffsetCommit
+from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.requests import offset_fetch
 from harness.polling import poll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from harness.run.account import Account
     from harness.run.parts import Parts
-    from harness.run.who import Partition
+    from harness.run.who import Partition, Target
 
 ASK_S: Final = 3.0
 """How long one request may take: a coordinator that loads, or is none, is asked again."""
@@ -68,6 +74,45 @@ class Groups:
         finally:
             client.close()
 
+    def commit_async(self, group: str, t: Partition, offset: int) -> PendingCommit:
+        """Commit an offset for a group that has no members, once, and do not wait: it is in the timeline when it is
+        acknowledged.
+        """
+        with self._account.step("commit an offset without waiting", group=group, partition=str(t), offset=offset):
+            return PendingCommit(lambda: self._commit_once(group, t, offset))
+
+    def _commit_once(self, group: str, t: Partition, offset: int) -> str | None:
+        """The name of the error; None if it is acknowledged."""
+        client = self._client(group)
+        try:
+            error = _error(lambda: _committed(client, TopicPartition(*t, offset)))
+            if error is None:
+                self._timeline.append(OffsetCommit(group=group, topic=t.topic, partition=t.number, offset=offset))
+            return error
+        finally:
+            client.close()
+
+    @contextmanager
+    def ask_much(self, coordinator: Target, group: str, *, requests: int, times: int) -> Iterator[None]:
+        """Ask a coordinator for a group's offset, so many times over by so many requests at once, and do not wait for
+        the answers: it is busy with them. Their connections are closed when the block ends.
+
+        Raises HarnessError if it takes no connection.
+        """
+        asked = offset_fetch(group, "none", times)
+        address = (coordinator.node.address, KAFKA_PORT)
+        with ExitStack() as open_ones:
+            try:
+                made = [
+                    open_ones.enter_context(socket.create_connection(address, timeout=ASK_S)) for _ in range(requests)
+                ]
+                with self._account.step("ask much of a coordinator", requests=requests, times=times):
+                    for connection in made:
+                        connection.sendall(asked)
+            except OSError as error:
+                raise HarnessError(f"{coordinator.node.name} cannot be asked: {error}") from None
+            yield
+
     def committed(self, group: str, t: Partition, limit_s: float) -> OffsetAnswer:
         """What a group's coordinator says that it has committed, asked again until it answers or the time is over: the
         last answer, or the last error.
@@ -108,6 +153,32 @@ class Groups:
 
     def _client(self, group: str) -> Consumer:
         return Consumer(self._settings | {"group.id": group})
+
+
+class PendingCommit:
+    """A commit that may not be answered yet."""
+
+    def __init__(self, commit: Callable[[], str | None]) -> None:
+        self._error: Future[str | None] = Future()
+        Thread(target=self._carry_out, args=(commit,), daemon=True).start()
+
+    def _carry_out(self, commit: Callable[[], str | None]) -> None:
+        try:
+            self._error.set_result(commit())
+        except BaseException as error:
+            self._error.set_exception(error)
+
+    @property
+    def done(self) -> bool:
+        """Whether it is answered."""
+        return self._error.done()
+
+    def wait(self, limit_s: float) -> str | None:
+        """The name of the error that it ended with; None if it is acknowledged. WaitTimeout if it is not answered."""
+        try:
+            return self._error.result(limit_s)
+        except TimeoutError:
+            raise WaitTimeout(f"a commit is not answered after {limit_s:.0f} s") from None
 
 
 def _committed(client: Consumer, place: TopicPartition) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError, UsageError
@@ -63,6 +64,11 @@ class Nemesis:
         """By node, the wall time at which Docker had sent the signal."""
         self._delay: Delay | None = None
         """The last one."""
+
+    @property
+    def faults(self) -> int:
+        """How many faults were carried out, starts among them."""
+        return self._faults.count
 
     def heal(self) -> None:
         """Undo whatever still lasts."""
@@ -185,6 +191,12 @@ class Nemesis:
         connections to that port, at either end.
         """
         self._strike_network(Cut, senders, receivers, one_way, port)
+
+    def cut_requests(self, senders: Sequence[Target], receivers: Sequence[Target]) -> None:
+        """Drop what brokers ask of others, such as a follower's fetches, proved by the kernel's counters: what those
+        ask of them, and what they answer, gets through.
+        """
+        self._strike_network(partial(Cut, one_way=True, port=KAFKA_PORT, asked=True), senders, receivers)
 
     def lose(
         self, senders: Sequence[Target], receivers: Sequence[Target], share: float, *, one_way: bool = False

@@ -12,9 +12,10 @@ in-sync replicas differ for ever, and `museum-misdelivered` puts records into an
 `museum-marker-lost` hide all that comes after one; with compaction `museum-aborted-survives` commits what was aborted,
 and `museum-marker-compacted` loses what was committed. Groups: `museum-expired-offsets`,
 `museum-upgrade-expires-offsets`, `museum-rebalance-expires-offsets` and `museum-oldest-offsets` take their places,
-`museum-unloadable-group` their coordinator. Brokers and replicas: `museum-long-topic-name` ends by one request every
-broker that holds a topic; `museum-deleted-half-a-batch`, `museum-unknown-sequence` and `museum-made-again` end a
-replication; `museum-isolated-controller` all failovers, `museum-shrunk-isr-stalls` all writes for a while.
+`museum-acknowledged-commit-lost` a commit that was acknowledged, and `museum-unloadable-group` their coordinator.
+Brokers and replicas: `museum-long-topic-name` ends by one request every broker that holds a topic;
+`museum-deleted-half-a-batch`, `museum-unknown-sequence` and `museum-made-again` end a replication;
+`museum-isolated-controller` all failovers, `museum-shrunk-isr-stalls` all writes for a while.
 
 Open today: `museum-deleted-records-return`, `museum-segment-below-batch`, `museum-marker-lost`, and `museum-late-end`
 with clients that do not raise the epoch.

@@ -9,7 +9,8 @@ Of the marker of a clean shutdown, which was written there too, that was mended 
 
 A single broker whose start failed hears from the leader where the log begins. Here all are started while the controller
 is down, as after a power cut of a site whose controllers come back last. With `controllers-first` the same is done in
-the order that does no harm, and with `crashed` nobody is stopped properly. DeleteRecords is what people use to erase.
+the order that does no harm; with `crashed` nobody is stopped properly, and with `power-cut` the whole site loses power
+at one moment, once its disks have taken what was written. DeleteRecords is what people use to erase.
 
 In the code of 4.3.1 it is LogManager.shutdown: it writes the recovery points and the log starts of each directory from
 the logs that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir), and behind them
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.plan import ClusterPlan
+from harness.plan import ClusterPlan, Disks
 from harness.run import Run
 from harness.scenario import EVERY_VERSION, KRAFT, Bug, Case, Documented, Exhibit, scenario
 
@@ -39,6 +40,10 @@ RETURNS: Final = (
     Documented(on=DELETED_RECORDS_RETURN.affected, required=frozenset({"resurrected"}), allowed=GIVEN_UP),
     Documented(on=DELETED_RECORDS_RETURN.unaffected, allowed=GIVEN_UP, says="What was deleted stays deleted."),
 )
+SETTINGS: Final = {
+    "initial.broker.registration.timeout.ms": "8000",
+    "log.flush.start.offset.checkpoint.interval.ms": "1000",
+}
 STAYS: Final = Documented(
     on=EVERY_VERSION, says="With the controller there first, brokers load their logs, and what was deleted stays so."
 )
@@ -54,15 +59,13 @@ STAYS: Final = Documented(
         Do not rely on DeleteRecords alone for data that must not come back.""",
     exhibit=Exhibit(bug=DELETED_RECORDS_RETURN, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
     applies=KRAFT,
-    cluster=ClusterPlan(
-        settings={
-            "initial.broker.registration.timeout.ms": "8000",
-            "log.flush.start.offset.checkpoint.interval.ms": "1000",
-        }
-    ),
+    cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "default": Case(documented=RETURNS),
         "crashed": Case(documented=RETURNS, variant="crashed"),
+        "power-cut": Case(
+            documented=RETURNS, variant="power-cut", cluster=ClusterPlan(settings=SETTINGS, disks=Disks())
+        ),
         "controllers-first": Case(documented=[STAYS], variant="controllers-first"),
     },
 )
@@ -74,9 +77,14 @@ def deleted_records_return(run: Run) -> None:
         consumer.wait_read(10, timeout_s=60)
     run.delete_records(t, 5)
 
-    if run.case.variant == "crashed":
+    crashed = run.case.variant in ("crashed", "power-cut")
+    if crashed:
         run.wait_log_start_checkpointed(t, 5, brokers)  # a clean stop writes it
-        run.kill(*brokers, controllers)
+        if run.case.variant == "crashed":
+            run.kill(*brokers, controllers)
+        else:
+            run.flush_disks()
+            run.lose_power(*brokers, controllers)
     else:
         run.stop(*brokers, controllers)
         run.wait_log_start_checkpointed(t, 5, brokers)
@@ -89,7 +97,7 @@ def deleted_records_return(run: Run) -> None:
     run.note(f"by the brokers' files the log begins at: {seen}")
 
     run.start(controllers)
-    if run.case.variant == "crashed":
+    if crashed:
         for broker in brokers:
             run.start_early(broker)  # a controller that is started anew knows of no session that ends
         run.wait_registered(brokers)

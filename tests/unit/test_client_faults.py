@@ -201,7 +201,7 @@ def test_a_delay_is_proved_by_a_request_that_is_not_taken_and_one_that_is(monkey
     assert (proof["connections"], proof["not_taken"]) == (2, ["broker-1"])
     assert sum(proof["packets_dropped"].values()) == 2
     assert fault.rules() == [Rule("INPUT", "172.20.0.1", port) for port in PORTS]
-    assert fault.description == "what clients send to broker-1 on 2 connections delayed"
+    assert fault.description == "what clients send to broker-1 on the connections they have delayed"
     assert (fault.name, fault.links) == ("delay", (("clients", "broker-1"),))
     assert "iptables -w -D CHAOS-INPUT -s 172.20.0.1 -p tcp -m multiport --ports 43210 -j DROP" in broker.ran[-2]
 

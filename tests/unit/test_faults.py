@@ -427,6 +427,16 @@ def test_rules_of_a_cut_of_one_port_and_of_clients() -> None:
     assert rule.match() == "-d 172.20.0.1 -p tcp -m multiport --ports 9093 -j DROP"
 
 
+def test_a_cut_of_requests_lets_what_is_asked_the_other_way_through() -> None:
+    cut = Cut((node(1),), (node(2),), one_way=True, port=9092, asked=True)
+    (rule,) = cut.rules()
+    assert rule.match() == "-d 172.20.0.12 -p tcp -m multiport --dports 9092 -j DROP"
+    assert cut.description == "network cut of broker-1 to broker-2, requests to port 9092 (one way)"
+    listed = "-A CHAOS-OUTPUT -d 172.20.0.12/32 -p tcp -m multiport --dports 9092 -c 4 240 -j DROP"
+    assert parse_counters([listed]) == {rule: 4}
+    assert str(rule) == "OUTPUT 172.20.0.12 to:9092"
+
+
 def test_rules_of_a_loss_count_every_packet_first() -> None:
     every, lost = Cut((node(1),), (node(2),), one_way=True, share=0.3).rules()
     assert every.match() == "-d 172.20.0.12"

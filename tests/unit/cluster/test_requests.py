@@ -1,4 +1,4 @@
-"""The one request that is put together here, and what a broker answers, against one that listens on this machine."""
+"""The requests that are put together here, and what a broker answers, against one that listens on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment
+from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment, offset_fetch
 
 DONE = bytes.fromhex("00000000 00 00000000 0000 00 02 0274 02 00000002 0000 00 00 00 00")
 """No error at the top; topic t, partition 2, no error."""
@@ -61,3 +61,11 @@ def test_a_refusal_has_its_code(answer: bytes, code: int, says: str) -> None:
 def test_no_answer_is_no_success() -> None:
     with broker(b"") as (address, _), pytest.raises(ConnectionError, match="without an answer"):
         alter_partition_reassignment(address, "t", 2, [3, 1], timeout_s=5)
+
+
+def test_a_request_for_a_groups_offset_many_times_over() -> None:
+    """OffsetFetch, version 1: header with the client's name, group, one topic, its partition 0 three times."""
+    request = offset_fetch("g", "none", 3)
+    header = bytes.fromhex("0009 0001 00000000 000b") + b"kafka-chaos"
+    body = bytes.fromhex("000167 00000001 00046e6f6e65 00000003 00000000 00000000 00000000")
+    assert request == struct.pack(">i", len(header + body)) + header + body

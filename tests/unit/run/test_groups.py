@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event as Flag
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from evidence.errors import WaitTimeout
+from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import Event, OffsetAnswer, OffsetCommit
 from evidence.timeline import Timeline
+from harness.cluster.requests import offset_fetch
 from harness.run import groups
 from harness.run.account import Account
 from harness.run.groups import Groups
-from harness.run.who import Partition
+from harness.run.who import Partition, Target
 
 T = Partition("t", 0)
 LOADING = KafkaException(KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS))
@@ -118,3 +121,48 @@ def test_an_offset_is_waited_for(stage: Stage) -> None:
     stage.asking(Coordinator(NONE, 4, LOADING, 5)).wait_committed("g", T, 5, limit_s=10.0)
     with pytest.raises(WaitTimeout, match=r"g has not committed 5 of t-0 .*: committed is 4"):
         stage.asking(Coordinator(4)).wait_committed("g", T, 5, limit_s=0.0)
+
+
+def test_a_commit_is_told_of_when_it_is_acknowledged_and_waited_for(stage: Stage) -> None:
+    pending = stage.asking(Coordinator(0)).commit_async("g", T, 7)
+    assert pending.wait(10.0) is None
+    assert pending.done
+    (said,) = cast("list[OffsetCommit]", stage.told)
+    assert (said.group, said.offset) == ("g", 7)
+
+
+def test_a_commit_that_is_refused_is_tried_once_and_not_told_of(stage: Stage) -> None:
+    coordinator = Coordinator(LOADING, 0)
+    assert stage.asking(coordinator).commit_async("g", T, 7).wait(10.0) == "COORDINATOR_LOAD_IN_PROGRESS"
+    assert (stage.told, coordinator.clients) == ([], 0)
+
+
+def test_a_commit_without_an_answer_is_not_waited_for_for_ever() -> None:
+    answered = Flag()
+    pending = groups.PendingCommit(lambda: None if answered.wait(10.0) else "nobody")
+    with pytest.raises(WaitTimeout, match="not answered after 0 s"):
+        pending.wait(0.0)
+    assert not pending.done
+    answered.set()
+    assert pending.wait(10.0) is None
+
+
+def test_a_coordinator_is_asked_much_at_once_and_left_when_the_block_ends(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(groups, "KAFKA_PORT", server.getsockname()[1])
+        target = Target("", cast("Any", SimpleNamespace(address="127.0.0.1", name="broker-1", id=1)))
+        asking = stage.asking(Coordinator(0))
+        with asking.ask_much(target, "g", requests=2, times=3):
+            taken = [server.accept()[0] for _ in range(2)]
+            asked = offset_fetch("g", "none", 3)
+            assert [one.recv(len(asked), socket.MSG_WAITALL) for one in taken] == [asked] * 2
+        assert [one.recv(1) for one in taken] == [b""] * 2
+        for one in taken:
+            one.close()
+    with (
+        pytest.raises(HarnessError, match="broker-1 cannot be asked"),
+        asking.ask_much(target, "g", requests=1, times=1),
+    ):
+        pass

@@ -1,0 +1,101 @@
+"""An offset commit is acknowledged, and lost with the coordinator's leadership (KAFKA-20634).
+
+The group coordinator of 4.x writes a commit into __consumer_offsets and answers when the high watermark has passed it.
+A coordinator that has lost the partition still has commits that wait until it is told to give them up, and that waits
+behind all that it has been asked before. The high watermark does not: as a follower the broker copies the new leader's
+records to the place of its own, hears a high watermark beyond them, and answers "committed" for a record that is gone.
+
+Here followers' fetches do not reach the coordinator, so a commit waits there and on no other disk. The coordinator is
+asked for so many offsets that it has work for some time. Then another replica is elected, and another group commits
+there. With `idle` the coordinator has nothing to do, and is told to give up before it hears of a high watermark.
+
+It is a race between the two on the old coordinator, which its work decides: a run in which it comes out the other way
+is not reproduced. The broker answers the client all the same, and the group's next question to the next coordinator
+says what became of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
+from scenarios.museum import OFFSETS
+
+KAFKA_20634 = Bug(
+    id="KAFKA-20634",
+    title="an offset commit is acknowledged and lost when the coordinator moves while it is busy",
+    whom="groups that commit while the coordinator's broker is busy and loses leadership",
+    since="4.0.0",
+    fixed=("4.3.1",),
+    mode="kraft",
+)
+COORDINATOR_OF_4: Final = Line("the group coordinator of 4.0 and later", lambda version: version.release >= (4,))
+REQUESTS: Final = 1200
+TIMES: Final = 20_000
+"""What the coordinator is asked at once: so many requests for an offset, each so many times over: work for seconds."""
+LIMIT_S: Final = 90.0
+
+
+@scenario(
+    name="museum-acknowledged-commit-lost",
+    claim="""An offset commit that a coordinator acknowledged is not there when the group asks again: its broker had
+        lost the leadership, and answered by the high watermark of the next leader.""",
+    source="KAFKA-20634",
+    operator="""Be on 4.3.1 or later. A group whose offsets went back processes records twice; if it starts at the end
+        of a topic without a commit (auto.offset.reset=latest), it skips them.""",
+    exhibit=Exhibit(bug=KAFKA_20634, affected=("4.1.2",), fixed=("4.3.1",)),
+    applies=COORDINATOR_OF_4,
+    cluster=ClusterPlan(
+        settings={
+            "offsets.topic.num.partitions": "1",
+            "offsets.commit.timeout.ms": "60000",
+            "group.coordinator.threads": "1",
+            "replica.lag.time.max.ms": "60000",
+        },
+        java_options="-Xmx512m",
+    ),
+    cases={
+        "default": Case(
+            documented=[
+                Documented(on=KAFKA_20634.affected, required=frozenset({"committed-offset-regression"})),
+                Documented(on=KAFKA_20634.unaffected, says="Nothing is acknowledged that is not there."),
+            ]
+        ),
+        "idle": Case(documented=[Documented(on=EVERY_VERSION, says="The commit is refused, and asked for again.")]),
+    },
+)
+def acknowledged_commit_lost(run: Run) -> None:
+    t = run.partition()
+    run.send(t, 5)
+    run.commit("committed", t, 1)
+    run.commit("other", t, 1)
+    old = run.leader_of(OFFSETS)
+    new, third = (run.broker(number) for number in run.state_of(OFFSETS).isr if number != old.id)
+    order = (new.id, old.id, third.id)
+    with run.step("ask for another preferred leader", partition=str(OFFSETS), replicas=list(order)):
+        run.note(f"asked by {run.admin.reassign(*OFFSETS, order)}")
+    run.wait_state(f"{new.node.name} is preferred", lambda state: state.partitions[OFFSETS].replicas == order)
+    run.require("the coordinator leads still", run.leader_of(OFFSETS).id == old.id)
+
+    run.cut_requests([new, third], [old])
+    before, _ = run.log_end_and_high_watermark(old, OFFSETS)
+    pending = run.commit_async("committed", t, 5)
+    run.wait_log_end(OFFSETS, before + 1, [old])
+    run.require("the commit is not answered", not pending.done)
+    run.require(
+        "nobody else has it", all(run.log_end_and_high_watermark(one, OFFSETS)[0] == before for one in (new, third))
+    )
+
+    asked = REQUESTS if run.case.name == "default" else 0
+    with run.ask_much(old, "committed", requests=asked, times=TIMES):
+        run.elect_preferred_leader(OFFSETS)
+        run.wait_leader(OFFSETS, new)
+        run.commit("other", t, 5)
+        error = pending.wait(LIMIT_S)
+    run.note(f"the commit ended with {error or 'an acknowledgement'}")
+    run.heal_network()
+    run.committed("committed", t, LIMIT_S)
+    run.committed("other", t, LIMIT_S)
+    run.send(t)
