@@ -62,6 +62,10 @@ class Bug:
     """The commits that fixed it, in apache/kafka."""
     mode: Mode | None = None
     """The mode it is of: ZooKeeper's, KRaft's, or both."""
+    code: str = ""
+    """What the code does, and where. Those that nobody has fixed say it."""
+    says: tuple[str, ...] = ()
+    """Patterns of the lines in which brokers' logs tell of it."""
 
     def __post_init__(self) -> None:
         lines = [line_of(numbers(release)) for release in self.fixed]

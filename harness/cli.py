@@ -343,6 +343,12 @@ def _guide(options: argparse.Namespace) -> int:
 
 
 def _museum(options: argparse.Namespace) -> int:
+    if options.report is not None:
+        from evidence.rundir import RunDir
+        from harness.bug_report import report
+
+        print(report(RunDir(options.report)))
+        return 0
     from harness import museum
     from judgement.report import guide
     from judgement.report.museum import shown

@@ -145,6 +145,9 @@ def parser() -> argparse.ArgumentParser:
 
     bugs = command("museum", "which of Kafka's historical bugs can happen on a release, and what showed it")
     bugs.add_argument("--version", metavar="V", help="a release, such as 2.6.1 or 3.5.1-kraft; without it all bugs")
+    bugs.add_argument(
+        "--report", type=Path, metavar="RUN_DIR", help="what a maintainer needs of a judged run of one, as Markdown"
+    )
     bugs.add_argument("--json", action="store_true")
 
     guide = command("guide", "write the generated pages of docs/: scenarios, what was reproduced, durations")

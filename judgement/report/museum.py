@@ -77,6 +77,8 @@ def _open(found: Sequence[Value]) -> Iterator[str]:
         "",
         "One command shows each. The run directory that it leaves has the brokers' logs, the files of every replica at",
         "each moment, the timeline, `compose.yml`, and `report.html`, which tells it step by step.",
+        "`kafka-chaos museum --report RUN_DIR` prints of it what a maintainer needs: what was done and what proved it,",
+        "what was found, what the brokers logged of it, and where in the code it is.",
         "",
         *(f"- {_link(o)}: `kafka-chaos run {o['name']} --version {o['exhibit']['affected'][-1]}`" for o in still),
         "",

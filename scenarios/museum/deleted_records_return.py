@@ -32,6 +32,16 @@ DELETED_RECORDS_RETURN = Bug(
     since="3.3.0",
     fixed=(),
     mode="kraft",
+    code="LogManager.shutdown writes the recovery points and the log starts of each directory from the logs "
+    "that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir). Only "
+    "the marker of a clean shutdown, behind them, asks whether they were loaded (loadLogsCompletedFlags, "
+    "KAFKA-15375).",
+    says=(
+        "unable to register with the controller quorum",
+        "Skipping recovery of .* clean shutdown file",
+        "Loading logs from log dirs",
+        "Log loaded for partition t-0",
+    ),
 )
 GAVE_UP: Final = "unable to register with the controller quorum"
 GIVEN_UP: Final = frozenset({"correlated-crash"})

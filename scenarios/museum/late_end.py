@@ -31,6 +31,10 @@ KAFKA_17754 = Bug(
     whom="transactional producers of librdkafka, or of Java clients before 4.0, when a packet is late",
     since="0.11.0.0",
     fixed=(),
+    code="TransactionCoordinator.endTransaction knows a request by its producer id and epoch alone. Below "
+    "transaction.version 2, or below version 5 of EndTxn, the epoch stays the same from one transaction "
+    "to the next, so a request that comes late ends the one that is ongoing then.",
+    says=("Initialized transactionalId", "Creating new marker queue"),
 )
 RAISES_THE_EPOCH: Final = Line("brokers and Java clients of 4.0 and later", lambda version: version.release >= (4,))
 LONG: Final = {"transaction.timeout.ms": "600000"}

@@ -25,6 +25,11 @@ KAFKA_20716 = Bug(
     whom="topics with transactions and unclean leader elections enabled",
     since="0.11.0.0",
     fixed=(),
+    code="A marker counts as written when the leader has acknowledged it (TransactionMarkerChannelManager), "
+    "and TransactionMetadata then has no partition left to complete. A replica that is elected without "
+    "the marker has the transaction open by its own log (ProducerStateManager), which holds the last "
+    "stable offset back, and no request of the coordinator's will end it.",
+    says=("Truncating .*t-0", "Leader t-0 ", "Follower t-0 "),
 )
 TRANSACTIONS = Line("transactions (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11))
 WATCHED_S: Final = 25.0

@@ -26,6 +26,11 @@ KAFKA_17375 = Bug(
     whom="whoever lowers segment.bytes of a topic with large batches",
     since="2.3.0",
     fixed=(),
+    code="UnifiedLog.append refuses a batch that is larger than segment.bytes (RecordBatchTooLargeException) "
+    "for what a follower fetches as for what a leader is sent, and the fetcher thread gives the partition "
+    "up (AbstractFetcherThread: marked as failed). The development branch asks leaders alone "
+    "(b1d74d74df).",
+    says=("RecordBatchTooLargeException", "marked as failed", "Updating topic t with"),
 )
 FAILS_PARTITIONS = Line(
     "followers that give up single partitions (KIP-461, 2.3 and later)", lambda version: version.release >= (2, 3)

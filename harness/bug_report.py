@@ -1,0 +1,122 @@
+"""`kafka-chaos museum --report RUN_DIR`: what a maintainer needs of a run of an exhibit, as Markdown.
+
+How to see it again, what was done to the cluster and what proved it, what was found, what the brokers logged of it in
+their own words, and where in the code it is. All of it comes from the run directory, which goes with it as it is, but
+for the place in the code, which the exhibit's bug states (harness/bugs.py).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from evidence import timeline
+from evidence.anomalies import CATALOGUE
+from evidence.errors import UsageError
+from evidence.events import Fault, Note, Precondition
+from evidence.rundir import DEFAULT_CASE
+from harness.scenario import get_scenario
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from harness.bugs import Bug
+
+MOST_LINES: Final = 40
+"""Of what each broker logged."""
+STAMP: Final = re.compile(r"\S+Z ")
+"""Docker's own, before what the node wrote."""
+FILES: Final = (
+    ("report.html", "the run as a story, record by record"),
+    ("timeline.jsonl", "what was done, with proofs, and what the cluster said of itself"),
+    ("logs/", "everything the nodes logged"),
+    ("replicas/", "every replica's segments, indexes and checkpoints, at each moment"),
+    ("compose.yml, config/", "the cluster: `docker compose -f compose.yml up -d` brings it up by hand"),
+    ("history/", "what each client sent and read"),
+    ("findings/findings.json, verdict.json", "what the analysis found, and what it was held against"),
+)
+
+
+def logged(bug: Bug, run_dir: RunDir) -> Iterator[tuple[str, str]]:
+    """The lines of the nodes' logs that tell of the bug, with the node, in each node's order."""
+    says = [re.compile(pattern) for pattern in bug.says]
+    for path in sorted(run_dir.logs.glob("*.log")):
+        lines = (STAMP.sub("", line, count=1) for line in path.read_text(errors="replace").splitlines())
+        found = [line for line in lines if any(pattern.search(line) for pattern in says)]
+        yield from ((path.stem, line) for line in found[:MOST_LINES])
+
+
+def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
+    """What was done to the cluster, what was noted, and which preconditions held, with times since the beginning."""
+    for event in events:
+        match event:
+            case Fault(phase="verified" | "unproved" | "healed"):
+                proof = f"; proof: {json.dumps(event.proof, sort_keys=True)}" if event.proof else ""
+                what = "healed" if event.phase == "healed" else event.phase
+                told = f"{event.description} ({what}{proof})"
+            case Note():
+                told = event.text
+            case Precondition():
+                told = f"{event.name}: {'held' if event.held else 'did not hold'}"
+            case _:
+                continue
+        yield f"{(event.at_ns - begun_ns) / 1e9:8.2f} s  {told}"
+
+
+def report(run_dir: RunDir) -> str:
+    """The report. Raises UsageError for a run that is none of an exhibit, or was not judged."""
+    facts = run_dir.read_run()
+    name, case = str(facts["scenario"]), str(facts.get("case") or DEFAULT_CASE)
+    exhibit = get_scenario(name).exhibit
+    if exhibit is None:
+        raise UsageError(f"{run_dir.path}: {name} is no exhibit of the museum; `kafka-chaos museum` names them")
+    if not run_dir.findings.exists():
+        raise UsageError(f"{run_dir.path}: it was not judged; run `kafka-chaos check {run_dir.path}` first")
+    bug, findings = exhibit.bug, json.loads(run_dir.findings.read_text())["findings"]
+    events = timeline.read(run_dir.timeline).trusted
+    of_case = "" if case == DEFAULT_CASE else f" --case {case}"
+    return "\n".join(
+        [
+            f"# {bug.id}: {bug.title}",
+            "",
+            f"Kafka {facts['kafka']} ({facts['mode']}), unmodified; client {facts.get('client') or 'librdkafka'}. "
+            f"It bites {bug.whom}. Releases: {bug.releases}.",
+            "",
+            "## To see it again",
+            "",
+            f"    kafka-chaos run {name}{of_case} --version {facts['version']} --seed {facts['seed']}",
+            "",
+            f"## What was done ({facts['run']})",
+            "",
+            *_block(done(events, events[0].at_ns if events else 0)),
+            "## What was found",
+            "",
+            *(_found(findings) or ["Nothing."]),
+            "",
+            "## What the brokers logged",
+            "",
+            *_block(f"{node}: {line}" for node, line in logged(bug, run_dir)),
+            "## In the code",
+            "",
+            bug.code or "Not known.",
+            "",
+            "## What is in the run directory",
+            "",
+            *(f"- `{path}`: {what}" for path, what in FILES),
+        ]
+    )
+
+
+def _block(lines: Iterable[str]) -> list[str]:
+    return [*(f"    {line}" for line in lines), ""]
+
+
+def _found(findings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Each finding with what its name means, and its first row of evidence."""
+    told = []
+    for one in findings:
+        entry = CATALOGUE.get(str(one["anomaly"]))
+        told.append(f"- **{one['summary']}**. {entry.definition if entry else ''}".rstrip())
+        told += [f"  `{json.dumps(row, sort_keys=True)}`" for row in (one.get("evidence") or ())[:1]]
+    return told
