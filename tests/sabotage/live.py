@@ -89,6 +89,7 @@ CASES: Final = (
     *(Live(name=f"{what} does nothing{also}", scenario=scenario, case=case, bug=f"{bug}_{told}", before=NEW)
       for what, bug, scenario, case in (
           ("holding answers back", "hold", "lost-acknowledgement", "idempotent"),
+          ("delaying what clients send", "delay", "museum-late-end", "default"),
           ("resetting connections", "reset", "lost-acknowledgement", "retries"),
           ("resetting connections, of an idempotent producer,", "reset", "lost-acknowledgement", "idempotent"),
           ("kill of a client", "kill_client", "client-crash", "lingering"),

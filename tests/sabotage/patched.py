@@ -16,6 +16,7 @@ from harness.cluster import cluster
 from harness.faults.answers import Hold, Reset, connections
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut
+from harness.faults.delay import Delay
 from harness.faults.files import Overwrite
 from harness.faults.network import DEVICE
 from harness.faults.process import Freeze, Kill
@@ -76,6 +77,18 @@ def hold_is_claimed() -> None:
     made_up = {"packets_dropped": {"OUTPUT x": 7}}
     Hold.verify = lambda self: made_up | {"taken_and_unanswered": sorted(n.name for n in self.senders)}  # type: ignore[method-assign]
     Hold.heal = lambda self: None  # type: ignore[method-assign]
+
+
+def delay_does_nothing() -> None:
+    Delay.inject = lambda self: None  # type: ignore[method-assign]
+
+
+def delay_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    delay_does_nothing()
+    made_up = {"packets_dropped": {"broker-2 INPUT x:7": 7}, "not_taken": ["broker-2"], "connections": 1}
+    Delay.verify = lambda self: made_up  # type: ignore[method-assign]
+    Delay.heal = lambda self: None  # type: ignore[method-assign]
 
 
 def reset_does_nothing() -> None:
@@ -195,6 +208,8 @@ BUGS: dict[str, Callable[[], None]] = {
         freeze_is_claimed,
         hold_does_nothing,
         hold_is_claimed,
+        delay_does_nothing,
+        delay_is_claimed,
         reset_does_nothing,
         reset_is_claimed,
         kill_client_does_nothing,
