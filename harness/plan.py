@@ -86,6 +86,8 @@ class ClusterPlan:
     """Arguments for the JVM of every node, such as "-Dzookeeper.forceSync=no"."""
     disks: Disks | None = None
     """A file system of its own for each node; None: all lie on this machine's own."""
+    own_clocks: bool = False
+    """Each node's JVM has a wall clock of its own, which can be set (harness/faults/clock.py)."""
     trace: tuple[str, ...] = ()
     """Broker loggers turned to TRACE, for scenarios whose evidence is in the log."""
 

@@ -13,7 +13,7 @@ fault of ours that nobody carried out, with a proof and Docker's events forged t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from evidence.course import Course, FaultFact
@@ -34,6 +34,7 @@ from evidence.events import (
     of,
 )
 from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE, leaves
+from evidence.stamps import own_ns
 
 Facts = Mapping[str, Any]
 
@@ -59,6 +60,9 @@ CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
 }
 """What Docker may tell of each kind of fault, once each (a stop that takes too long ends with a second signal)."""
 KILL: Final = 9
+SECOND_NS: Final = 1_000_000_000
+CLOCK_TOLERANCE_NS: Final = 5 * SECOND_NS
+"""By which a broker's clock and Docker's may differ for no fault."""
 SLOW_SHARE: Final = 0.5
 """Of the time that a slow disk's rate asks for, a write must have taken so much."""
 FINAL: Final = "final"
@@ -72,7 +76,7 @@ def hollow_proofs(course: Course) -> list[str]:
     """Faults that are called verified, by a proof that does not show it or that Docker's events do not bear out."""
     reasons = []
     containers, said = of(course.events, Container), of(course.events, Fault)
-    logged = {(event.node, event.line) for event in of(course.events, Log)}
+    logged = {(event.node, event.line): event.wall_ns for event in of(course.events, Log)}
     for fault in course.faults:
         what = f"fault {fault.id} ({fault.description})"
         phases = tuple(event.phase for event in said if event.id == fault.id)
@@ -90,7 +94,7 @@ def _told_ns(said: Sequence[Fault], fault: FaultFact) -> int:
     return max(event.at_ns for event in said if event.id == fault.id and event.phase in ("verified", "unproved"))
 
 
-def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection[tuple[str, str]]) -> str | None:
+def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Mapping[tuple[str, str], int]) -> str | None:
     """What the proof of a verified fault lacks; None for a proof that holds."""
     proof = fault.proof
     of_node = [event for event in containers if event.node == fault.node]
@@ -133,6 +137,12 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
             return "its proof does not show a write that takes as long as it says"
         if not 0 < size <= (proof.get("bytes_counted") or 0):
             return "its proof does not show bytes that the kernel counted"
+    elif fault.kind == "clock-step":
+        seconds = proof.get("seconds") or 0
+        if not seconds or not _is_ahead(fault.node, proof.get("line_before"), 0, logged):
+            return "the broker's log does not show a clock that was right before"
+        if not _is_ahead(fault.node, proof.get("line"), seconds, logged):
+            return "the broker's log does not show a clock that is wrong by so much"
     elif fault.kind in ("disk-full", "disk-failure", "disk-read-only"):
         if not proof.get("refused"):
             return "its proof does not show a write that was refused"
@@ -173,6 +183,12 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Collection
     elif not proof:
         return "it has no proof"
     return None
+
+
+def _is_ahead(node: str, line: object, seconds: int, logged: Mapping[tuple[str, str], int]) -> bool:
+    """Whether a broker has logged a line with a time that is so many seconds ahead of when it did."""
+    said_ns, own = logged.get((node, str(line))), own_ns(str(line))
+    return said_ns is not None and own is not None and abs(own - said_ns - seconds * SECOND_NS) <= CLOCK_TOLERANCE_NS
 
 
 def _by_node(counted: Mapping[str, int] | None) -> Counter[str]:

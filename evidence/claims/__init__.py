@@ -20,6 +20,7 @@ from typing import Any, Final
 from evidence.claims import (
     acks,
     checkpoints,
+    clocks,
     contents,
     damage,
     disks,
@@ -81,6 +82,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *slow_disks.CLAIMS,
     *recovery.CLAIMS,
     *returns.CLAIMS,
+    *clocks.CLAIMS,
 )
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
 

@@ -49,6 +49,8 @@ FORMATS_EVERY: Final = "--ignore-formatted"
 """Has KRaft nodes formatted by Kafka's tool, which does so in each of their log directories."""
 PROPERTIES: Final = "server.properties"
 """Of each node's data directory: what it is started with."""
+CLOCK: Final = "clock"
+"""Of each node's data directory: by how many seconds its own wall clock is ahead ("+0"), if it has one."""
 NETWORK_ATTEMPTS: Final = 6
 COMPOSE_TIMEOUT_S: Final = 120
 COMPOSE_FINISH_S: Final = 20
@@ -114,6 +116,7 @@ def environment(
 ) -> dict[str, str]:
     """The variables that the compose files interpolate (listed at the head of each)."""
     options = {"CHAOS_JAVA_OPTIONS": plan.java_options} if plan.java_options else {}
+    options |= {"CHAOS_CLOCK": "own"} if plan.own_clocks else {}
     return options | {
         namespaces.VARIABLE: namespaces.namespace(),
         "KAFKA_VERSION": version.kafka,

@@ -124,6 +124,7 @@ class Run:
         self.slow_disk, self.heal_disks = nemesis.slow_disk, nemesis.heal_disks
         self.fill_disk, self.fail_disk = nemesis.fill_disk, nemesis.fail_disk
         self.make_disk_read_only, self.fail_log_directory = nemesis.make_disk_read_only, nemesis.fail_log_directory
+        self.step_clock, self.set_clocks_right = nemesis.step_clock, nemesis.set_clocks_right
         self.tear_tail, self.extend_by_zeros = nemesis.tear_tail, nemesis.extend_by_zeros
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.start_early, self.start_double = nemesis.start_early, nemesis.start_double

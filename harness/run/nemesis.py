@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError, UsageError
 from evidence.events import NETWORK_FAULTS
-from harness.cluster.cluster import CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
+from harness.cluster.cluster import CLOCK, CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
 from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
 from harness.faults.base import Faults, OfTheNetwork
 from harness.faults.client import KillClient
+from harness.faults.clock import ClockStep
 from harness.faults.cut import Cut, Host
 from harness.faults.damage import (
     Flip,
@@ -343,6 +344,19 @@ class Nemesis:
     def heal_disks(self) -> None:
         """Undo every fault of disks that lasts."""
         self._faults.heal("slow-disk", "disk-full", "disk-failure", "disk-read-only")
+
+    def step_clock(self, target: Target, seconds: int) -> None:
+        """Set the wall clock of a broker so many seconds ahead, or behind, proved by its own log against Docker's. For
+        clusters whose nodes have clocks of their own (`ClusterPlan.own_clocks`).
+        """
+        if not self._cluster.plan.own_clocks:
+            raise UsageError("step_clock: all nodes go by the machine's clock; give the ClusterPlan own_clocks=True")
+        file = self._cluster.data / target.node.name / CLOCK
+        self._faults.carry_out(ClockStep(target.node, file, seconds), role=target.role, lasting=True)
+
+    def set_clocks_right(self) -> None:
+        """Set every clock right, and see that the brokers that run go by it."""
+        self._faults.heal("clock-step")
 
     def heal_network(self, *targets: Target) -> None:
         """Undo every fault of the network, or those between these nodes alone."""

@@ -94,6 +94,15 @@ ROWS: Final = (
             ("the disk of the {} is slow", "acks=all, log.flush.interval.messages=1", "slow-disk", ""),
         )
     ),
+    *(
+        Row(
+            event=f"the wall clock of the {role} is eight days ahead for a minute{then}",
+            settings="acks=all, retention.ms of 7 days, the default",
+            scenario="clock-step",
+            case=f"{role}-ahead",
+        )
+        for role, then in (("leader", ""), ("follower", ", and later it is elected"))
+    ),
     Row(event="one controller loses power", settings="a quorum of three", scenario="metadata-power-loss", case="one"),
     Row(
         event="two controllers lose power",
@@ -135,6 +144,8 @@ GUIDE: Final = """## What to set
 - **A disk that fails takes no acknowledged record along** where another replica in the ISR has it: the broker ends
   itself, or gives up the log directory (1.0 and later). A disk that is slow is worse to live with: nobody takes
   anything from its broker, and every acknowledgement that includes it waits ([slow-disk](scenarios/slow-disk.md)).
+- **A clock that is wrong for a minute takes more than any disk**: with a broker's eight days ahead, retention deletes
+  everything, on all replicas ([clock-step](scenarios/clock-step.md)). Nothing but retention.ms=-1 prevents that.
 """
 INTRODUCTION: Final = """Made by `kafka-chaos guide` (`make docs`) from run directories; do not edit. What became of
 records that had been acknowledged, on real brokers, each with a file system of its own where power is lost. “lost n”:

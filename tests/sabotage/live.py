@@ -96,6 +96,18 @@ CASES: Final = (
           ("kill of a client that has sent", "kill_client", "client-crash", "unanswered"),
       )
       for also, told in (("", "does_nothing"), (" and claims a proof", "is_claimed"))),
+    *(Live(name=f"{what}{also}", scenario=scenario, case=case, bug=bug + told, before=NEW)
+      for what, bug, scenario, case, does_nothing in (
+          ("a power loss is a kill", "power_loss", "page-cache-only", "default", "_is_a_kill"),
+          ("the failure of a log directory does nothing", "disk_failure", "log-directory-failure", "leader",
+           "_does_nothing"),
+          ("a disk that is made read-only does nothing", "disk_failure", "disk-full", "leader-read-only",
+           "_does_nothing"),
+          ("filling a disk does nothing", "full_disk", "disk-full", "leader", "_does_nothing"),
+          ("slowing a disk down does nothing", "slow_disk", "slow-disk", "follower", "_does_nothing"),
+          ("setting a clock does nothing", "clock", "clock-step", "leader-behind", "_does_nothing"),
+      )
+      for also, told in (("", does_nothing), (" and claims a proof", "_is_claimed"))),
     Live(name="Docker's die events are not heard", scenario="double-failover", bug="deaths_are_not_heard",
          before="unknown"),
     Live(name="copies leave out .log files", scenario="double-failover", bug="copies_without_segments",

@@ -13,14 +13,19 @@ from typing import Any
 
 from harness import cli, runner
 from harness.cluster import cluster
+from harness.cluster.disks import Keeper
 from harness.faults.answers import Hold, Reset, connections
+from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
 from harness.faults.client import KillClient
+from harness.faults.clock import ClockStep
 from harness.faults.cut import Cut
 from harness.faults.delay import Delay
 from harness.faults.files import Overwrite
 from harness.faults.network import DEVICE
+from harness.faults.power import PowerLoss
 from harness.faults.process import Freeze, Kill
 from harness.faults.slow import Slow
+from harness.faults.slow_disk import SlowDisk
 from harness.observers import docker_events, replicas
 from harness.run.account import Account
 from kafkafiles.checkpoints import read_offset_checkpoint
@@ -138,6 +143,85 @@ def overwrite_is_claimed() -> None:
     Overwrite.verify = lambda self: {"file": self.path.name, "offset_before": 3, "offset": self.offset}  # type: ignore[method-assign]
 
 
+def power_loss_is_a_kill() -> None:
+    """The processes die, and the disks forget nothing."""
+    Keeper.shut_down = lambda self, disks: None  # type: ignore[method-assign]
+
+
+def power_loss_is_claimed() -> None:
+    """The processes die, the disks forget nothing, and the rest of the proof is made up."""
+    power_loss_is_a_kill()
+
+    def verify(self: PowerLoss) -> dict[str, Any]:
+        died, killed = self._event("die"), self._event("kill")
+        return {
+            "exit_code": died.exit_code,
+            "time_nano": died.time_nano,
+            "signal_nano": killed.time_nano,
+            "refused_then": "Input/output error",
+            "flushed_file_held": True,
+            "unflushed_file_held": False,
+            "replicas": {},
+        }
+
+    PowerLoss.verify = verify  # type: ignore[method-assign]
+
+
+def disk_failure_does_nothing() -> None:
+    DeadDisk._strike = lambda self: None  # type: ignore[method-assign]
+    ReadOnlyDisk._strike = lambda self: None  # type: ignore[method-assign]
+    DeadDisk.heal = lambda self: None  # type: ignore[method-assign]
+
+
+def disk_failure_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    disk_failure_does_nothing()
+    DeadDisk.verify = lambda self: {"refused": "Input/output error", "running": True, "replicas": self._replicas}  # type: ignore[method-assign]
+
+
+def full_disk_does_nothing() -> None:
+    def inject(self: FullDisk) -> None:
+        self._ran = True
+
+    FullDisk.inject = inject  # type: ignore[method-assign]
+
+
+def full_disk_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    full_disk_does_nothing()
+    FullDisk.verify = lambda self: {"refused": "No space left on device", "running": True, "free": 0}  # type: ignore[method-assign]
+
+
+def slow_disk_does_nothing() -> None:
+    SlowDisk._limit = lambda self, rate: None  # type: ignore[method-assign]
+
+
+def slow_disk_is_claimed() -> None:
+    """It does nothing, and its proof is made up."""
+    slow_disk_does_nothing()
+
+    def verify(self: SlowDisk) -> dict[str, Any]:
+        size = 2 * self.bytes_per_s
+        return {"bytes_per_s": self.bytes_per_s, "bytes": size, "bytes_counted": size, "took_ms": 2000}
+
+    SlowDisk.verify = verify  # type: ignore[method-assign]
+
+
+def clock_does_nothing() -> None:
+    ClockStep._set = lambda self, seconds: None  # type: ignore[method-assign]
+
+
+def clock_is_claimed() -> None:
+    """It does nothing, and its proof is made up of what the broker has said."""
+    clock_does_nothing()
+
+    def verify(self: ClockStep) -> dict[str, Any]:
+        line = self._before.line if self._before else ""
+        return {"seconds": self.seconds, "line_before": line, "line": line, "ahead_ms": 1000 * self.seconds}
+
+    ClockStep.verify = verify  # type: ignore[method-assign]
+
+
 def deaths_are_not_heard() -> None:
     heard = docker_events.DockerEvents.note
 
@@ -217,6 +301,16 @@ BUGS: dict[str, Callable[[], None]] = {
         slow_does_nothing,
         overwrite_does_nothing,
         overwrite_is_claimed,
+        power_loss_is_a_kill,
+        power_loss_is_claimed,
+        disk_failure_does_nothing,
+        disk_failure_is_claimed,
+        full_disk_does_nothing,
+        full_disk_is_claimed,
+        slow_disk_does_nothing,
+        slow_disk_is_claimed,
+        clock_does_nothing,
+        clock_is_claimed,
         deaths_are_not_heard,
         copies_without_segments,
         copies_of_one_broker,

@@ -254,3 +254,5 @@ def test_nodes_are_given_the_plans_java_options_or_the_users() -> None:
 
     assert told(ClusterPlan(java_options="-Da=b"))["CHAOS_JAVA_OPTIONS"] == "-Da=b"
     assert "CHAOS_JAVA_OPTIONS" not in told(ClusterPlan())  # what the environment has is passed on
+    assert told(ClusterPlan(own_clocks=True))["CHAOS_CLOCK"] == "own"
+    assert "CHAOS_CLOCK" not in told(ClusterPlan())

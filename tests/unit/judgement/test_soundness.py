@@ -101,6 +101,24 @@ def without_power(**changes: Any) -> list[Event]:
     return [UP, *DARK, fault(13, "verified", "power-loss", **POWER | changes)]
 
 
+RIGHT = "[1970-01-01T00:10:00.000Z] WARN Unexpected error from /172.0.0.1; closing connection"
+WRONG = "[1970-01-01T02:10:01.000Z] WARN Unexpected error from /172.0.0.1; closing connection"
+
+
+def stepped(seconds: int = 7200, before: str = RIGHT, line: str = WRONG, node: str = "broker-1") -> list[Event]:
+    """A clock that is set two hours ahead, by lines that Docker stamped 10:00 and 10:01 after the hour."""
+    lines = [
+        Log(node=node, event="unreadable", line=text, wall_ns=at_s * 1_000_000_000)
+        for text, at_s in ((RIGHT, 600), (WRONG, 601))
+    ]
+    return [
+        UP,
+        *(replace(one, monotonic_ns=10) for one in lines),
+        fault(14, "inject", "clock-step", "f4"),
+        fault(15, "verified", "clock-step", "f4", seconds=seconds, line_before=before, line=line),
+    ]
+
+
 PROVED: dict[str, list[Event]] = {
     "power loss and start": [*without_power(), *START, STARTED],
     "kill and start": [UP, *KILL, KILLED, *START, STARTED, docker(20, "connect")],
@@ -137,6 +155,7 @@ PROVED: dict[str, list[Event]] = {
         fault(14, "inject", "slow-disk", "f4"),
         fault(15, "verified", "slow-disk", "f4", bytes=8192, bytes_counted=8192, bytes_per_s=4096, took_ms=1900),
     ],
+    "a clock that is wrong": stepped(),
     "another length": [UP, *KILL, KILLED, fault(14, "inject", "resize", "f4"), RESIZED],
     "no fault": [UP],
 }
@@ -179,6 +198,11 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
         [fault(14, "inject", "disk-failure", "f4"), fault(15, "verified", "disk-failure", "f4", refused=None)],
         "refused",
     ),
+    "a clock that went on": (stepped(line=RIGHT), "wrong by so much"),
+    "a clock that is wrong by less": (stepped(seconds=7300), "wrong by so much"),
+    "a clock that was to stay as it is": (stepped(seconds=0, line=RIGHT), "right before"),
+    "a clock that was wrong before": (stepped(before=WRONG), "right before"),
+    "a clock of which its broker's log says nothing": (stepped(node="broker-2"), "right before"),
     "a disk that was quick": (
         [
             fault(14, "inject", "slow-disk", "f4"),

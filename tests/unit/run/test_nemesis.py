@@ -111,6 +111,15 @@ def test_a_fault_of_disks_takes_nodes_with_disks_of_their_own(word: Callable[[Ne
     assert faults.said == []
 
 
+def test_a_clock_is_set_where_nodes_have_their_own() -> None:
+    made, faults, targets = nemesis("kraft", "broker-1")
+    with pytest.raises(UsageError, match="give the ClusterPlan own_clocks=True"):
+        made.step_clock(targets["broker-1"], 7200)
+    made._cluster.plan = ClusterPlan(own_clocks=True)
+    made.step_clock(targets["broker-1"], -7200)
+    assert faults.said == ["wall clock of broker-1 7200 s behind"]
+
+
 def with_disks(made: Nemesis, second: str = "") -> None:
     """Give broker-1 a disk, and a second one if it is named."""
 

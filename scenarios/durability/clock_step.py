@@ -1,0 +1,215 @@
+"""The wall clock of one broker is wrong for a while, by hours or days (Kafka documentation: retention.ms,
+replica.lag.time.max.ms; KIP-937).
+
+A virtual machine that was paused, a dead battery, a time server gone mad: one clock jumps, is right again a minute
+later, and every process has been up throughout. Sessions and time-outs go by a monotonic clock and do not mind. These
+go by the wall clock:
+
+- Retention. Records have the time at which they were made, and a broker deletes a segment when the newest of them is
+  older than retention.ms by its own clock. If that is eight days ahead, everything is too old with the default of
+  seven. On the leader it is gone for all: the log begins later now, and on followers too (from 0.11 on), which delete
+  what is before with the segment. A follower that deletes stays in the ISR with nothing in its log, and nobody hears
+  of it until it leads.
+- Committed offsets. A coordinator forgets those of a group without members that are older than
+  offsets.retention.minutes (seven days from 2.0 on, one before) by its own clock. The group begins where
+  auto.offset.reset says.
+- Time stamps. From 4.0 on a leader refuses records made more than an hour after now. If its own clock is two hours
+  behind, these are all.
+- The ISR. A leader notes when a follower had last caught up, and never takes an earlier time for it. With its clock set
+  back, that time lies in the future: a follower that fetches nothing stays in the ISR, and acks=all waits for it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Partition, Run
+from harness.scenario import EVERY_VERSION, LOST, Case, Documented, Line, scenario
+
+HOUR_S: Final = 3600
+AHEAD_S: Final = 8 * 24 * HOUR_S
+"""A day more than the default of retention.ms."""
+BEHIND_S: Final = -2 * HOUR_S
+"""More than message.timestamp.after.max.ms."""
+LITTLE_S: Final = -HOUR_S // 2
+"""Less than that."""
+COUNT: Final = 20
+GROUP: Final = "group"
+OFFSETS: Final = Partition("__consumer_offsets", 0)
+"""The only one: whoever leads it coordinates every group."""
+RETENTION_LIMIT_S: Final = 90.0
+"""Retention is first looked at 30 s after the start."""
+LAG_MS: Final = 3000
+UNSEEN_S: Final = 20.0
+"""Several times as long as a follower may lag, and is looked for."""
+WAIT_S: Final = 60.0
+STAMPED: Final = Line("records have time stamps (KIP-32, 0.10)", lambda version: version.release >= (0, 10))
+START_SPREADS: Final = Line(
+    "followers follow the leader's log start (0.11)", lambda version: version.release >= (0, 11)
+)
+BOUNDED: Final = Line("time stamps are bounded by default (KIP-937, 4.0)", lambda version: version.release >= (4, 0))
+TELLS: Final = Line("brokers say why they delete (1.0)", lambda version: version.release >= (1, 0))
+DELETES: Final = "wrong-clock-deletes-young-records"
+OFTEN: Final = {
+    "log.retention.check.interval.ms": "1000",
+    "log.flush.start.offset.checkpoint.interval.ms": "1000",  # so that followers' log starts show in their files
+}
+
+
+@scenario(
+    name="clock-step",
+    claim="""A broker whose wall clock is ahead for a minute deletes what it has, also what was written a second ago,
+        and with it every replica, and forgets what groups committed; one whose clock is behind refuses records (4.0)
+        and does not see that a replica lags.""",
+    source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33, KIP-107, KIP-937",
+    operator="""Watch each broker's clock as you watch its disk, have time servers slew and never step, and start no
+        broker before its clock is synchronised (chronyd's waitsync). Topics that must not lose anything want
+        retention.ms=-1 and deletion by request. After a step ahead compare log start offsets of all replicas before you
+        move leaders: a follower that deleted is in the ISR.""",
+    cluster=ClusterPlan(own_clocks=True),
+    cases={
+        "leader-ahead": Case(
+            applies=START_SPREADS,
+            settings=OFTEN,
+            documented=[
+                Documented(
+                    on=TELLS,
+                    required=LOST,
+                    claims=[DELETES],
+                    says="The log begins after everything, on all replicas, with the default retention of seven days.",
+                ),
+                Documented(
+                    on=EVERY_VERSION, required=LOST, says="The leader's log begins after everything, and then all do."
+                ),
+            ],
+        ),
+        "follower-ahead": Case(
+            applies=START_SPREADS,
+            settings=OFTEN,
+            documented=[
+                Documented(
+                    on=TELLS,
+                    required=LOST,
+                    claims=[DELETES, "leader-elected-from-isr"],
+                    says="""The follower deletes all that it has and stays in the ISR. Its clock is right again when the
+                        leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
+                        does.""",
+                ),
+                Documented(on=EVERY_VERSION, required=LOST, claims=["leader-elected-from-isr"]),
+            ],
+        ),
+        "coordinator-ahead": Case(
+            applies=STAMPED,
+            settings={"offsets.retention.check.interval.ms": "1000"},
+            topic={"retention.ms": "-1"},  # the coordinator has a replica, which is not what this is about
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    required=frozenset({"committed-offset-lost"}),
+                    says="A group that committed a minute ago has no offset any more, with the default retention.",
+                )
+            ],
+        ),
+        "leader-behind": Case(
+            applies=STAMPED,
+            documented=[
+                Documented(
+                    on=BOUNDED,
+                    claims=["clock-behind-refuses-records"],
+                    says="Each record is refused as made more than an hour after now, until the clock is right.",
+                ),
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=["clock-behind-takes-records"],
+                    says="Records are taken as ever; retention keeps them for two hours more.",
+                ),
+            ],
+        ),
+        "leader-behind-lag": Case(
+            applies=STAMPED,
+            settings={"replica.lag.time.max.ms": str(LAG_MS)},
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=["lag-not-seen-while-clock-behind"],
+                    says="""A follower that is cut from the leader stays in the ISR for as long as the clock is behind,
+                        and acks=all waits for it; it leaves when the clock is right.""",
+                )
+            ],
+        ),
+    },
+)
+def clock_step(run: Run) -> None:
+    t = run.partition()
+    ways = {
+        "leader-ahead": leader_ahead,
+        "follower-ahead": follower_ahead,
+        "coordinator-ahead": coordinator_ahead,
+        "leader-behind": leader_behind,
+        "leader-behind-lag": leader_behind_lag,
+    }
+    carry_out = ways[run.case.name]
+    carry_out(run, t)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def written_everywhere(run: Run, t: Partition) -> None:
+    """Records that every replica has, and a copy of them."""
+    run.send(t, COUNT, doomed=True)
+    run.wait_high_watermark(t, COUNT, run.replicas_of(t))
+    run.copy_replicas("armed")
+
+
+def leader_ahead(run: Run, t: Partition) -> None:
+    written_everywhere(run, t)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.step_clock(leader, AHEAD_S)
+    run.wait_log_start(t, COUNT, [leader], RETENTION_LIMIT_S)
+    run.wait_log_start_checkpointed(t, COUNT, followers)
+    run.set_clocks_right()
+
+
+def follower_ahead(run: Run, t: Partition) -> None:
+    written_everywhere(run, t)
+    leader, (first, second) = run.leader_of(t), run.followers_of(t)
+    run.step_clock(first, AHEAD_S)
+    run.wait_log_start(t, COUNT, [first], RETENTION_LIMIT_S)
+    run.set_clocks_right()
+    run.wait_isr(t, [leader, first, second])
+    run.copy_replicas("deleted by the follower")
+    run.stop(leader)
+    run.wait_leader(t, first)
+    run.start(leader)
+    run.wait_log_start_checkpointed(t, COUNT, [leader, second])
+
+
+def coordinator_ahead(run: Run, t: Partition) -> None:
+    run.send(t, COUNT)
+    run.commit(GROUP, t, COUNT)
+    run.wait_committed(GROUP, t, COUNT, limit_s=WAIT_S)
+    run.step_clock(run.leader_of(OFFSETS), AHEAD_S)
+    run.wait_committed(GROUP, t, None, limit_s=RETENTION_LIMIT_S)
+    run.set_clocks_right()
+
+
+def leader_behind(run: Run, t: Partition) -> None:
+    run.send(t, COUNT)
+    run.step_clock(run.leader_of(t), BEHIND_S)
+    run.send(t, COUNT, must=False)
+    run.set_clocks_right()
+
+
+def leader_behind_lag(run: Run, t: Partition) -> None:
+    run.send(t, COUNT)
+    leader, (cut_off, other) = run.leader_of(t), run.followers_of(t)
+    run.step_clock(leader, LITTLE_S)
+    run.cut([cut_off], [leader])
+    waiting = run.send_async(t)
+    run.let_pass(UNSEEN_S, "a follower that fetches nothing would long be out of the ISR")
+    run.require("acks=all still waits for it", not waiting.done)
+    run.set_clocks_right()
+    run.wait_isr(t, [leader, other])
+    waiting.wait(WAIT_S)
+    run.heal_network()
