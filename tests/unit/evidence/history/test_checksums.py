@@ -63,7 +63,7 @@ def test_whatever_byte_is_changed_nothing_else_is_read(recorded: Path, at: float
     changed.write_bytes(bytes(data))
     found, complaints = read(changed)
     assert found == rows[: len(found)]
-    assert complaints or len(found) == len(rows) or found[-1]["kind"] != schema.CLOSE
+    assert complaints or len(found) == len(rows) or not found or found[-1]["kind"] != schema.CLOSE
 
 
 CHANGES: dict[str, Callable[[list[Batch]], list[Batch]]] = {
