@@ -8,7 +8,7 @@ log, however large, nor the last segment alone: it is what was begun since the f
 everything.
 
 How long that takes is told by the broker, and stands in the table of durations: of a log of 10 MB and of one of 100,
-with all of it to be read and with the last segment. Only what is read counts.
+with all of it to be read and with the last segment alone. Each segment must be opened as well, read or not.
 """
 
 from __future__ import annotations
