@@ -1,0 +1,65 @@
+"""The wall clock of a real broker: it jumps both ways and is right again, and a step that is none is noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evidence.course import Course
+from evidence.events import Fault
+from evidence.rundir import DEFAULT_CASE
+from evidence.timeline import read
+from harness.cluster import versions
+from harness.plan import ClusterPlan, TopicPlan
+from harness.run import Run
+from harness.runner import Finished, Request, execute
+from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from judgement.soundness import hollow_proofs
+
+pytestmark = pytest.mark.docker
+HOURS_S = 2 * 3600
+
+
+def steps(run: Run) -> None:
+    t = run.partition()
+    for seconds in (HOURS_S, -HOURS_S):
+        run.step_clock(run.leader_of(t), seconds)
+        run.set_clocks_right()
+    run.send(t)
+
+
+STEPS = Scenario(
+    name="clock-steps",
+    claim="A clock that is set takes effect and heals.",
+    source="this test",
+    operator="",
+    cluster=ClusterPlan(own_clocks=True),
+    topic=TopicPlan(),
+    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+    steps=steps,
+)
+
+
+def carried_out(version: str, place: Path) -> Finished:
+    request = Request(scenario=STEPS, version=versions.get(version), root=place)
+    finished = execute(request, echo=lambda _: None)
+    finished.wait_removed()
+    return finished
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "4.3.1"])
+def test_a_clock_jumps_and_is_right_again(version: str, tmp_path: Path) -> None:
+    finished = carried_out(version, tmp_path)
+    facts, events = finished.run_dir.read_run(), read(finished.run_dir.timeline).events
+    assert facts["state"] == "complete", facts["failure"]
+    proofs = [one.proof for one in events if isinstance(one, Fault) and one.phase == "verified"]
+    assert [round(proof["ahead_ms"] / 3_600_000) for proof in proofs] == [2, -2]
+    assert hollow_proofs(Course(events)) == []
+
+
+def test_a_clock_that_goes_on_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.faults.clock.ClockStep._set", lambda *_: None)
+    finished = carried_out("4.3.1", tmp_path)
+    unproved = [one for one in read(finished.run_dir.timeline).of(Fault) if one.phase == "unproved"]
+    assert ["was to be 7200 s from the machine's" in one.proof["seen"] for one in unproved] == [True]
