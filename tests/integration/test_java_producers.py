@@ -65,6 +65,32 @@ def test_a_producer_of_kafkas_own(
     assert finished.run_dir.read_run()["client"] == name
 
 
+@pytest.mark.parametrize("client", ["java", "java-2.8.2"])
+def test_transactions_of_the_java_client(client: str, tmp_path: Path) -> None:
+    """One is committed and one aborted; which transactions a client and a broker agree on is their own affair."""
+
+    def steps(run: Run) -> None:
+        t = run.partition()
+        with run.transaction() as committed:
+            committed.send(t, 2)
+        with run.transaction(commit=False) as aborted:
+            aborted.send(t)
+        run.send(t)
+        with run.consume(t, committed_only=True) as consumer:
+            consumer.wait_read(3, timeout_s=LIMIT_S)
+
+    scenario = replace(get_scenario("baseline"), steps=steps)
+    request = Request(scenario=scenario, version=versions.get("4.3.1"), client=client, root=tmp_path)
+    finished = execute(request, echo=lambda _: None)
+    with Analyst() as analyst:
+        judged = judge(finished.run_dir, analyst).verdict
+    finished.wait_removed()
+    assert (judged.verdict, judged.seen, judged.reasons) == ("observed", (), ())
+    rows = open_run(finished.run_dir).operations.to_pylist()
+    ends = [(row["kind"], row["outcome"]) for row in rows if row["kind"] in (schema.BEGIN, schema.COMMIT, schema.ABORT)]
+    assert ends == [("begin", "ok"), ("commit", "ok"), ("begin", "ok"), ("abort", "ok")]
+
+
 def test_settings_that_a_client_refuses_are_its_own_words(tmp_path: Path) -> None:
     def steps(run: Run) -> None:
         run.producer(settings={"linger.ms": "soon"}).send("t", 0, timeout_s=LIMIT_S)
