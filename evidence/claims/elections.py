@@ -378,11 +378,11 @@ def _quorum_ms(run: Mapping[str, Any]) -> int:
 
 
 def _gone(course: Course) -> Iterator[tuple[str, int]]:
-    """Each node that was killed, frozen, or cut from who keeps sessions, and when."""
+    """Each node that was killed, frozen, or cut from who keeps sessions, and when that was so."""
     for cut in course.severed:
         for node in dict.fromkeys(one for link in cut.links for one in link):
             if course.off_coordinator(node, cut.inject_ns) and node in course.processes and node != "zookeeper":
-                yield node, cut.inject_ns
+                yield node, cut.whole_ns
     for fault in course.faults:
         conditions = {**dict.fromkeys(DEATHS, (DYING, DOWN)), "freeze": (FROZEN,)}.get(fault.kind, ())
         ended = (one for one in course.processes.get(fault.node, ()) if one.value in conditions)

@@ -304,3 +304,6 @@ def test_a_controller_that_is_cut_off_is_replaced_in_time() -> None:
     events = [controller(1, "broker-1", 1), *ISOLATED]
     assert judged("controller-replaced-in-time", *events, controller(15, "broker-2", 2))["outcome"] == HELD
     assert judged("controller-replaced-in-time", *events, controller(25, "broker-2", 2))["outcome"] == CONTRADICTED
+    slowly = [controller(1, "broker-1", 1), *cut(10, 40, ("broker-1", "broker-2"), TO_3, TO_ZOOKEEPER, whole=15)]
+    found = judged("controller-replaced-in-time", *slowly, controller(19, "broker-2", 2))
+    assert (found["outcome"], found["measured_ms"]) == (HELD, 4000)
