@@ -82,8 +82,9 @@ LIMIT_S: Final = 60.0
 def misdelivered(run: Run) -> None:
     t = [Partition(run.topic.name, number) for number in range(PARTITIONS)]
     (slow,) = run.replicas_of(t[0])
-    run.create_topic(TopicPlan(name="other", replicas=((run.broker(2).id,),) * PARTITIONS))
-    run.create_topic(TopicPlan(name="slot", replicas=((slow.id, run.broker(3).id),)))
+    second, third = (number for number in (1, 2, 3) if number != slow.id)
+    run.create_topic(TopicPlan(name="other", replicas=((second,),) * PARTITIONS))
+    run.create_topic(TopicPlan(name="slot", replicas=((slow.id, third),)))
     other, slot = [Partition("other", number) for number in range(PARTITIONS)], Partition("slot", 0)
     producer = run.producer()
 
@@ -95,7 +96,7 @@ def misdelivered(run: Run) -> None:
         "a record is acknowledged", producer.send_async(*slot, record_bytes=SLOT_BYTES).wait(LIMIT_S).outcome == "ok"
     )
 
-    run.freeze(next(one for one in run.replicas_of(slot) if one.id != slow.id))
+    run.freeze(run.broker(third))
     in_flight = producer.send_async(*slot, record_bytes=SLOT_BYTES)
     run.wait_log_end(slot, 2, [slow])
     waiting = [producer.send_async(*one, record_bytes=RECORD_BYTES) for one in t]
