@@ -222,3 +222,9 @@ def lives(course: Course, number: int, at_ns: int) -> bool:
     """Whether a broker is alive to the cluster at a time, and its process has not ended."""
     node = broker(number)
     return course.alive_at(node, at_ns) and course.condition_at(node, at_ns) not in (DYING, DOWN)
+
+
+def protocol_of(run: Mapping[str, Any]) -> tuple[int, ...]:
+    """The inter-broker protocol: the release's own, unless the run's settings pin another."""
+    pinned = (run.get("settings") or {}).get("inter.broker.protocol.version")
+    return tuple(int(part) for part in str(pinned).split(".")) if pinned else release_of(run)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, release_of
+from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, protocol_of, release_of
 from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Reassign, Znode, of
 
 Run = Mapping[str, Any]
@@ -30,12 +30,6 @@ _CONTROLLER_EPOCH: Final = re.compile("/controller_epoch")
 _TOPIC: Final = re.compile("/brokers/topics/([^/]+)")
 _STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _NOTIFICATION: Final = re.compile(r"/isr_change_notification/isr_change_\d{10}")
-
-
-def _protocol(run: Run) -> tuple[int, ...]:
-    """The inter-broker protocol: the release's own, unless the run's settings pin another."""
-    pinned = (run.get("settings") or {}).get("inter.broker.protocol.version")
-    return tuple(int(part) for part in str(pinned).split(".")) if pinned else release_of(run)
 
 
 def _address(run: Run, number: int) -> str | None:
@@ -142,7 +136,7 @@ def broker_znode_content(witness: Witness) -> Judged:
     """/brokers/ids/N: version 1 in 0.8, 2 with endpoints in 0.9, 3 from 0.10.0, 4 with the map of listeners from
     0.10.2 (KIP-103), 5 with features from protocol 2.7 (KIP-584).
     """
-    release, protocol = release_of(witness.run), _protocol(witness.run)
+    release, protocol = release_of(witness.run), protocol_of(witness.run)
 
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
         host = _address(witness.run, int(found[1]))
@@ -237,7 +231,7 @@ def topic_znode_content(witness: Witness) -> Judged:
             wanted |= {"version": 2, "adding_replicas": changes, "removing_replicas": changes}
         if release >= (2, 8):
             wanted |= {"version": 3}
-        if _protocol(witness.run) >= (2, 8):
+        if protocol_of(witness.run) >= (2, 8):
             wanted |= {"topic_id": lambda value: isinstance(value, str) and len(value) == 22}
         yield from _lacks(event.content, wanted)
         yield from _lifetime(event, ephemeral=False)

@@ -39,11 +39,12 @@ RUN: dict[str, Any] = {
         "zookeeper.session.timeout.ms": "4000",
         "replica.lag.time.max.ms": "3000",
         "replica.socket.timeout.ms": "3000",
+        "controller.socket.timeout.ms": "1000",
     },
     "topics": [{"name": "t", "partitions": {"0": list(ALL)}}],
     "processes": [{"name": "loyal", "only": "broker-1"}, {"name": "producer-1"}],
 }
-"""A follower that is cut off has to leave the ISR 2.25 s to 6 s later; an ISR has to be whole 18.5 s after the heal."""
+"""A follower that is cut off has to leave the ISR 2.25 s to 6 s later; an ISR has to be whole 19.5 s after the heal."""
 Timed = tuple[float, Event]
 
 
@@ -176,6 +177,20 @@ def test_a_follower_whose_session_ends_may_leave_the_isr_earlier() -> None:
 def test_an_isr_is_whole_after_the_heal(events: list[Timed], until: float, outcome: str, took_ms: float | None) -> None:
     found = judged("isr-whole-after-heal", FIRST, *cut(10, 20, TO_2), *events, until=until)
     assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+
+
+@pytest.mark.parametrize(
+    ("settings", "outcome"),
+    [
+        ({}, HELD),
+        ({"inter.broker.protocol.version": "2.6"}, CONTRADICTED),
+        ({"controller.socket.timeout.ms": "5000"}, CONTRADICTED),
+    ],
+)
+def test_a_leader_may_ask_the_old_controller_until_that_times_out(settings: dict[str, str], outcome: str) -> None:
+    kept = {name: value for name, value in RUN["settings"].items() if not name.startswith("controller")}
+    events = [*cut(10, 20, TO_2), state(14, (1, 3), 1), state(50, ALL, 2)]
+    assert judged("isr-whole-after-heal", FIRST, *events, run=RUN | {"settings": kept | settings})["outcome"] == outcome
 
 
 def sent(
