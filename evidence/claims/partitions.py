@@ -31,6 +31,8 @@ from evidence.events import NO_LEADER, Partition
 
 SOCKET_MS: Final = 30_000
 """The default of replica.socket.timeout.ms, in every version."""
+REQUEST_MS: Final = 30_000
+"""The default of request.timeout.ms: so long a leader waits for the controller that it knows to take its connection."""
 ASKS_CONTROLLER: Final = (2, 7)
 """From this protocol on a leader asks the controller to change the ISR (KIP-497)."""
 CONNECT_MS: Final = 10_000
@@ -118,7 +120,7 @@ def isr_whole_after_heal(witness: Witness) -> Judged:
     course, run, rows = witness.course, witness.run, []
     bound_ms = setting_ms(run, "replica.socket.timeout.ms", SOCKET_MS) + CONNECT_MS + ISR_TOLERANCE_MS
     if protocol_of(run) >= ASKS_CONTROLLER:
-        bound_ms += setting_ms(run, "controller.socket.timeout.ms", SOCKET_MS)
+        bound_ms += setting_ms(run, "request.timeout.ms", REQUEST_MS)
     for cut, healed_ns in ((cut, cut.heal_ns) for cut in course.severed if cut.heal_ns is not None):
         for (topic, number), states in course.states.items():
             replicas, held = _assigned(run, topic, number), _held(states, healed_ns)
@@ -289,7 +291,7 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         bound="nothing is documented: replica.socket.timeout.ms, after which a follower gives up a fetch that was "
         f"lost, {CONNECT_MS} ms for a connection that is tried again (socket.connection.setup.timeout.ms, and TCP "
         "itself before 2.7), a session for a broker that has to register again, from 2.7 on "
-        "controller.socket.timeout.ms, after which a leader asks another than the old controller to change the ISR "
+        "request.timeout.ms, after which a leader asks another than the old controller to change the ISR "
         f"(KIP-497), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
     ),
     Claim(

@@ -39,7 +39,7 @@ RUN: dict[str, Any] = {
         "zookeeper.session.timeout.ms": "4000",
         "replica.lag.time.max.ms": "3000",
         "replica.socket.timeout.ms": "3000",
-        "controller.socket.timeout.ms": "1000",
+        "request.timeout.ms": "1000",
     },
     "topics": [{"name": "t", "partitions": {"0": list(ALL)}}],
     "processes": [{"name": "loyal", "only": "broker-1"}, {"name": "producer-1"}],
@@ -184,11 +184,11 @@ def test_an_isr_is_whole_after_the_heal(events: list[Timed], until: float, outco
     [
         ({}, HELD),
         ({"inter.broker.protocol.version": "2.6"}, CONTRADICTED),
-        ({"controller.socket.timeout.ms": "5000"}, CONTRADICTED),
+        ({"request.timeout.ms": "5000"}, CONTRADICTED),
     ],
 )
 def test_a_leader_may_ask_the_old_controller_until_that_times_out(settings: dict[str, str], outcome: str) -> None:
-    kept = {name: value for name, value in RUN["settings"].items() if not name.startswith("controller")}
+    kept = {name: value for name, value in RUN["settings"].items() if not name.startswith("request")}
     events = [*cut(10, 20, TO_2), state(14, (1, 3), 1), state(50, ALL, 2)]
     assert judged("isr-whole-after-heal", FIRST, *events, run=RUN | {"settings": kept | settings})["outcome"] == outcome
 
