@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -298,16 +299,18 @@ def test_a_follower_that_reboots_loses_where_it_stays_in_the_isr() -> None:
 
 
 def test_idempotent_librdkafka_may_begin_anew_and_java_may_not() -> None:
-    def duplicating(client: str) -> set[tuple[int, int, int]]:
+    def duplicating(client: str, *, away: bool = False) -> set[tuple[int, int, int]]:
+        stated = partial(under_load.stated, away=away)
         return {
             (one.producer.in_flight, one.topic.replication_factor, one.topic.min_insync_replicas)
-            for one in plan(a_stage(versions.get("4.3.1")), under_load.stated)
+            for one in plan(a_stage(versions.get("4.3.1")), stated)
             if one.producer.client == client and one.producer.idempotence and "duplicates" in one.stated.may
         }
 
-    assert duplicating("java") == set()
+    assert duplicating("java") == duplicating("java", away=True) == set()
     several = {(5, replicas, least) for replicas in (1, 2, 3) for least in (1, 2) if replicas >= least}
     assert duplicating("librdkafka") == {(1, 1, 1), (1, 2, 2)} | several
+    assert duplicating("librdkafka", away=True) == several | {(1, *sizes) for _, *sizes in several}
 
 
 def test_the_committed_matrix_names_known_lines_and_faults() -> None:
