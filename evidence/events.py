@@ -128,8 +128,8 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
     description: str
     proof: dict[str, Any] = field(default_factory=dict)
     injected_ns: int | None = None
-    """Of the phases `verified` and `unproved`: when the injection had ended, on the clock of `monotonic_ns`. A cut of
-    several nodes is put into one after another, which takes seconds on a busy machine."""
+    """Of the phases `verified` and `unproved`: when the injection had ended, on the clock of `monotonic_ns`. It takes
+    seconds on a busy machine."""
     links: tuple[tuple[str, str], ...] = ()
     """Of a fault of the network: from whom to whom packets are dropped, or slow."""
     port: int = 0

@@ -16,7 +16,7 @@ from evidence import timeline
 from evidence.anomalies import CATALOGUE
 from evidence.errors import UsageError
 from evidence.events import Fault, Note, Precondition
-from evidence.rundir import DEFAULT_CASE
+from harness.observers.broker_logs import parse_stamp
 from harness.scenario import get_scenario
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 MOST_LINES: Final = 40
 """Of what each broker logged."""
-STAMP: Final = re.compile(r"\S+Z ")
-"""Docker's own, before what the node wrote."""
 FILES: Final = (
     ("report.html", "the run as a story, record by record"),
     ("timeline.jsonl", "what was done, with proofs, and what the cluster said of itself"),
@@ -42,7 +40,8 @@ def logged(bug: Bug, run_dir: RunDir) -> Iterator[tuple[str, str]]:
     """The lines of the nodes' logs that tell of the bug, with the node, in each node's order."""
     says = [re.compile(pattern) for pattern in bug.says]
     for path in sorted(run_dir.logs.glob("*.log")):
-        lines = (STAMP.sub("", line, count=1) for line in path.read_text(errors="replace").splitlines())
+        stamped = map(parse_stamp, path.read_text(errors="replace").splitlines())
+        lines = [line for _, line in filter(None, stamped)]
         found = [line for line in lines if any(pattern.search(line) for pattern in says)]
         yield from ((path.stem, line) for line in found[:MOST_LINES])
 
@@ -67,7 +66,7 @@ def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
 def report(run_dir: RunDir) -> str:
     """The report. Raises UsageError for a run that is none of an exhibit, or was not judged."""
     facts = run_dir.read_run()
-    name, case = str(facts["scenario"]), str(facts.get("case") or DEFAULT_CASE)
+    name = str(facts["scenario"])
     exhibit = get_scenario(name).exhibit
     if exhibit is None:
         raise UsageError(f"{run_dir.path}: {name} is no exhibit of the museum; `kafka-chaos museum` names them")
@@ -75,7 +74,6 @@ def report(run_dir: RunDir) -> str:
         raise UsageError(f"{run_dir.path}: it was not judged; run `kafka-chaos check {run_dir.path}` first")
     bug, findings = exhibit.bug, json.loads(run_dir.findings.read_text())["findings"]
     events = timeline.read(run_dir.timeline).trusted
-    of_case = "" if case == DEFAULT_CASE else f" --case {case}"
     return "\n".join(
         [
             f"# {bug.id}: {bug.title}",
@@ -85,7 +83,7 @@ def report(run_dir: RunDir) -> str:
             "",
             "## To see it again",
             "",
-            f"    kafka-chaos run {name}{of_case} --version {facts['version']} --seed {facts['seed']}",
+            f"    {facts['command']}",
             "",
             f"## What was done ({facts['run']})",
             "",

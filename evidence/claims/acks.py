@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, count, judged, timed
+from evidence.claims.basis import Claim, Judged, Witness, count, elapsed_ms, judged, timed
 from evidence.course import FROZEN, Course, Sent
 from evidence.events import NO_LEADER
 
@@ -45,7 +45,7 @@ def acks_all_waits_for_isr(witness: Witness) -> Judged:
             b for b in state.isr if b != state.leader and course.condition_at(f"broker-{b}", one.sent_ns) == FROZEN
         ]
         for broker in frozen:
-            row = _sent(one) | {"frozen": broker, "waited_ms": round((one.done_ns - one.sent_ns) / 1e6, 1)}
+            row = _sent(one) | {"frozen": broker, "waited_ms": elapsed_ms(one.sent_ns, one.done_ns)}
             rows.append(row)
             still = course.condition_at(f"broker-{broker}", one.done_ns) == FROZEN
             left_ns = _left_isr(course, one, broker)
@@ -84,7 +84,7 @@ def _released(witness: Witness) -> Iterator[dict[str, Any]]:
             ]
             yield _sent(one) | {
                 "frozen": broker,
-                "took_ms": max(0.0, round((one.done_ns - left_ns) / 1e6, 1)),
+                "took_ms": max(0.0, elapsed_ms(left_ns, one.done_ns)),
                 "bound_ms": RELEASE_TOLERANCE_MS,
                 "before_the_next": not next_ns or one.done_ns < next_ns[0],
             }

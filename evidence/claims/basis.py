@@ -185,6 +185,11 @@ def number_of(node: str) -> int:
     return int(node.rpartition("-")[2])
 
 
+def elapsed_ms(begin_ns: int, end_ns: int) -> float:
+    """The time between two stamps, to a tenth of a millisecond."""
+    return round((end_ns - begin_ns) / 1e6, 1)
+
+
 def row_of(fault: FaultFact, where: TopicPartition) -> dict[str, Any]:
     """What rows say of a fault and a partition that it concerns."""
     return {"node": fault.node, "topic": where[0], "partition": where[1], "at_ns": fault.inject_ns}

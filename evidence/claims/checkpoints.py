@@ -10,6 +10,7 @@ from evidence.claims.basis import (
     Witness,
     copied,
     count,
+    elapsed_ms,
     faults,
     judged,
     number_of,
@@ -36,7 +37,7 @@ def high_watermarks_checkpointed_in_time(witness: Witness) -> Judged:
     """From one writing of a broker's high watermarks to the next it takes no longer than the interval."""
     bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
     rows = [
-        {"node": one.node, "at_ns": one.at_ns, "took_ms": round((one.written_ns - one.before_ns) / 1e6, 1)}
+        {"node": one.node, "at_ns": one.at_ns, "took_ms": elapsed_ms(one.before_ns, one.written_ns)}
         | {"bound_ms": bound_ms}
         for one in of(witness.course.events, Checkpoint)
         if one.before_ns is not None and one.written_ns is not None
@@ -90,7 +91,7 @@ def killed_high_watermark_is_recent(witness: Witness) -> Judged:
                 and one.offset >= end.hw
             ]
             if lacking:
-                took_ms = round((died_ns - min(one.done_ns or 0 for one in lacking)) / 1e6, 1)
+                took_ms = elapsed_ms(min(one.done_ns or 0 for one in lacking), died_ns)
                 about = {"node": kill.node, "replica": f"{topic}-{number}", "at_ns": died_ns, "lacking": len(lacking)}
                 rows.append(
                     about | {"high_watermark": end.hw, "log_end": end.leo, "took_ms": took_ms, "bound_ms": bound_ms}

@@ -17,6 +17,7 @@ from evidence.claims.basis import (
     Witness,
     broker,
     count,
+    elapsed_ms,
     judged,
     lives,
     session_bound_ms,
@@ -112,7 +113,7 @@ def _led_again(witness: Witness, node: str, gone_ns: int) -> Iterator[dict[str, 
                 "node": node,
                 "at_ns": gone_ns,
                 "leader": state.leader,
-                "took_ms": _ms(gone_ns, state.at_ns),
+                "took_ms": elapsed_ms(gone_ns, state.at_ns),
                 "bound_ms": bound_ms,
             }
 
@@ -155,7 +156,7 @@ def _unled(course: Course, where: TopicPartition) -> Iterator[dict[str, Any]]:
         if up and begin_ns >= over_ns:
             over_ns = until_ns
             about = {"topic": where[0], "partition": where[1], "at_ns": begin_ns, "gone": gone, "up": sorted(up)}
-            yield about | {"took_ms": _ms(begin_ns, until_ns), "bound_ms": UNLED_MS}
+            yield about | {"took_ms": elapsed_ms(begin_ns, until_ns), "bound_ms": UNLED_MS}
 
 
 def writes_resume_in_time(witness: Witness) -> Judged:
@@ -171,7 +172,7 @@ def writes_resume_in_time(witness: Witness) -> Judged:
                 if one.done_ns is not None
             ]
             bound_ms = led["bound_ms"] + CLIENT_MS
-            rows += [led | {"took_ms": _ms(gone_ns, min(acked)), "bound_ms": bound_ms}] if acked else []
+            rows += [led | {"took_ms": elapsed_ms(gone_ns, min(acked)), "bound_ms": bound_ms}] if acked else []
     return timed(
         rows,
         lambda row: (
@@ -329,7 +330,7 @@ def controller_replaced_in_time(witness: Witness) -> Judged:
         others = (one for one in witness.course.controllers if one.begin_ns > gone_ns and one.value not in ("", node))
         after, limit_ms = next(others, None), _controller_bound_ms(witness.run, node)
         if then is not None and then.value == node and after is not None and limit_ms is not None:
-            took_ms = _ms(gone_ns, after.begin_ns)
+            took_ms = elapsed_ms(gone_ns, after.begin_ns)
             rows.append({"node": node, "at_ns": gone_ns, "next": after.value, "took_ms": took_ms, "bound_ms": limit_ms})
     return timed(
         rows,
@@ -388,10 +389,6 @@ def _gone(course: Course) -> Iterator[tuple[str, int]]:
         ended = (one for one in course.processes.get(fault.node, ()) if one.value in conditions)
         for one in islice((one for one in ended if one.end_ns > fault.inject_ns), 1):
             yield fault.node, one.begin_ns
-
-
-def _ms(begin_ns: int, end_ns: int) -> float:
-    return round((end_ns - begin_ns) / 1e6, 1)
 
 
 CLAIMS: Final[tuple[Claim, ...]] = (

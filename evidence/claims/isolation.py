@@ -13,6 +13,7 @@ from evidence.claims.basis import (
     Witness,
     broker,
     count,
+    elapsed_ms,
     judged,
     known_alone,
     session_bound_ms,
@@ -46,7 +47,7 @@ def isolated_leader_replaced_in_time(witness: Witness) -> Judged:
         limit_ms = session_ms(witness.run, node)
         if replaced_ns is None or limit_ms is None:
             continue
-        took_ms = max(0.0, round((replaced_ns - fault.whole_ns) / 1e6, 1))
+        took_ms = max(0.0, elapsed_ms(fault.whole_ns, replaced_ns))
         row = {"node": node, "topic": topic, "partition": partition, "at_ns": fault.inject_ns, "took_ms": took_ms}
         rows.append(row | {"bound_ms": session_bound_ms(limit_ms) + ELECTION_MS})
     return timed(

@@ -13,6 +13,7 @@ from evidence.claims.basis import (
     Judged,
     Witness,
     count,
+    elapsed_ms,
     faults,
     judged,
     number_of,
@@ -110,7 +111,7 @@ def _shrink(
         "topic": topic,
         "partition": number,
         "at_ns": frozen.begin_ns,
-        "took_ms": round((left.at_ns - frozen.begin_ns) / 1e6, 1),
+        "took_ms": elapsed_ms(frozen.begin_ns, left.at_ns),
         "least_ms": lag_ms - wait_ms - EARLY_MS,
         "bound_ms": due_ms + check_period_ms(witness.run) + ISR_TOLERANCE_MS,
     }
@@ -128,7 +129,7 @@ def dead_controller_stays_in_isr(witness: Witness) -> Judged:
         for (topic, partition), states in course.states.items() if then and then.value == killed.node else ():
             left = _next(states, killed.inject_ns, number_of(killed.node), inside=False)
             if left is not None and left.at_ns < killed.until_ns:
-                took_ms = round((left.at_ns - killed.inject_ns) / 1e6, 1)
+                took_ms = elapsed_ms(killed.inject_ns, left.at_ns)
                 about = {"node": killed.node, "topic": topic, "partition": partition, "at_ns": killed.inject_ns}
                 rows.append(about | {"took_ms": took_ms, "least_ms": least_ms})
     wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
@@ -159,7 +160,7 @@ def isr_expands_when_caught_up(witness: Witness) -> Judged:
         for (topic, number), states in witness.course.states.items():
             back = _next(states, thawed_ns, broker, inside=True)
             if back is not None and witness.course.alive_at(node, thawed_ns):
-                took_ms = round((back.at_ns - thawed_ns) / 1e6, 1)
+                took_ms = elapsed_ms(thawed_ns, back.at_ns)
                 about = {"node": node, "topic": topic, "partition": number, "at_ns": thawed_ns}
                 rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
     return timed(
@@ -218,7 +219,7 @@ def isr_change_announced(witness: Witness) -> Judged:
         told = next((one for one in later if partition in (one.partitions or (partition,))), None)
         # Each further change puts it off.
         since_ns = max(at for _, at in changes if at == at_ns or (told is not None and at_ns < at < told.at_ns))
-        took_ms = round(((told.at_ns if told else course.end_ns) - since_ns) / 1e6, 1)
+        took_ms = elapsed_ms(since_ns, told.at_ns if told else course.end_ns)
         row = {"partition": partition, "at_ns": at_ns, "took_ms": took_ms, "bound_ms": bound_ms}
         if told is not None:
             rows.append(row | {"path": told.path, "partitions": list(told.partitions), "read": told.read})

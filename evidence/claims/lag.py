@@ -22,6 +22,7 @@ from evidence.claims.basis import (
     Witness,
     broker,
     count,
+    elapsed_ms,
     setting_ms,
 )
 from evidence.course import TopicPartition
@@ -48,7 +49,7 @@ class Lag:
 
     def row(self, where: TopicPartition) -> dict[str, Any]:
         """As evidence."""
-        fetches_ms = round((self.end_ns - self.begin_ns) / 1e6, 1)
+        fetches_ms = elapsed_ms(self.begin_ns, self.end_ns)
         about = {"topic": where[0], "partition": where[1], "node": self.node, "at_ns": self.end_ns}
         return about | {"records_behind": self.records, "since_last_fetch_ms": fetches_ms}
 

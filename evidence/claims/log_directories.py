@@ -11,6 +11,7 @@ from evidence.claims.basis import (
     Witness,
     broker,
     count,
+    elapsed_ms,
     faults,
     judged,
     number_of,
@@ -58,7 +59,7 @@ def failed_directory_is_left(witness: Witness) -> Judged:
                 and fault.node not in map(broker, one.isr)
                 and one.leader not in (NO_LEADER, number_of(fault.node))
             ]
-            took_ms = round((min(gone, default=end_ns) - fault.inject_ns) / 1e6, 1) if gone else float("inf")
+            took_ms = elapsed_ms(fault.inject_ns, min(gone, default=end_ns)) if gone else float("inf")
             rows.append(row_of(fault, where) | {"took_ms": took_ms, "bound_ms": session_bound_ms(NOTICED_MS)})
     return timed(
         rows,

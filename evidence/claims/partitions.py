@@ -17,6 +17,7 @@ from evidence.claims.basis import (
     Witness,
     broker,
     count,
+    elapsed_ms,
     judged,
     known_alone,
     protocol_of,
@@ -87,12 +88,13 @@ def isr_shrinks_to_reachable_side(witness: Witness) -> Judged:
         for follower in (one for one in held.isr if one != held.leader):
             left_ns = next((state.at_ns for state in led if follower not in state.isr), None)
             about = {"topic": topic, "partition": number, "follower": follower, "at_ns": cut.inject_ns}
-            took_ms = max(0.0, _ms(cut.whole_ns, left_ns or end_ns))
+            took_ms = max(0.0, elapsed_ms(cut.whole_ns, left_ns or end_ns))
             if cut.between(leader, broker(follower)):
                 if left_ns is not None or (took_ms > bound_ms and len(led) == len(later)):
                     rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
-                early = left_ns is not None and _ms(cut.inject_ns, left_ns) < least_ms
-                if early and course.alive_at(broker(follower), left_ns or 0):
+                if left_ns is None or elapsed_ms(cut.inject_ns, left_ns) >= least_ms:
+                    continue
+                if course.alive_at(broker(follower), left_ns):
                     dropped.append(rows[-1] | {"least_ms": least_ms})
             elif left_ns is not None and not _disturbed(course, leader, broker(follower), cut.inject_ns, left_ns):
                 dropped.append(about | {"left_ns": left_ns})
@@ -111,10 +113,6 @@ def _least_wait_ms(witness: Witness) -> int:
     return lag_time_ms(witness.run) - wait_ms - EARLY_MS
 
 
-def _ms(begin_ns: int, end_ns: int) -> float:
-    return round((end_ns - begin_ns) / 1e6, 1)
-
-
 def isr_whole_after_heal(witness: Witness) -> Judged:
     """When a cut is healed every replica that it kept out of an ISR is back in it within a bound."""
     course, run, rows = witness.course, witness.run, []
@@ -130,9 +128,9 @@ def isr_whole_after_heal(witness: Witness) -> Judged:
             until_ns = min([f.inject_ns for f in course.faults if f.inject_ns > healed_ns], default=course.end_ns)
             others = any(other.inject_ns < healed_ns < other.until_ns for other in course.faults if other is not cut)
             seen = whole_ns is not None and whole_ns <= until_ns
-            if others or not (seen or _ms(healed_ns, until_ns) > _away(run, bound_ms)):
+            if others or not (seen or elapsed_ms(healed_ns, until_ns) > _away(run, bound_ms)):
                 continue
-            took_ms = max(0.0, _ms(cut.healed_ns or healed_ns, min(whole_ns or until_ns, until_ns)))
+            took_ms = max(0.0, elapsed_ms(cut.healed_ns or healed_ns, min(whole_ns or until_ns, until_ns)))
             about = {"topic": topic, "partition": number, "at_ns": healed_ns}
             rows.append(about | {"took_ms": took_ms, "bound_ms": _away(run, bound_ms)})
     return timed(
@@ -181,7 +179,7 @@ def isr_outlasts_brief_cuts(witness: Witness) -> Judged:
     rows, wrong = [], []
     for cut, (topic, number), held, _ in _led(witness):
         members = [one for one in held.isr if cut.between(broker(held.leader), broker(one))]
-        lasted_ms = _ms(cut.inject_ns, course.healing_of(cut))
+        lasted_ms = elapsed_ms(cut.inject_ns, course.healing_of(cut))
         if not members or cut.heal_ns is None or lasted_ms >= _least_wait_ms(witness):
             continue
         until_ns = cut.inject_ns + lag_ms * 1_000_000
@@ -251,9 +249,9 @@ def no_writes_while_clients_are_cut(witness: Witness) -> Judged:
             "at_ns": cut.inject_ns,
             "acknowledged": len(within),
             "leaders": leaders,
-            "took_ms": _ms(cut.heal_ns, min(after, default=witness.course.end_ns)),
+            "took_ms": elapsed_ms(cut.heal_ns, min(after, default=witness.course.end_ns)),
             # TCP waits before it tries again for as long as it has waited already.
-            "bound_ms": _ms(cut.inject_ns, cut.heal_ns) + CLIENT_MS + PAUSE_MS,
+            "bound_ms": elapsed_ms(cut.inject_ns, cut.heal_ns) + CLIENT_MS + PAUSE_MS,
         }
         rows.append(row)
         wrong += [row] if within or len(leaders) > 1 else []

@@ -20,6 +20,7 @@ from evidence.claims.basis import (
     Witness,
     broker,
     count,
+    elapsed_ms,
     judged,
     lives,
     timed,
@@ -86,7 +87,7 @@ def reassignment_ends_as_asked(witness: Witness) -> Judged:
         whole = [one for one in move.states if one.replicas == wanted and set(one.isr) == set(wanted)]
         ended = next((one for one in whole if one.leader in wanted), None)
         last = move.states[-1] if move.states else move.before
-        took = {"took_ms": round((ended.at_ns - move.asked.at_ns) / 1e6, 1)} if ended else {}
+        took = {"took_ms": elapsed_ms(move.asked.at_ns, ended.at_ns)} if ended else {}
         stated = {"replicas": list(last.replicas or ()), "isr": list(last.isr), "leader": last.leader}
         rows.append(move.row() | stated | took)
         wrong += rows[-1:] if ended is None or last.replicas != wanted or last.leader not in wanted else []
@@ -107,7 +108,7 @@ def reassignment_stalls(witness: Witness) -> Judged:
         struck = [one.inject_ns for one in course.faults if one.inject_ns > move.asked.at_ns and one.node in nodes]
         until_ns = min([*over, *struck, course.end_ns])
         if all(lives(course, number, move.asked.at_ns) for number in wanted):
-            watched_ms = round((until_ns - move.asked.at_ns) / 1e6, 1)
+            watched_ms = elapsed_ms(move.asked.at_ns, until_ns)
             rows.append(move.row() | {"over": bool(over) and over[0] == until_ns, "watched_ms": watched_ms})
     stalled = [row for row in rows if not row["over"] and row["watched_ms"] >= STALLED_MS]
     if stalled:
@@ -240,7 +241,7 @@ class _Imbalance:
             "preferred": self.preferred,
             "percent": round(self.percent, 1),
             "at_ns": self.begin_ns,
-            "took_ms": round((self.end_ns - self.begin_ns) / 1e6, 1),
+            "took_ms": elapsed_ms(self.begin_ns, self.end_ns),
             "moved": self.over,
         }
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, count, faults, judged, start_after
+from evidence.claims.basis import Claim, Judged, Witness, count, elapsed_ms, faults, judged, start_after
 from evidence.course import ALIVE, Course
 from evidence.events import Checkpoint, Log, Moment, of
 
@@ -24,7 +24,7 @@ def _registered_ms(course: Course, node: str, started_ns: int) -> float | None:
     """How long after its start a broker was registered."""
     alive = (one.begin_ns for one in course.registrations.get(node, ()) if one.value == ALIVE)
     then = next((begin_ns for begin_ns in alive if begin_ns > started_ns), None)
-    return None if then is None else round((then - started_ns) / 1e6, 1)
+    return None if then is None else elapsed_ms(started_ns, then)
 
 
 def _restarts(witness: Witness, kind: str) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, number_of, timed
+from evidence.claims.basis import Claim, Judged, Witness, broker, count, elapsed_ms, faults, judged, number_of, timed
 from evidence.course import ALIVE
 from evidence.events import NO_LEADER
 
@@ -47,7 +47,7 @@ def _returns(witness: Witness) -> Iterator[dict[str, Any]]:
                 "partition": partition,
                 "at_ns": from_ns,
                 "back": bool(back) and max(back[0], from_ns) <= until_ns,
-                "took_ms": round((until_ns - from_ns) / 1e6, 1),
+                "took_ms": elapsed_ms(from_ns, until_ns),
                 "bound_ms": BACK_MS,
             }
 

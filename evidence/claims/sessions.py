@@ -19,6 +19,7 @@ from evidence.claims.basis import (
     Witness,
     broker,
     count,
+    elapsed_ms,
     judged,
     session_bound_ms,
     session_ms,
@@ -54,7 +55,7 @@ def _session(witness: Witness, node: str, kill: FaultFact) -> Iterator[dict[str,
     died, held = _death(course, node, kill)
     if died is None or held is None or limit_ms is None:
         return
-    took_ms, bound_ms = _ms(died.begin_ns, held.end_ns), session_bound_ms(limit_ms)
+    took_ms, bound_ms = elapsed_ms(died.begin_ns, held.end_ns), session_bound_ms(limit_ms)
     restarted = any(died.begin_ns < start.inject_ns < held.end_ns for start in _starts(course, node))
     if not restarted and (_ended(course, node, held) or took_ms > bound_ms):
         yield {"node": node, "at_ns": died.begin_ns, "took_ms": took_ms, "bound_ms": bound_ms}
@@ -80,10 +81,6 @@ def _starts(course: Course, node: str) -> list[FaultFact]:
     return [fault for fault in course.faults if fault.kind == "start" and fault.node == node]
 
 
-def _ms(begin_ns: int, end_ns: int) -> float:
-    return round((end_ns - begin_ns) / 1e6, 1)
-
-
 def registration_outlives_broker(witness: Witness) -> Judged:
     """A killed broker's registration ends no sooner than its session after its last sign of life."""
     course = witness.course
@@ -94,7 +91,7 @@ def registration_outlives_broker(witness: Witness) -> Judged:
         if died is None or held is None or limit_ms is None or not _ended(course, fault.node, held):
             continue
         least_ms = limit_ms - _silence_ms(witness, limit_ms) - MACHINE_MS
-        took_ms = _ms(died.begin_ns, held.end_ns)
+        took_ms = elapsed_ms(died.begin_ns, held.end_ns)
         rows.append({"node": fault.node, "at_ns": died.begin_ns, "took_ms": took_ms, "least_ms": least_ms})
     wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
     return judged(rows, wrong, count(len(rows), "killed broker") + " stayed registered", "no registration ended")
@@ -122,8 +119,9 @@ def leader_kept_while_registered(witness: Witness) -> Judged:
             after = next((s for s in states if s.at_ns > died.begin_ns and s.leader != led.leader), None)
             if after is not None and _ended(course, fault.node, held):
                 row = {"topic": topic, "partition": partition, "node": fault.node, "at_ns": after.at_ns}
-                waited_ms, registered_ms = _ms(died.begin_ns, after.at_ns), _ms(died.begin_ns, held.end_ns)
-                rows.append(row | {"waited_ms": waited_ms, "registered_ms": registered_ms})
+                row["waited_ms"] = elapsed_ms(died.begin_ns, after.at_ns)
+                row["registered_ms"] = elapsed_ms(died.begin_ns, held.end_ns)
+                rows.append(row)
     wrong = [row for row in rows if row["waited_ms"] < row["registered_ms"] - AT_ONCE_MS]
     return judged(rows, wrong, count(len(rows), "killed leader") + " replaced", "no killed leader was replaced")
 
@@ -139,7 +137,7 @@ def clean_stop_ends_registration(witness: Witness) -> Judged:
         alive = (one for one in course.registrations.get(fault.node, ()) if one.value == ALIVE)
         held = next((one for one in alive if one.begin_ns <= fault.inject_ns < one.end_ns), None)
         if died is not None and held is not None:
-            took_ms = max(0.0, _ms(died.begin_ns, held.end_ns))
+            took_ms = max(0.0, elapsed_ms(died.begin_ns, held.end_ns))
             row = {"node": fault.node, "at_ns": fault.inject_ns, "took_ms": took_ms, "bound_ms": SESSION_TOLERANCE_MS}
             rows += [row] if _ended(course, fault.node, held) or took_ms > SESSION_TOLERANCE_MS else []
     return timed(
@@ -210,7 +208,7 @@ def duplicate_id_refused(witness: Witness) -> Judged:
         said = [one for one in of(witness.course.events, Log) if one.node == fault.node and one.event == "id-taken"]
         line = said[0].line if said else None
         rows.append({"node": fault.node, "first": first, "at_ns": begin_ns, "exit_code": exit_code, "line": line})
-        rows[-1]["ran_ms"] = _ms(begin_ns, end_ns)
+        rows[-1]["ran_ms"] = elapsed_ms(begin_ns, end_ns)
     wrong = [row for row in rows if not row["exit_code"] or row["line"] is None]
     return judged(rows, wrong, count(len(rows), "second broker") + " refused", "no second broker was started")
 

@@ -12,7 +12,19 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Final
 
-from evidence.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, number_of, row_of, timed
+from evidence.claims.basis import (
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    count,
+    elapsed_ms,
+    faults,
+    judged,
+    number_of,
+    row_of,
+    timed,
+)
 from evidence.claims.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.course import FaultFact, Sent, TopicPartition, in_isr_throughout, isr_at
 from evidence.events import Partition
@@ -148,7 +160,7 @@ def slow_follower_leaves(witness: Witness) -> Judged:
             if joined:
                 joined_ns = at_ns
             elif first_ns is not None:
-                took_ms = round((at_ns - first_ns) / 1e6, 1)
+                took_ms = elapsed_ms(first_ns, at_ns)
                 rows.append(row_of(fault, where) | {"left_ns": at_ns, "took_ms": took_ms, "bound_ms": bound_ms})
                 joined_ns = end_ns
     return timed(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from evidence.claims.acks import SEEN_LATER_NS
-from evidence.claims.basis import NOT_OBSERVED, Claim, Judged, Witness, count, judged
+from evidence.claims.basis import NOT_OBSERVED, Claim, Judged, Witness, count, elapsed_ms, judged
 from evidence.course import FROZEN, Course, Sent, TopicPartition
 from evidence.events import Log, Position, ReplicaOffset, of
 from evidence.replication import Trace, topics_of, trace_of, traced_partitions, ways
@@ -79,8 +79,8 @@ def _readers(course: Course, positions: list[Position], one: Sent, until_ns: int
                 "offset": one.offset,
                 "at_ns": one.done_ns,
                 "process": process,
-                "hidden_ms": round((until_ns - (one.done_ns or 0)) / 1e6, 1),
-                "read_ms": round((here[0].read_ns - (one.done_ns or 0)) / 1e6, 1),
+                "hidden_ms": elapsed_ms(one.done_ns or 0, until_ns),
+                "read_ms": elapsed_ms(one.done_ns or 0, here[0].read_ns),
                 "read_while_hidden": here[0].read_ns < until_ns,
             }
 

@@ -25,6 +25,7 @@ FACTS = {
     "kafka": "4.3.1",
     "mode": "kraft",
     "seed": 3,
+    "command": f"kafka-chaos run {SCENARIO} --case above --version 4.3.1 --seed 3",
     "client": "librdkafka",
 }
 FINDING = {

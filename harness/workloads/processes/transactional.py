@@ -19,11 +19,9 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from evidence.history import schema
-from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.polls import Key
 from harness.workloads.processes.single import Sender, error_columns
-from harness.workloads.settings import OF_LIBRDKAFKA
 
 IDLE_S: Final = 0.1
 LIMIT_S: Final = 30.0
@@ -36,17 +34,7 @@ class Transactions(Sender):
     Its settings hold a transactional.id; without one there are sends and no transactions.
     """
 
-    def __init__(
-        self,
-        writer: HistoryWriter,
-        producer: int,
-        run: str,
-        settings: Mapping[str, Any],
-        bootstrap: str,
-        library: Mapping[str, Any] = OF_LIBRDKAFKA,
-    ) -> None:
-        super().__init__(writer, producer, run, settings, bootstrap, library)
-        self._initialised = False
+    _initialised = False
 
     def begin(self) -> dict[str, Any]:
         """Begin the next transaction; the first time, fence off earlier owners of the transactional.id."""
