@@ -290,6 +290,11 @@ def recognise(text: str) -> tuple[str, list[Mapping[str, Any]]] | None:
     return None
 
 
+def stopped_fetching(t: str) -> str:
+    """A pattern for what a broker logs (at TRACE, before 2.1) when it has stopped fetching `t` ("t-0") to lead it."""
+    return rf"stopped fetchers as part of become-leader request .* for partition {re.escape(t)}\b"
+
+
 def end_of_epoch(t: str, offset: int) -> str:
     """A pattern for what a follower logs (at TRACE) when it knows that its last epoch of `t` ("t-0") ends at `offset`.
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
+from harness.observers import broker_logs
 from harness.plan import TopicPlan
 from harness.run.who import Partition
 from harness.subjects import DEFAULT_TIME_OUTS, NOTHING_STATED, Subject, TimeOuts
@@ -250,6 +251,13 @@ class Subjects:
             sent = [producer.send_async(*t) for t in self.partitions(which)]
             answers = [one.wait(WAIT_LIMIT_S) for one in sent]
         self._run.require(f"{target.node.name} leads", all(one.outcome == "ok" for one in answers))
+
+    def wait_stopped_fetching(self, target: Target, which: Which = every) -> None:
+        """Wait until a broker has stopped fetching each of their partitions, to lead it (before 2.1). What an old
+        leader answers to its last fetch is not written any more then.
+        """
+        patterns = {str(t): broker_logs.stopped_fetching(str(t)) for t in self.partitions(which)}
+        self._run.wait_log_lines(target, patterns, "that it has stopped fetching")
 
     def wait_leaderless(self, dead: Target, which: Which = every) -> None:
         """Wait until the cluster knows that the leader of their partitions is gone, and nobody else leads."""

@@ -6,7 +6,9 @@ old one goes on it has not heard of that, appends what it finds in its sockets, 
 that these producers never learn what happened. Then it becomes a follower and truncates. With acks=all it answers
 nothing, since nobody fetches from it, and the records are sent again to the next leader.
 
-Before 2.1 the next leader is held up by its own last fetch, longer than clients wait, so there it takes no record.
+Before 2.1 the next leader is held up by its own last fetch, longer than clients wait, so there it takes no record. What
+shows that it leads is its log: it has stopped fetching. An old leader that goes on sooner answers that last fetch with
+what waited in its sockets, and the next leader has these records before its clients send them again.
 """
 
 from __future__ import annotations
@@ -86,6 +88,8 @@ def zombie_leader(run: Run) -> None:
     subjects.wait_led(*followers, which=others)
     if FETCHES_END.holds(run.version):
         subjects.lead(run.leader_of(t), others)
+    else:
+        subjects.wait_stopped_fetching(run.leader_of(t), others)
     run.thaw()
     stood_s, patience_s = time.monotonic() - begun, SCALA_S if run.version.release < (0, 11) else REQUEST_MS / 1000
     run.require("the leader goes on before any client gives up", stood_s < patience_s, stood_s=round(stood_s, 1))

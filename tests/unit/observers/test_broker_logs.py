@@ -28,6 +28,7 @@ from harness.observers.broker_logs import (
     parse_lines,
     parse_stamp,
     recognise,
+    stopped_fetching,
     versions_in,
 )
 
@@ -357,3 +358,13 @@ def test_a_broker_that_ends_itself_for_want_of_a_log_directory_is_told_of() -> N
 def test_what_retention_deletes_is_told_of(line: str) -> None:
     assert [(event, named[0]["topic2"]) for event, named in filter(None, [recognise(line)])] == [("retention", "t")]
     assert recognise("INFO [Log partition=t-0, dir=/data/kafka] Deleting segment due to retention size") is None
+
+
+def test_a_leader_to_be_says_when_it_has_stopped_fetching() -> None:
+    line = (
+        "[2026-11-22T17:19:04.227Z] TRACE Broker 1 stopped fetchers as part of become-leader request from controller 4 "
+        "epoch 1 with correlation id 12 for partition rf3-min1-1 (state.change.logger)"
+    )
+    assert re.search(stopped_fetching("rf3-min1-1"), line)
+    assert not re.search(stopped_fetching("rf3-min1-1"), line.replace("-1 (", "-12 ("))
+    assert not re.search(stopped_fetching("rf3-min1-1"), line.replace("become-leader", "become-follower"))
