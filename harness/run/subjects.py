@@ -37,6 +37,10 @@ FIRST: Final = 3
 FIRST_LIMIT_S: Final = 40.0
 WAIT_LIMIT_S: Final = 60.0
 SETTLE_LIMIT_S: Final = 90.0
+KNOWS_NOBODY: Final = {"socket.timeout.ms": "5000"}
+"""A client of its own, which has never heard of another broker: one that has may ask a broker that stands still who
+leads, and waits for its answer, a minute by default.
+"""
 Which = Callable[[Subject], bool]
 
 
@@ -246,7 +250,7 @@ class Subjects:
 
         That the cluster has made it the leader does not mean that it has heard of it: until then it may go on fetching.
         """
-        producer = self._run.producer(acks="1", only=target)
+        producer = self._run.producer(acks="1", only=target, settings=KNOWS_NOBODY)
         with self._run.step(f"{target.node.name} takes a record for each of its partitions"):
             sent = [producer.send_async(*t) for t in self.partitions(which)]
             answers = [one.wait(WAIT_LIMIT_S) for one in sent]
