@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,13 +56,24 @@ def _mute(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+PARTITION: Final = re.compile(r"(?<!\S)(?!(?:broker|controller|producer|consumer|load)-)[\w.-]+-\d+(?=[\s:,]|$)")
+"""A partition in a line of progress: `t-0`."""
+MOST_ALIKE: Final = 3
+
+
 class Progress:
-    """Lines of progress, each behind the seconds since the start."""
+    """Lines of progress, each behind the seconds since the start.
+
+    Of events that differ in nothing but the partition, as of the fifty subjects of an audit, the first MOST_ALIKE in a
+    row are told one by one, and the others by their number.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._start = time.monotonic()
         self._quiet = quiet
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._alike: dict[str, set[str]] = {}
+        self._untold = 0
 
     def line(self, text: str) -> None:
         """Print one line."""
@@ -74,8 +86,24 @@ class Progress:
         from judgement.report import console
 
         text = console.progress_line(event)
-        if text:
-            self.line(text)
+        with self._lock:
+            if text and not self._is_like_others(text):
+                self.line(text)
+
+    def _is_like_others(self, text: str) -> bool:
+        """Whether enough lines like this one have been told in a row, of other partitions."""
+        named = PARTITION.search(text)
+        if named is None:
+            if self._untold:
+                self.line(f"  … and {self._untold} more like these, of other partitions")
+            self._alike, self._untold = {}, 0
+            return False
+        told = self._alike.setdefault(PARTITION.sub("", text), set())
+        if named[0] not in told and len(told) >= MOST_ALIKE:
+            self._untold += 1
+            return True
+        told.add(named[0])
+        return False
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, str]:

@@ -13,9 +13,10 @@ import docker.errors
 import pytest
 
 from evidence.errors import EXIT_ERROR, EXIT_USAGE
+from evidence.events import Partition, Step
 from evidence.rundir import RunDir
 from harness import options
-from harness.cli import main
+from harness.cli import MOST_ALIKE, Progress, main
 from judgement.report.facts import RunFacts, gather, judge_run
 from judgement.verdict import Verdict
 from tests.unit.judgement.report import synthetic
@@ -251,3 +252,28 @@ def test_one_broken_run_keeps_no_other_from_being_judged(
         assert line in said
     assert main(["check", "--json", every[0], every[3]]) == EXIT_USAGE
     assert main(["check", "--json", every[3]]) == 0
+
+
+def elected(number: int, leader: int = 2) -> Partition:
+    return Partition(source="kraft", topic="rf3-min1", partition=number, leader=leader, leader_epoch=1, isr=(leader,))
+
+
+def test_progress_counts_what_befalls_many_partitions_alike(capfd: pytest.CaptureFixture[str]) -> None:
+    progress = Progress()
+    for number in range(MOST_ALIKE + 40):
+        progress.event(elected(number))
+        progress.event(Step(name=f"wait until broker-2 leads rf3-min1-{number}", phase="begin"))
+    progress.event(Step(name="final read", phase="begin"))
+    told = capfd.readouterr().err.splitlines()
+    assert len(told) == 2 * MOST_ALIKE + 2
+    assert told[-2].endswith("  … and 80 more like these, of other partitions")
+    assert told[-1].endswith("· final read")
+
+
+def test_progress_tells_all_that_befalls_one_partition(capfd: pytest.CaptureFixture[str]) -> None:
+    progress = Progress()
+    for _ in range(MOST_ALIKE + 2):
+        progress.event(elected(0))
+    progress.event(elected(1, leader=1))
+    progress.event(Step(name="wait until broker-2 is the controller", phase="begin"))
+    assert len(capfd.readouterr().err.splitlines()) == MOST_ALIKE + 4
