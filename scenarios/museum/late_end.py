@@ -13,6 +13,10 @@ Brokers and Java clients of 4.0 raise the epoch with each transaction (KIP-890, 
 request names one that is over. librdkafka does not yet, nor do older clients, and brokers of 4.x go on taking what
 these ask. `java` is the Java client of the brokers' own release, with which 4.0 and later are safe; `java-older` is
 that of 3.9.2, with which they are not. With `in-time` nothing is late.
+
+Two partitions with one replica each are the least; the coordinator's own topic has three replicas, two of which must be
+in sync, in every case. With `replicated` the partitions have that too, as in production. With `java-defaults` so it is,
+and the client of 3.9.2 is told nothing: it asks again after request.timeout.ms, 30 s, and no time-out of it helps.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.plan import TopicPlan
-from harness.run import Partition, Run
+from harness.run import Partition, Run, Target
 from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
 from scenarios.museum.late_produce import STATE
 from scenarios.museum.marker_lost import TRANSACTIONS
@@ -40,6 +44,8 @@ RAISES_THE_EPOCH: Final = Line("brokers and Java clients of 4.0 and later", lamb
 LONG: Final = {"transaction.timeout.ms": "600000"}
 ASKED_AGAIN_SOON: Final = {"librdkafka": {"socket.timeout.ms": "3000"}, "java": {"request.timeout.ms": "3000"}}
 LATE_S: Final = 60.0
+OWN_TIMEOUTS_LIMIT_S: Final = 90.0
+"""More than request.timeout.ms of the Java client, 30 s, twice."""
 SKIPPED: Final = frozenset({"poll-skip", "internal-poll-skip"})
 HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transaction-half-committed"}), allowed=SKIPPED)
 
@@ -73,6 +79,8 @@ HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transacti
             ],
         ),
         "java-older": Case(client="java-3.9.2", applies=RAISES_THE_EPOCH, documented=[HALF]),
+        "replicated": Case(variant="replicated", documented=[HALF]),
+        "java-defaults": Case(client="java-3.9.2", variant="replicated", documented=[HALF]),
         "in-time": Case(documented=[Documented(on=EVERY_VERSION, says="Nothing is late, and all of it is read.")]),
     },
 )
@@ -80,16 +88,17 @@ def late_end(run: Run) -> None:
     late = run.case.name != "in-time"
     torn_by_it = late and not (run.case.name == "java" and RAISES_THE_EPOCH.holds(run.version))
     kind, _, _ = run.case.client.partition("-")
-    with run.transaction(settings=ASKED_AGAIN_SOON[kind] | LONG) as first:
+    settings = {} if run.case.name == "java-defaults" else ASKED_AGAIN_SOON[kind] | LONG
+    with run.transaction(settings=settings) as first:
         first.send(run.partition())
     coordinator = run.leader_of(STATE)
     other = next(one for one in run.replicas_of(run.partition()) if one.id != coordinator.id)
-    run.create_topic(TopicPlan(name="halves", replicas=((other.id,), (other.id,))))
+    run.create_topic(halves(run, other))
     one, two = Partition("halves", 0), Partition("halves", 1)
     run.send(one)
     run.send(two)
 
-    with run.transaction(commit=False) as aborted:
+    with run.transaction(commit=False, limit_s=OWN_TIMEOUTS_LIMIT_S) as aborted:
         aborted.send(one)
         if late:
             run.delay_clients(coordinator)
@@ -114,3 +123,11 @@ def late_end(run: Run) -> None:
     run.send(two)
     with run.consume(one, committed_only=True) as consumer:
         consumer.wait_read(5 if torn_by_it else 6, timeout_s=60)
+
+
+def halves(run: Run, leader: Target) -> TopicPlan:
+    """Two partitions that this broker leads: alone, or with two followers, of which one must be in sync."""
+    if run.case.variant != "replicated":
+        return TopicPlan(name="halves", replicas=((leader.id,), (leader.id,)))
+    placed = (leader.id, *(one.id for one in run.replicas_of(run.partition()) if one.id != leader.id))
+    return TopicPlan(name="halves", replicas=(placed, placed), settings={"min.insync.replicas": "2"})
