@@ -96,6 +96,8 @@ class Case:
     """Broker settings, over the scenario's."""
     topic: Mapping[str, str] = field(default_factory=dict)
     """Topic settings, over the scenario's."""
+    replicas: tuple[tuple[int, ...], ...] = ()
+    """Where the topic's replicas are placed, in place of where the scenario has them."""
     acks: str = "all"
     """For the steps: which acknowledgement the sends wait for that the claim is about."""
     client: str = LIBRDKAFKA
@@ -121,6 +123,7 @@ class Case:
         values = {
             "settings": dict(self.settings),
             "topic": dict(self.topic),
+            "replicas": " ".join(",".join(map(str, placed)) for placed in self.replicas),
             "acks": self.acks,
             "client": "" if self.client == LIBRDKAFKA else self.client,
             "client_settings": dict(self.client_settings),

@@ -115,7 +115,7 @@ class Request:
     @property
     def layout(self) -> dict[int, int]:
         """Which broker plays the role of which of the scenario's replicas, from the seed."""
-        return layout(self.scenario.cluster.brokers, self.seed)
+        return layout(self.scenario.cluster_of(self.scenario.case(self.case)).brokers, self.seed)
 
     @property
     def cluster(self) -> ClusterPlan:

@@ -139,8 +139,9 @@ class Scenario:
         return replace(cluster, settings=dict(cluster.settings) | dict(case.settings))
 
     def topic_of(self, case: Case) -> TopicPlan:
-        """The topic with the settings of a case."""
-        return replace(self.topic, settings=dict(self.topic.settings) | dict(case.topic))
+        """The topic with the settings of a case, and its replicas where the case places them."""
+        settings = dict(self.topic.settings) | dict(case.topic)
+        return replace(self.topic, settings=settings, replicas=case.replicas or self.topic.replicas)
 
 
 _REGISTRY: dict[str, Scenario] = {}

@@ -321,6 +321,15 @@ def flush(place: Path) -> None:
         os.close(handle)
 
 
+def flush_file(path: Path) -> None:
+    """Have its file system write all of one file that it has in memory (fsync); OSError if it does not."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def make_disks(hands: Keeper, plan: Disks, data: Path, nodes: Sequence[str], below: str = "") -> dict[str, Disk]:
     """Make the disk of each node whose data lies in `data/<node>`, all at once; with `below` one that is mounted at
     that directory of the node's first disk.

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 EVENT_LIMIT_S: Final = 15.0
 STOP_LIMIT_S: Final = 60
-EXIT_LIMIT_S: Final = 60.0
+EXIT_LIMIT_S: Final = 90.0
+"""A broker that finds no controller gives up after a minute (initial.broker.registration.timeout.ms)."""
 FILE_LIMIT_S: Final = 15.0
 POLL_S: Final = 0.02
 STILL_S: Final = 0.1

@@ -96,7 +96,8 @@ class Run:
         self.wait_high_watermark, self.wait_recovery_point = disks.wait_high_watermark, disks.wait_recovery_point
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
         self.require_next_epoch_starts_at = disks.require_next_epoch_starts_at
-        self.copy_replicas, self.flush_disks = disks.copy_replicas, disks.flush_disks
+        self.copy_replicas = disks.copy_replicas
+        self.flush_disks, self.flush_log = disks.flush_disks, disks.flush_log
 
         self.nemesis = nemesis = Nemesis(parts, waits, account)
         self.kill, self.stop, self.freeze, self.thaw = nemesis.kill, nemesis.stop, nemesis.freeze, nemesis.thaw

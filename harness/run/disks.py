@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from evidence.errors import WaitTimeout
+from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import Checkpoint, Moment
-from harness.cluster.disks import flush
+from harness.cluster.disks import flush, flush_file
 from harness.observers.replicas import LOG_DIR, copy_replicas, directory_of, files_of, leo_and_hw
 from harness.plan import SECOND
 from harness.polling import poll
@@ -60,6 +60,21 @@ class Disks:
         with self._account.step("flush file systems", nodes=[disk.node for disk in disks]):
             for disk in disks:
                 flush(disk.mount)
+
+    def flush_log(self, t: Partition, targets: Sequence[Target]) -> None:
+        """Have the disks of these brokers take what their replicas' segments have at this moment, and no other file: as
+        a kernel does that has come to this file, and not yet to others. For clusters with disks of their own.
+
+        Raises HarnessError for a broker that has none.
+        """
+        self._cluster.require_disks("flush_log")
+        with self._account.step("flush a log", partition=str(t), nodes=[target.node.name for target in targets]):
+            for target in targets:
+                segments = sorted(self._replica(target, t).glob("*.log"))
+                if not segments:
+                    raise HarnessError(f"{target.node.name} has no segment of {t}")
+                for segment in segments:
+                    flush_file(segment)
 
     def wait_files(self, what: str, satisfied: Callable[[], bool], describe: Callable[[], str], limit_s: float) -> None:
         """Wait until files on the brokers' disks show something; WaitTimeout says what they show."""

@@ -7,10 +7,12 @@ its logs when it has the metadata, and gives up if it does not reach the control
 none. So the file is empty, and the next start takes every record that is still in the first segment for one of the log.
 Of the marker of a clean shutdown, which was written there too, that was mended with KAFKA-15375.
 
-A single broker whose start failed hears from the leader where the log begins. Here all are started while the controller
-is down, as after a power cut of a site whose controllers come back last. With `controllers-first` the same is done in
-the order that does no harm; with `crashed` nobody is stopped properly, and with `power-cut` the whole site loses power
-at one moment, once its disks have taken what was written. DeleteRecords is what people use to erase.
+Here all three replicas are started while the controller is down, as after a power cut of a site whose controllers come
+back last. With `controllers-first` the same is done in the order that does no harm; with `crashed` nobody is stopped
+properly, and with `power-cut` the whole site loses power at one moment, once its disks have taken what was written.
+With `own-settings` no time-out is ours: the brokers give up after a minute. One broker with one replica is the least
+(`one-broker`). Where one broker of three gives up it takes no harm (`one-gives-up`): it hears from the leader where the
+log begins, and leads with that. DeleteRecords is what people use to erase.
 
 In the code of 4.3.1 it is LogManager.shutdown: it writes the recovery points and the log starts of each directory from
 the logs that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir), and behind them
@@ -57,6 +59,7 @@ SETTINGS: Final = {
 STAYS: Final = Documented(
     on=EVERY_VERSION, says="With the controller there first, brokers load their logs, and what was deleted stays so."
 )
+HEARS: Final = Documented(on=EVERY_VERSION, says="It hears from the leader where the log begins.")
 
 
 @scenario(
@@ -76,13 +79,19 @@ STAYS: Final = Documented(
         "power-cut": Case(
             documented=RETURNS, variant="power-cut", cluster=ClusterPlan(settings=SETTINGS, disks=Disks())
         ),
+        "own-settings": Case(documented=RETURNS, cluster=ClusterPlan(settings={"min.insync.replicas": "2"})),
+        "one-broker": Case(
+            documented=RETURNS, replicas=((1,),), cluster=ClusterPlan(brokers=(1,), controller=2, settings=SETTINGS)
+        ),
+        "one-gives-up": Case(documented=[HEARS], variant="one-gives-up"),
         "controllers-first": Case(documented=[STAYS], variant="controllers-first"),
     },
 )
 def deleted_records_return(run: Run) -> None:
     t = run.partition()
-    brokers, controllers = run.replicas_of(t), run.coordinator()
-    with run.consume(t) as consumer:
+    replicas, controllers = run.replicas_of(t), run.coordinator()
+    brokers = replicas[:1] if run.case.variant == "one-gives-up" else replicas
+    with run.consume(t) as consumer:  # what nobody had read before it was deleted would count as lost
         run.send(t, 10)
         consumer.wait_read(10, timeout_s=60)
     run.delete_records(t, 5)
@@ -113,5 +122,8 @@ def deleted_records_return(run: Run) -> None:
         run.wait_registered(brokers)
     else:
         run.start(*brokers)
-    run.wait_isr(t, brokers)
+    run.wait_isr(t, replicas)
+    if run.case.variant == "one-gives-up":
+        run.elect_preferred_leader(t)
+        run.wait_leader(t, *brokers)
     run.send(t)

@@ -14,20 +14,21 @@ request names one that is over. librdkafka does not yet, nor do older clients, a
 these ask. `java` is the Java client of the brokers' own release, with which 4.0 and later are safe; `java-older` is
 that of 3.9.2, with which they are not. With `in-time` nothing is late.
 
-Two partitions with one replica each are the least; the coordinator's own topic has three replicas, two of which must be
-in sync, in every case. With `replicated` the partitions have that too, as in production. With `java-defaults` so it is,
-and the client of 3.9.2 is told nothing: it asks again after request.timeout.ms, 30 s, and no time-out of it helps.
+Two brokers are the least: one leads the partitions, and of what goes to it nothing is late. With `replicated` there are
+three, and all partitions, the coordinator's too, have three replicas of which two must be in sync, as in production.
+With `java-defaults` so it is, and the Java client of 3.9.2 has no setting of ours: it asks again after
+request.timeout.ms, 30 s, and what is late comes within the 60 s of transaction.timeout.ms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from harness.plan import TopicPlan
+from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run, Target
 from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
-from scenarios.museum.late_produce import STATE
-from scenarios.museum.marker_lost import TRANSACTIONS
+from scenarios.museum.marker_lost import IN_PRODUCTION, STATE, THREE, TRANSACTIONS, TWO_BROKERS
 
 KAFKA_17754 = Bug(
     id="KAFKA-17754",
@@ -66,6 +67,8 @@ HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transacti
         fixed_with="with the Java client 4.3.1",
     ),
     applies=TRANSACTIONS,
+    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
+    topic=TopicPlan(replicas=((1, 2),)),
     cases={
         "default": Case(documented=[HALF]),
         "java": Case(
@@ -79,8 +82,8 @@ HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transacti
             ],
         ),
         "java-older": Case(client="java-3.9.2", applies=RAISES_THE_EPOCH, documented=[HALF]),
-        "replicated": Case(variant="replicated", documented=[HALF]),
-        "java-defaults": Case(client="java-3.9.2", variant="replicated", documented=[HALF]),
+        "replicated": Case(replicas=THREE, cluster=IN_PRODUCTION, documented=[HALF]),
+        "java-defaults": Case(client="java-3.9.2", replicas=THREE, cluster=IN_PRODUCTION, documented=[HALF]),
         "in-time": Case(documented=[Documented(on=EVERY_VERSION, says="Nothing is late, and all of it is read.")]),
     },
 )
@@ -93,7 +96,7 @@ def late_end(run: Run) -> None:
         first.send(run.partition())
     coordinator = run.leader_of(STATE)
     other = next(one for one in run.replicas_of(run.partition()) if one.id != coordinator.id)
-    run.create_topic(halves(run, other))
+    run.create_topic(halves(other, run.replicas_of(run.partition())))
     one, two = Partition("halves", 0), Partition("halves", 1)
     run.send(one)
     run.send(two)
@@ -125,9 +128,8 @@ def late_end(run: Run) -> None:
         consumer.wait_read(5 if torn_by_it else 6, timeout_s=60)
 
 
-def halves(run: Run, leader: Target) -> TopicPlan:
-    """Two partitions that this broker leads: alone, or with two followers, of which one must be in sync."""
-    if run.case.variant != "replicated":
-        return TopicPlan(name="halves", replicas=((leader.id,), (leader.id,)))
-    placed = (leader.id, *(one.id for one in run.replicas_of(run.partition()) if one.id != leader.id))
-    return TopicPlan(name="halves", replicas=(placed, placed), settings={"min.insync.replicas": "2"})
+def halves(leader: Target, replicas: Sequence[Target]) -> TopicPlan:
+    """Two partitions that this broker leads: alone where there are two brokers, or with all others as followers."""
+    followers = [one.id for one in replicas if one.id != leader.id] if len(replicas) > 2 else []
+    placed = (leader.id, *followers)
+    return TopicPlan(name="halves", replicas=(placed, placed))

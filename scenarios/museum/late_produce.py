@@ -18,7 +18,7 @@ from typing import Final
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run
 from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
-from scenarios.museum.marker_lost import HELD_BACK, TRANSACTIONS, WATCHED_S
+from scenarios.museum.marker_lost import HELD_BACK, STATE, TRANSACTIONS, WATCHED_S
 
 KAFKA_14402 = Bug(
     id="KAFKA-14402",
@@ -29,7 +29,6 @@ KAFKA_14402 = Bug(
     commits=("29a1a16668d", "56dcb837a2f", "38781f9aea2"),
 )
 VERIFIES = Line("transactions that leaders verify (KIP-890, 3.6 and later)", lambda version: version.release >= (3, 6))
-STATE: Final = Partition("__transaction_state", 0)
 GIVEN_UP_SOON: Final = {
     "message.timeout.ms": "5000",
     "socket.timeout.ms": "3000",

@@ -1,4 +1,4 @@
-"""An unclean election drops a transaction's marker, and nobody writes it again (KAFKA-20716).
+"""A transaction's marker is lost, and nobody writes it again (KAFKA-20716).
 
 A transaction is committed when its coordinator has written so; then it has a marker put into each partition. Readers
 under read_committed are given nothing behind the first record of a transaction that has no marker there. A marker is a
@@ -9,20 +9,30 @@ noted it as complete, so nobody will end it: not its time-out, not the producer'
 Plain records are then acknowledged by all replicas, and consumers under read_committed never see them, also after the
 old leader is back, which truncates. That an unclean election loses what the new leader lacks is documented. That it
 holds back all that comes after is not. With `clean`, the replica is in sync again before the leader dies.
+
+Two brokers are the least. With `replicated` it is three replicas of which two must be in sync: the leader and another
+one have the marker and die, and the third, which was down, is elected. With `power-cut` unclean elections are not
+enabled: all three replicas lose power at one moment, when the coordinator's topic has been written to the disks, and of
+the partition the marker has not. Any of them may lead then (from 4.1 on the last leader, by an election that the
+controller calls unclean); none has the marker.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from harness.plan import ClusterPlan, TopicPlan
+from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.run import Partition, Run
 from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
+
+if TYPE_CHECKING:
+    from harness.run.clients import OpenTransaction
 
 KAFKA_20716 = Bug(
     id="KAFKA-20716",
     title="after an unclean election consumers under read_committed get nothing more, for ever",
-    whom="topics with transactions and unclean leader elections enabled",
+    whom="topics with transactions, and unclean leader elections enabled or a power loss of all replicas",
     since="0.11.0.0",
     fixed=(),
     code="A marker counts as written when the leader has acknowledged it (TransactionMarkerChannelManager), "
@@ -35,60 +45,104 @@ TRANSACTIONS = Line("transactions (KIP-98, 0.11 and later)", lambda version: ver
 WATCHED_S: Final = 25.0
 HELD_BACK: Final = frozenset({"stuck-last-stable-offset"})
 MARKER_CUT: Final = frozenset({"log-truncated-below-high-watermark"})
-"""The marker, which the leader alone had, was below its high watermark."""
+"""The marker, which the replicas in sync alone had, was below their high watermark."""
+STUCK: Final = (
+    Documented(on=KAFKA_20716.affected, required=HELD_BACK, allowed=MARKER_CUT),
+    Documented(on=KAFKA_20716.unaffected),
+)
+UNCLEAN: Final = {"unclean.leader.election.enable": "true"}
+TWO_BROKERS: Final = {
+    "min.insync.replicas": "1",
+    "transaction.state.log.replication.factor": "2",
+    "transaction.state.log.min.isr": "1",
+}
+IN_PRODUCTION: Final = ClusterPlan(controller=1, settings={"min.insync.replicas": "2"})
+THREE: Final = ((1, 2, 3),)
+SHORT: Final = {"transaction.timeout.ms": "10000"}
+"""Coordinators look for transactions that took longer every 10 s: both together are less than WATCHED_S."""
+STATE: Final = Partition("__transaction_state", 0)
 
 
 @scenario(
     name="museum-marker-lost",
-    claim="""After an unclean election that drops the marker of a committed transaction, no record that is acknowledged
-        from then on is ever given to consumers under read_committed.""",
+    claim="""After an unclean election, or a power loss, that drops the marker of a committed transaction, no record
+        that is acknowledged from then on is ever given to consumers under read_committed.""",
     source="KAFKA-20716, KIP-98",
-    operator="""Keep unclean.leader.election.enable=false for topics that transactions write to. If it happened, find
-        the open transaction with kafka-transactions find-hanging, and abort it there.""",
+    operator="""Keep unclean.leader.election.enable=false for topics that transactions write to. A power loss of all
+        replicas can do the same. If it happened, find the open transaction with kafka-transactions find-hanging, and
+        abort it there.""",
     exhibit=Exhibit(bug=KAFKA_20716, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
     applies=TRANSACTIONS,
-    cluster=ClusterPlan(settings={"min.insync.replicas": "1", "replica.lag.time.max.ms": "5000"}),
-    topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
+    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
+    topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "default": Case(
-            documented=[
-                Documented(on=KAFKA_20716.affected, required=HELD_BACK, allowed=MARKER_CUT),
-                Documented(on=KAFKA_20716.unaffected),
-            ]
+        "default": Case(topic=UNCLEAN, documented=STUCK),
+        "replicated": Case(topic=UNCLEAN, replicas=THREE, cluster=IN_PRODUCTION, documented=STUCK),
+        "power-cut": Case(
+            replicas=THREE, cluster=replace(IN_PRODUCTION, disks=Disks()), variant="power-cut", documented=STUCK
         ),
         "clean": Case(
-            documented=[Documented(on=EVERY_VERSION, says="The replica that leads has the marker, and all is read.")]
+            topic=UNCLEAN,
+            documented=[Documented(on=EVERY_VERSION, says="The replica that leads has the marker, and all is read.")],
         ),
     },
 )
 def marker_lost(run: Run) -> None:
-    t = run.partition()
-    leader, follower = run.replicas_of(t)
-    elsewhere = TopicPlan(name="elsewhere", replicas=((run.without(t)[0].id,),))
-    run.create_topic(elsewhere)
+    t, replicas = run.partition(), run.replicas_of(run.partition())
+    elsewhere = Partition("elsewhere", 0)
+    run.create_topic(TopicPlan(name=elsewhere.topic, replicas=run.topic.replicas))
+    (lose_power if run.case.variant == "power-cut" else elect_uncleanly)(run, t, elsewhere)
+    run.wait_isr(t, replicas)
+    run.send(t, 3)
+    run.watch_ends(t, WATCHED_S)
 
+
+def elect_uncleanly(run: Run, t: Partition, elsewhere: Partition) -> None:
+    """The marker is written while the last replica is down, which then leads, or, if `clean`, has copied it before."""
+    *in_sync, behind = run.replicas_of(t)
     with run.transaction() as transaction:
         transaction.send(t)
-        run.wait_high_watermark(t, 1, [leader, follower])
-        run.kill(follower)
-        run.wait_isr(t, [leader])
-    run.require("the transaction is committed", transaction.ended is not None and transaction.ended.outcome == "ok")
-    run.wait_high_watermark(t, 2, [leader])
-    # One that begins and ends after it: then the coordinator has noted the first as complete.
-    with run.transaction() as second:
-        second.send(Partition(elsewhere.name, 0))
-    run.require("the next one is, too", second.ended is not None and second.ended.outcome == "ok")
+        run.wait_high_watermark(t, 1, [*in_sync, behind])
+        run.kill(behind)
+    require_complete(run, transaction, elsewhere)
     run.copy_replicas("marked")
 
     if run.case.name == "clean":
-        run.start(follower)
-        run.wait_isr(t, [leader, follower])
-        run.kill(leader)
+        run.start(behind)
+        run.wait_isr(t, [*in_sync, behind])
+        run.kill(*in_sync)
     else:
-        run.kill(leader)
-        run.start(follower)
-    run.wait_leader(t, follower)
-    run.send(t, 3)
-    run.start(leader)
-    run.wait_isr(t, [leader, follower])
-    run.watch_ends(t, WATCHED_S)
+        run.kill(*in_sync)
+        run.start(behind)
+    run.wait_leader(t, behind)
+    run.start(*in_sync)
+
+
+def lose_power(run: Run, t: Partition, elsewhere: Partition) -> None:
+    """The record of the transaction is on the disks, and so is what its coordinator has noted; its marker is not.
+
+    A transaction that its coordinator had for open would be aborted when its time is over, and hold nothing back.
+    """
+    replicas = run.replicas_of(t)
+    with run.transaction(settings=SHORT) as transaction:
+        transaction.send(t)
+        run.wait_high_watermark(t, 1, replicas)
+        run.flush_disks()
+    require_complete(run, transaction, elsewhere)
+    run.wait_log_end(t, 2, replicas)
+    run.wait_log_end(elsewhere, 2, replicas)
+    for written in (STATE, elsewhere):
+        run.flush_log(written, replicas)
+    run.copy_replicas("marked")
+
+    run.lose_power(*replicas)
+    run.copy_replicas("after the power loss")
+    run.start(*replicas)
+
+
+def require_complete(run: Run, transaction: OpenTransaction, elsewhere: Partition) -> None:
+    """Require that a transaction is committed, and noted as complete: until it is, the next one may not begin."""
+    run.require("the transaction is committed", transaction.ended is not None and transaction.ended.outcome == "ok")
+    with run.transaction() as second:
+        second.send(elsewhere)
+    run.require("the next one is, too", second.ended is not None and second.ended.outcome == "ok")

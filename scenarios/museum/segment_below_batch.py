@@ -10,6 +10,12 @@ Here a follower is away while a record of 2.5 MB is written and segment.bytes is
 With `above`, segment.bytes is lowered to a size that the batch fits into. In the code it is UnifiedLog.append, which
 holds what it is to append against segment.bytes for leaders and followers alike. It is fixed in the development branch
 (b1d74d74df), and in no release.
+
+What operators do, with three replicas of which two must be in sync: with `blank-disk` every replica has the batch when
+segment.bytes is lowered, and a day later a broker gets a new disk. With `rolling-restart` log.segment.bytes is lowered
+in the brokers' own settings, one after the other is restarted for it, and a producer goes on meanwhile: the first
+one never comes back into the ISR, and while the leader is restarted nobody can write, though two of three brokers run.
+With `restarted` a follower that has the batch is merely restarted, which does no harm.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from typing import Final
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run
 from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
+from scenarios.museum.marker_lost import IN_PRODUCTION, THREE
 
 KAFKA_17375 = Bug(
     id="KAFKA-17375",
@@ -41,6 +48,16 @@ BELOW: Final = str(1 << 20)
 ABOVE: Final = str(4 << 20)
 USUAL: Final = str(1 << 30)
 WATCHED_S: Final = 30.0
+ANSWER_LIMIT_S: Final = 30.0
+ROLLED: Final = {"3:log.segment.bytes": BELOW}
+"""The broker that is restarted first has the new setting; the others have not yet."""
+HAVE_IT: Final = frozenset({"blank-disk", "restarted"})
+"""Cases in which every replica has the batch when segment.bytes is lowered."""
+RETURNS: Final = Documented(on=KAFKA_17375.unaffected, claims=["restarted-replicas-return"])
+REFUSED: Final = (
+    Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out", "acks-all-refused-below-min-isr"]),
+    RETURNS,
+)
 
 
 @scenario(
@@ -58,9 +75,20 @@ WATCHED_S: Final = 30.0
     cases={
         "default": Case(
             variant=BELOW,
+            documented=[Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out"]), RETURNS],
+        ),
+        "blank-disk": Case(variant=BELOW, replicas=THREE, cluster=IN_PRODUCTION, documented=REFUSED),
+        "rolling-restart": Case(replicas=THREE, cluster=IN_PRODUCTION, settings=ROLLED, documented=REFUSED),
+        "restarted": Case(
+            variant=BELOW,
+            replicas=THREE,
+            cluster=IN_PRODUCTION,
             documented=[
-                Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out"]),
-                Documented(on=KAFKA_17375.unaffected, claims=["restarted-replicas-return"]),
+                Documented(
+                    on=EVERY_VERSION,
+                    claims=["restarted-replicas-return"],
+                    says="A follower that has the batch need not copy it, and is in sync again.",
+                )
             ],
         ),
         "above": Case(
@@ -77,38 +105,69 @@ WATCHED_S: Final = 30.0
 )
 def segment_below_batch(run: Run) -> None:
     t = run.partition()
-    leader, follower = run.replicas_of(t)
+    *others, follower = run.replicas_of(t)
     run.create_topic(TopicPlan(name="beside", replicas=run.topic.replicas))
     beside = Partition("beside", 0)
     run.send(t)
 
-    run.stop(follower)
-    run.wait_isr(t, [leader])
+    has_it = run.case.name in HAVE_IT
+    if not has_it:
+        run.stop(follower)
+        run.wait_isr(t, others)
     settings = {"message.max.bytes": LARGE["max.message.bytes"]}
     with run.load(t, records=1, record_bytes=BATCH_BYTES, settings=settings) as load:
         load.wait_acked(1, timeout_s=30)
     run.send(beside)
-    run.set_topic(t.topic, "segment.bytes", run.case.variant, told=[leader])
+    if run.case.variant:
+        run.set_topic(t.topic, "segment.bytes", run.case.variant, told=[*others, *([follower] if has_it else [])])
+    if has_it:
+        run.stop(follower)
+        run.wait_isr(t, others)
+    if run.case.name == "blank-disk":
+        run.wipe(follower)
 
     run.start(follower)
-    run.wait_isr(beside, [leader, follower])
+    run.wait_isr(beside, [*others, follower])
     if stays_out(run):
         run.wait_log_line(follower, f"Partition {t} marked as failed", "that it gives the partition up")
         run.let_pass(WATCHED_S, "the follower has had its time to come back")
-        run.kill(leader)
-        run.wait_leader(beside, follower)
-        run.wait_no_leader(t, leader)
-        run.set_topic(t.topic, "segment.bytes", USUAL, told=[follower])
-        run.start(leader)
-    else:
-        run.wait_isr(t, [leader, follower])
-        run.kill(leader)
+        (lose_leader if len(others) == 1 else restart_leader)(run, t, beside)
+    elif len(others) == 1:
+        run.wait_isr(t, [*others, follower])
+        run.kill(*others)
         run.wait_leader(t, follower)
-        run.start(leader)
-    run.wait_isr(t, [leader, follower])
+        run.start(*others)
+    run.wait_isr(t, [*others, follower])
     run.send(t)
+
+
+def lose_leader(run: Run, t: Partition, beside: Partition) -> None:
+    """The only replica in sync dies: nobody leads, until it is back and segment.bytes is what it was."""
+    leader, follower = run.replicas_of(t)
+    run.kill(leader)
+    run.wait_leader(beside, follower)
+    run.wait_no_leader(t, leader)
+    run.set_topic(t.topic, "segment.bytes", USUAL, told=[follower])
+    run.start(leader)
+
+
+def restart_leader(run: Run, t: Partition, beside: Partition) -> None:
+    """One of the two replicas in sync is stopped: two of three brokers run, and nobody can write with acks=all, until
+    segment.bytes is what it was and the follower is started again.
+    """
+    leader, second, follower = run.replicas_of(t)
+    run.stop(leader)
+    run.wait_isr(beside, [second, follower])
+    run.wait_leader(t, second)
+    run.wait_isr(t, [second])
+    run.send_async(t).wait(ANSWER_LIMIT_S)
+    run.send(beside)
+    run.start(leader)
+    run.set_topic(t.topic, "segment.bytes", USUAL, told=[leader, second, follower])
+    run.stop(follower)
+    run.start(follower)
 
 
 def stays_out(run: Run) -> bool:
     """Whether the follower refuses the batch in this case."""
-    return run.case.name == "default" and KAFKA_17375.affects(run.version)
+    return run.case.name in ("default", "blank-disk", "rolling-restart") and KAFKA_17375.affects(run.version)

@@ -126,7 +126,9 @@ def with_cases() -> Iterator[Scenario]:
     """A scenario of two cases, of which one is for KRaft alone."""
     one, kraft = (
         Case(documented=[Documented(on=EVERY_VERSION, required=LOST)], acks="1", settings={"min.insync.replicas": "1"}),
-        Case(documented=[Documented(on=KRAFT_LINE)], topic={"retention.ms": "-1"}, applies=KRAFT_LINE),
+        Case(
+            documented=[Documented(on=KRAFT_LINE)], topic={"retention.ms": "-1"}, replicas=((1, 2),), applies=KRAFT_LINE
+        ),
     )
 
     @scenario(name="of-cases", claim="", source="this test", operator="", cases={"acks-1": one, "only-kraft": kraft})
@@ -157,12 +159,27 @@ def test_a_case_has_a_documented_outcome_and_settings_of_its_own(with_cases: Sce
     assert with_cases.documented_for(new, "acks-1").required == LOST
     assert with_cases.documented_for(new, "only-kraft").required == frozenset()
     assert with_cases.cluster_of(with_cases.case("acks-1")).settings == {"min.insync.replicas": "1"}
-    assert with_cases.topic_of(with_cases.case("only-kraft")).settings == {"retention.ms": "-1"}
+    topics = [with_cases.topic_of(with_cases.case(name)) for name in ("acks-1", "only-kraft")]
+    assert [(topic.settings, topic.replicas) for topic in topics] == [
+        ({}, ((1, 2, 3),)),
+        ({"retention.ms": "-1"}, ((1, 2),)),
+    ]
+    assert with_cases.case("only-kraft").as_json()["replicas"] == "1,2"
     assert [case.name for case in with_cases.cases_for(old)] == ["acks-1"]
     with pytest.raises(UsageError, match=r"case only-kraft, does not apply to 0\.10\.2\.2; it applies to: KRaft"):
         with_cases.cases_for(old, ["only-kraft"])
     with pytest.raises(UsageError, match="there is no case 'acks-2'; did you mean acks-1"):
         with_cases.case("acks-2")
+
+
+def test_the_roles_are_those_of_the_cases_own_cluster() -> None:
+    two, three = (
+        Request(scenario=get_scenario("museum-segment-below-batch"), version=versions.get("4.3.1"), case=case, seed=2)
+        for case in ("default", "rolling-restart")
+    )
+    assert (two.layout, two.topic.replicas) == ({1: 2, 2: 1}, ((2, 1),))
+    assert (three.layout, three.topic.replicas) == ({1: 1, 2: 3, 3: 2}, ((1, 3, 2),))
+    assert "2:log.segment.bytes" in three.cluster.settings
 
 
 @pytest.mark.parametrize("cases", [None, {"Acks 1": Case(documented=[])}], ids=["nothing is stated", "a bad name"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from docker.models.containers import ExecResult
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import disks
-from harness.cluster.disks import DETACH, NO_DISKS, SAME, UNMOUNT, Disk, Keeper, make_disks, release
+from harness.cluster.disks import DETACH, NO_DISKS, SAME, UNMOUNT, Disk, Keeper, flush_file, make_disks, release
 from harness.cluster.docker import KAFKA_LABEL
 from harness.plan import Disks
 
@@ -214,3 +215,14 @@ def test_what_is_flushed_is_written_whole(tmp_path: Path) -> None:
     disks.write(tmp_path / "file", flush=True)
     assert (tmp_path / "file").read_bytes() == disks.CONTENT
     disks.flush(tmp_path)
+
+
+def test_one_file_is_flushed_and_what_is_not_there_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
+    for name in ("written", "beside"):
+        (tmp_path / name).touch()
+    flush_file(tmp_path / "written")
+    assert flushed == [(tmp_path / "written").stat().st_ino]
+    with pytest.raises(FileNotFoundError):
+        flush_file(tmp_path / "missing")

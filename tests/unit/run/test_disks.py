@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from evidence.errors import WaitTimeout
+from evidence.errors import HarnessError, WaitTimeout
 from evidence.timeline import Timeline
 from harness.plan import TopicPlan
 from harness.run import disks
@@ -30,7 +30,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Disk
         (log / f"{0:020}.log").touch()
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
         parts: Any = SimpleNamespace(
-            cluster=SimpleNamespace(data=tmp_path, brokers=nodes),
+            cluster=SimpleNamespace(data=tmp_path, brokers=nodes, require_disks=lambda word: None),
             run_dir=None,
             timeline=timeline,
             topics=[SimpleNamespace(name="t")],
@@ -100,3 +100,16 @@ def test_a_recovery_point_is_waited_for_in_the_brokers_file(
     on.wait_recovery_point(T, 5, target)
     with pytest.raises(WaitTimeout, match="seen: 5"):
         on.wait_recovery_point(T, 6, target)
+
+
+def test_of_a_log_the_segments_are_flushed_and_nothing_else(
+    made: tuple[Disks, list[Target], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on, targets, data = made
+    flushed: list[Path] = []
+    monkeypatch.setattr(disks, "flush_file", flushed.append)
+    (data / "broker-2/kafka/t-0" / f"{0:020}.index").touch()
+    on.flush_log(T, targets[1:])
+    assert flushed == [data / "broker-2/kafka/t-0" / f"{0:020}.log"]
+    with pytest.raises(HarnessError, match="broker-1 has no segment of t-1"):
+        on.flush_log(Partition("t", 1), targets)
