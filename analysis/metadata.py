@@ -16,7 +16,7 @@ import msgspec
 
 from evidence.anomalies import registered
 from evidence.course import DOWN, Course, leader_of
-from evidence.events import SIGNALLED, Controller, Log, Partition, of
+from evidence.events import SIGNALLED, Controller, Log, Partition, Znode, of
 
 Evidence = dict[str, Any]
 
@@ -59,7 +59,16 @@ def _controllers(course: Course) -> list[Controller]:
 
 
 def controller_epoch_regression(course: Course) -> list[Evidence]:
-    """Controller epochs that went down, among the stated controllers or in a partition's states."""
+    """Controller epochs that went down, among the stated controllers or in a partition's states.
+
+    Not where a KRaft controller took over from ZooKeeper's (KIP-866) between two states: it goes on with ZooKeeper's
+    epochs in /controller_epoch, and writes its own into the states of partitions, which it names in /controller.
+    """
+    taken_over = [
+        (one.at_ns, one.entries["kraftControllerEpoch"])
+        for one in of(course.events, Znode)
+        if one.path == "/controller" and "kraftControllerEpoch" in one.entries
+    ]
     found: list[Evidence] = [
         {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
         for before, after in _goes_back(_controllers(course), "epoch")
@@ -68,6 +77,9 @@ def controller_epoch_regression(course: Course) -> list[Evidence]:
         found += [
             {"topic": topic, "partition": partition, "before": _what(before), "after": _what(after)}
             for before, after in _goes_back(states, "controller_epoch")
+            if not any(
+                before.at_ns < at_ns <= after.at_ns and after.controller_epoch == own for at_ns, own in taken_over
+            )
         ]
     return found
 

@@ -56,7 +56,18 @@ CLIENTS: Final = "clients"
 """The other end of a link that clients are cut from."""
 DEADLY: Final = (None, 9, 15)
 """Signals that end a process, and the engine's kill that names none."""
-AT_ONCE: Final = ("start", "double", "remove", "overwrite", "wipe", "flip", "resize", "reset", "kill-client")
+AT_ONCE: Final = (
+    "start",
+    "double",
+    "migration",
+    "remove",
+    "overwrite",
+    "wipe",
+    "flip",
+    "resize",
+    "reset",
+    "kill-client",
+)
 """Faults that are over when they are proved."""
 REPLACES_PROCESS: Final = ("start", "die", "kill", "stop", "oom")
 

@@ -119,9 +119,9 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
 
     source: Literal["runner"] = "runner"
     fault: str
-    """kill, power-loss, stop, start, double (a start too), exit, freeze, remove, wipe, overwrite, flip or resize (of
-    files), slow-disk, disk-full, disk-failure, disk-read-only, clock-step; reset (of connections) or kill-client of
-    clients; or one of NETWORK_FAULTS."""
+    """kill, power-loss, stop, start, double (a start too), exit, migration (to KRaft), freeze, remove, wipe, overwrite,
+    flip or resize (of files), slow-disk, disk-full, disk-failure, disk-read-only, clock-step; reset (of connections) or
+    kill-client of clients; or one of NETWORK_FAULTS."""
     id: str
     phase: FaultPhase
     target: Target
@@ -515,6 +515,7 @@ LogKind = Literal[
     "retention",
     "unreadable",
     "logs-loaded",
+    "migrated",
     "fatal",
 ]
 

@@ -80,6 +80,8 @@ class ClusterPlan:
     double_of: int | None = None
     """A broker of which there is a second one, with the same id and a disk and an address of its own: the node
     "double", which only the scenario starts. Not for combined nodes."""
+    migrates: bool = False
+    """ZooKeeper, 3.4 and later: there is a KRaft controller too, with id 100, which `run.migrate_to_kraft()` starts."""
     format: str = ""
     """KRaft: arguments for `kafka-storage format`, such as "--feature eligible.leader.replicas.version=0"."""
     java_options: str = ""

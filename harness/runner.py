@@ -299,7 +299,8 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
 
 def _observer(cluster: clusters.Cluster, timeline: Timeline) -> ClusterObserver:
     if cluster.version.mode == "zookeeper":
-        return ZooKeeperObserver(cluster.zookeeper, timeline)
+        controllers = frozenset(node.id for node in cluster.nodes.values() if node.name.startswith("controller-"))
+        return ZooKeeperObserver(cluster.zookeeper, timeline, controllers=controllers)
     return KRaftObserver({name: cluster.data / name / "kafka" for name in cluster.nodes}, timeline)
 
 
@@ -312,6 +313,8 @@ def _bring_up(run: Run) -> None:
         # A broker that asks a ZooKeeper that is still starting is turned away, and may take its time to ask again.
         cluster.start(cluster.coordinator)
         run.observer.start()
+        if plan.migrates:
+            run.admin.set_cluster_id(clusters.CLUSTER_ID)
         cluster.start(first)
         run.wait_state(
             f"{first.name} is the controller",

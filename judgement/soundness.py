@@ -119,6 +119,11 @@ def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Mapping[tu
             return "Docker told of no such end of the process"
         if (fault.node, proof.get("line")) not in logged:
             return "the broker's log does not say so"
+    elif fault.kind == "migration":
+        if (fault.node, proof.get("line")) not in logged:
+            return "the controller's log does not say so"
+        if not proof.get("brokers") or proof.get("controller") != fault.node:
+            return "its proof does not show brokers that migrated, and whom ZooKeeper names as the controller"
     elif fault.kind == "wipe":
         if not proof.get("files_before") or proof.get("files_after") != 0:
             return "its proof does not show a disk that had files and has none"

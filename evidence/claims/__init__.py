@@ -29,6 +29,7 @@ from evidence.claims import (
     isr,
     lag,
     log_directories,
+    migration,
     outage,
     partitions,
     placement,
@@ -83,6 +84,7 @@ EVERY: Final[tuple[Claim, ...]] = (
     *recovery.CLAIMS,
     *returns.CLAIMS,
     *clocks.CLAIMS,
+    *migration.CLAIMS,
 )
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
 

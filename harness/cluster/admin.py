@@ -76,6 +76,9 @@ class Admin(Protocol):
     def set_topic(self, topic: str, name: str, value: str) -> str:
         """Change a setting of a topic while it lives (0.10.1 and later); returns by which mechanism."""
 
+    def set_cluster_id(self, cluster_id: str) -> None:
+        """Give the cluster its id before its first broker starts. UsageError where that is a matter of formatting."""
+
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
 
@@ -137,6 +140,11 @@ class ZnodeAdmin:
         change = _json({"version": 2, "entity_path": entity})
         self._client.create("/config/changes/config_change_", change, sequence=True)
         return f"znode {path}"
+
+    def set_cluster_id(self, cluster_id: str) -> None:
+        """By the znode that the first broker makes if it is not there (0.10.1 and later)."""
+        self._client.ensure_path("/cluster")
+        self._client.create("/cluster/id", _json({"version": "1", "id": cluster_id}))
 
     def place_controller(self, broker: int) -> None:
         """Delete /controller until `broker` is the one that creates it anew.
@@ -294,6 +302,9 @@ class ProtocolAdmin:
             f"create topic {topic.topic}",
             lambda: self._client.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[topic.topic],
         )
+
+    def set_cluster_id(self, cluster_id: str) -> None:
+        raise UsageError(f"the cluster's id cannot be set to {cluster_id}: with KRaft nodes are formatted with it")
 
     def place_controller(self, broker: int) -> None:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")

@@ -49,6 +49,11 @@ FORMATS_EVERY: Final = "--ignore-formatted"
 """Has KRaft nodes formatted by Kafka's tool, which does so in each of their log directories."""
 PROPERTIES: Final = "server.properties"
 """Of each node's data directory: what it is started with."""
+ENVIRONMENT: Final = "environment"
+"""Of each node's data directory, with ZooKeeper: shell commands that change its environment from its next start on, if
+it is there."""
+CLUSTER_ID: Final = "Y2hhb3MtY2hhb3MtY2hhbw"
+"""What KRaft nodes are formatted with (compose/image)."""
 CLOCK: Final = "clock"
 """Of each node's data directory: by how many seconds its own wall clock is ahead ("+0"), if it has one."""
 NETWORK_ATTEMPTS: Final = 6
@@ -79,14 +84,20 @@ def services(version: Version, plan: ClusterPlan) -> tuple[str, ...]:
     """
     brokers = tuple(f"broker-{b}" for b in plan.broker_ids(version.mode))
     brokers += () if plan.double_of is None else (DOUBLE,)
+    controllers = tuple(f"controller-{number}" for number in _controllers(plan))
     if version.mode == "zookeeper":
-        return ("zookeeper", *brokers)
-    return brokers if plan.combined else (*(f"controller-{number}" for number in _controllers(plan)), *brokers)
+        return ("zookeeper", *(controllers if plan.migrates else ()), *brokers)
+    return brokers if plan.combined else (*controllers, *brokers)
 
 
 def _controllers(plan: ClusterPlan) -> range:
     """The ids of KRaft's controllers apart."""
     return range(CONTROLLER_ID, CONTROLLER_ID + plan.controllers)
+
+
+def voters(prefix: str, plan: ClusterPlan) -> str:
+    """controller.quorum.voters of a cluster in this network."""
+    return ",".join(f"{number}@{prefix}.{number}:{CONTROLLER_PORT}" for number in _controllers(plan))
 
 
 def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str, str]) -> dict[str, str]:
@@ -125,7 +136,7 @@ def environment(
         "CHAOS_RUN": run_id,
         "CHAOS_OWNER": engine.owner(),
         "CHAOS_DATA": str(data),
-        "CHAOS_VOTERS": ",".join(f"{number}@{prefix}.{number}:{CONTROLLER_PORT}" for number in _controllers(plan)),
+        "CHAOS_VOTERS": voters(prefix, plan),
         "CHAOS_SESSION_TIMEOUT_MS": str(plan.session_timeout_ms),
         # ZooKeeper grants sessions of 2 to 20 ticks and expires them on tick boundaries: a fine tick keeps them exact.
         "CHAOS_TICK_MS": str(max(plan.session_timeout_ms // 20, 100)),

@@ -39,6 +39,8 @@ class ClusterState:
     controller_epoch: int = -1
     brokers: frozenset[int] = frozenset()
     partitions: Mapping[tuple[str, int], PartitionState] = field(default_factory=lambda: NO_PARTITIONS)
+    migrated_to: int | None = None
+    """With ZooKeeper: the KRaft controller that has taken over the metadata (KIP-866); None if there is none."""
     isr_changes_read: int = 0
     """Notifications of ISR changes that were made in ZooKeeper and that the controller has deleted."""
 

@@ -96,6 +96,11 @@ class Version:
         return self.mode == "kraft" or self.protocol >= (2, 7)
 
     @property
+    def can_migrate(self) -> bool:
+        """Whether its metadata can be taken over from ZooKeeper by a KRaft controller (KIP-866: protocol 3.4)."""
+        return self.mode == "zookeeper" and self.protocol >= (3, 4)
+
+    @property
     def client_settings(self) -> dict[str, str]:
         """What librdkafka must be told because brokers before 0.10 do not answer ApiVersions requests."""
         if self.release >= (0, 10):
@@ -141,6 +146,7 @@ OF_EXHIBITS: Final[tuple[Version, ...]] = (
     _zookeeper("2.8.1"),
     _zookeeper("3.1.0"),
     _zookeeper("3.1.1"),
+    _zookeeper("3.5.1", "-zk"),
     _kraft("3.5.1", "-kraft"),
 )
 """Versions that exhibits of the museum name (harness/bugs.py), because a bug was fixed in the next release of its line.

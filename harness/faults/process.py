@@ -3,7 +3,8 @@
 Proofs. Killed: Docker's own `die` event with exit code 137, after its `kill` event and the injection. Stopped: the same
 with 143 (Kafka's shutdown hook ran and the JVM ended by SIGTERM) or 0. Nothing more is asked of a dead container: a
 busy engine answers only when it has put away its network, seconds later. Started: a `start` event and a running
-process; a second node with a broker's id is proved by both nodes' properties too. Ended by itself, as a scenario
+process; with other settings, by the properties too that the node then writes; a second node with a broker's id, by
+both nodes' properties. Ended by itself, as a scenario
 documents: a `die` event with an exit code that is no signal's, and the line by which the broker says why. Frozen:
 Docker's `pause` event, its state, and the process's CPU clock standing still while wall time goes on; a frozen node's
 kernel still acknowledges TCP segments, which is why this is the grey failure that a garbage collection pause or a stuck
@@ -12,8 +13,11 @@ disk looks like.
 
 from __future__ import annotations
 
+import operator
 import re
+import shlex
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +26,7 @@ from docker.errors import APIError
 
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.events import KILLED, SIGNALLED, TERMINATED
+from harness.polling import poll
 
 if TYPE_CHECKING:
     from docker.models.containers import Container as DockerContainer
@@ -145,6 +150,39 @@ class Start(OfOneNode):
 
     def heal(self) -> None:
         """Nothing to undo."""
+
+
+@dataclass(slots=True, kw_only=True)
+class StartWith(Start):
+    """It is started again with other settings over those that it had, as by who has edited its file of properties."""
+
+    settings: Mapping[str, str]
+    environment: Path
+    """The file that changes the node's environment (harness.cluster.cluster.ENVIRONMENT)."""
+    properties: Path
+    """What the node is started with: it writes them when it starts."""
+
+    @property
+    def description(self) -> str:
+        return f"start of {self.node.name} with {', '.join(sorted(self.settings))}"
+
+    def inject(self) -> None:
+        added = "".join(f";{name}={value}" for name, value in self.settings.items())
+        with self.environment.open("a") as file:
+            file.write(f"KAFKA_SETTINGS+={shlex.quote(added)}\n")
+        Start.inject(self)
+
+    def verify(self) -> Proof:
+        # Not super(): a dataclass with slots is another class than the one that the compiler knew.
+        started = Start.verify(self)
+        wanted = {f"{name}={value}" for name, value in self.settings.items()}
+        if missing := poll(lambda: wanted - _lines_of(self.properties), FILE_LIMIT_S, until=operator.not_):
+            raise FaultUnproved(f"{self.node.name} was started without {', '.join(sorted(missing))}")
+        return {**started, "settings": dict(self.settings)}
+
+
+def _lines_of(path: Path) -> set[str]:
+    return set(path.read_text().splitlines()) if path.exists() else set()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -27,6 +27,7 @@ What each event means, and what it does not:
 - `retention`: records are deleted because they are older than the retention time that the broker goes by.
 - `unreadable`: a broker was sent what is no request, and closed the connection. The harness does so to learn the time
   by its clock (harness/faults/clock.py).
+- `migrated`: a KRaft controller has taken over ZooKeeper's metadata (KIP-866).
 - `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
@@ -210,6 +211,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("logs-loaded", "Logs loading complete in ", r"complete in \d+ ms"),
         ("retention", "retention time ", rf"{_LOG}.* due to (?:log )?retention time \d+ ?ms breach"),
         ("unreadable", UNREADABLE, r"Unexpected error from \S+?(?: \([^)]*\))?; closing connection"),
+        ("migrated", "Completed migration of metadata from ", r"from Zoo[kK]eeper to KRaft"),
         ("fatal", "log truncation is not allowed for ", rf"for (?:topic|partition) {_TP}.* offset {_N} is less than"),
         ("fatal", "log truncation is not allowed for ", r"not allowed"),
         ("id-taken", "A broker is already registered on the path", r"already"),

@@ -80,8 +80,11 @@ TOPICS: Final = Watch("/brokers/topics", "children")
 ISR_CHANGES: Final = Watch("/isr_change_notification", "children")
 REASSIGNMENT: Final = Watch("/admin/reassign_partitions", "data")
 PREFERRED_ELECTION: Final = Watch("/admin/preferred_replica_election", "data")
+MIGRATION: Final = Watch("/migration", "data")
 
-ROOTS: Final = (CONTROLLER_EPOCH, CONTROLLER, BROKERS, TOPICS, ISR_CHANGES, REASSIGNMENT, PREFERRED_ELECTION)
+ROOTS: Final = (
+    CONTROLLER_EPOCH, CONTROLLER, BROKERS, TOPICS, ISR_CHANGES, REASSIGNMENT, PREFERRED_ELECTION, MIGRATION,
+)  # fmt: skip
 """What to watch first; the epoch before the controller, so that the first read of the controller is complete."""
 
 _BROKER: Final = re.compile(r"/brokers/ids/(\d+)")
@@ -140,6 +143,17 @@ def parse_controller(data: bytes) -> int:
         return int(_object(data)["brokerid"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a controller: {data[:200]!r}") from error
+
+
+def parse_migration(data: bytes) -> int | None:
+    """The KRaft controller that has taken over the metadata (KIP-866: 3.4 to 3.9); None as long as none has. ValueError
+    if the znode does not say.
+    """
+    value = _object(data)
+    try:
+        return int(value["kraft_controller_id"]) if int(value["kraft_metadata_offset"]) >= 0 else None
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not the state of a migration: {data[:200]!r}") from error
 
 
 def parse_isr_change(data: bytes) -> tuple[str, ...]:
@@ -217,6 +231,9 @@ class Picture:
             self._take_topics(read, outcome)
         elif read.watch == ISR_CHANGES:
             self._take_isr_changes(read, outcome)
+        elif read.watch == MIGRATION:
+            migrated_to = None if read.stat is None else parse_migration(read.data)
+            outcome.state = replace(outcome.state, migrated_to=migrated_to)
         elif found := _BROKER.fullmatch(path):
             self._take_broker(int(found[1]), read, outcome)
         elif found := _STATE.fullmatch(path):

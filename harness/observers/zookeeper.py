@@ -76,8 +76,18 @@ class _Answer:
 class ZooKeeperObserver(StateKeeper):
     """Watches a cluster through one ZooKeeper client, which `client` lends to the admin."""
 
-    def __init__(self, hosts: str, timeline: Timeline, *, client: KazooClient | None = None) -> None:
-        super().__init__("zookeeper", timeline, node_name())
+    def __init__(
+        self,
+        hosts: str,
+        timeline: Timeline,
+        *,
+        client: KazooClient | None = None,
+        controllers: frozenset[int] = frozenset(),
+    ) -> None:
+        """`controllers` are ids of KRaft controllers, to which the cluster may migrate: they keep what they decide in
+        ZooKeeper too, as long as brokers register there.
+        """
+        super().__init__("zookeeper", timeline, node_name(controllers))
         self._hosts = hosts
         self.client = client or KazooClient(
             hosts=hosts,

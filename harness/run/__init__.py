@@ -13,6 +13,7 @@ module for each noun:
     waits     until the cluster states something, or a node has logged it
     disks     what lies on the brokers' disks, and copies of it
     nemesis   faults, and starting again what they struck
+    migration from ZooKeeper to KRaft
 
 `Run` puts them together and offers their words as its own.
 """
@@ -37,6 +38,7 @@ from harness.run.clients import NO_SETTINGS, Clients
 from harness.run.disks import Disks
 from harness.run.ends import Ends
 from harness.run.groups import Groups
+from harness.run.migration import Migration
 from harness.run.nemesis import Nemesis
 from harness.run.parts import Parts
 from harness.run.waits import START_LIMIT_S, Waits
@@ -91,7 +93,8 @@ class Run:
         self.wait_deleted, self.wait_log_start = disks.wait_deleted, disks.wait_log_start
         self.checkpointed_log_start = disks.checkpointed_log_start
         self.wait_log_start_checkpointed = disks.wait_log_start_checkpointed
-        self.batches_of, self.wait_cleaned = disks.batches_of, disks.wait_cleaned
+        self.batches_of, self.producer_ids_of = disks.batches_of, disks.producer_ids_of
+        self.wait_cleaned = disks.wait_cleaned
         self.second_directory_of = disks.second_directory_of
         self.wait_high_watermark, self.wait_recovery_point = disks.wait_high_watermark, disks.wait_recovery_point
         self.wait_checkpoint_written, self.read_checkpoints = disks.wait_checkpoint_written, disks.read_checkpoints
@@ -129,6 +132,8 @@ class Run:
         self.tear_tail, self.extend_by_zeros = nemesis.tear_tail, nemesis.extend_by_zeros
         self.start, self.start_cut_off = nemesis.start, nemesis.start_cut_off
         self.start_early, self.start_double = nemesis.start_early, nemesis.start_double
+        self.restart_with = nemesis.restart_with
+        self.migrate_to_kraft = Migration(parts, nemesis, waits, who, account).migrate_to_kraft
         self.expect_exit, self.wipe = nemesis.expect_exit, nemesis.wipe
         self.wait_share_of_session = nemesis.wait_share_of_session
         self.elected_after_death = nemesis.elected_after_death

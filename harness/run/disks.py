@@ -185,12 +185,16 @@ class Disks:
         """The batches of a replica's log as they lie on its disk, each by its first and its last offset; the first one
         of a compressed batch of before 0.11 is None.
         """
-        return [
-            (batch.base_offset, batch.last_offset)
-            for path in sorted(self._replica(target, t).glob("*.log"))
-            for batch in scan_batches(path.read_bytes())
-            if isinstance(batch, BatchHeader)
-        ]
+        return [(batch.base_offset, batch.last_offset) for batch in self._headers(target, t)]
+
+    def producer_ids_of(self, target: Target, t: Partition) -> list[int]:
+        """The producer ids of these batches, in their order; -1 of one that was written without idempotence."""
+        return [batch.producer_id for batch in self._headers(target, t)]
+
+    def _headers(self, target: Target, t: Partition) -> list[BatchHeader]:
+        files = sorted(self._replica(target, t).glob("*.log"))
+        found = [entry for path in files for entry in scan_batches(path.read_bytes())]
+        return [entry for entry in found if isinstance(entry, BatchHeader)]
 
     def second_directory_of(self, target: Target, t: Partition) -> bool:
         """Whether a broker has this replica in its second log directory."""

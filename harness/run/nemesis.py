@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError, UsageError
 from evidence.events import NETWORK_FAULTS
-from harness.cluster.cluster import CLOCK, CONTROLLER_PORT, DOUBLE, KAFKA_PORT, PROPERTIES
+from harness.cluster.cluster import CLOCK, CONTROLLER_PORT, DOUBLE, ENVIRONMENT, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
 from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
 from harness.faults.base import Faults, OfTheNetwork
@@ -28,7 +28,7 @@ from harness.faults.damage import (
 from harness.faults.delay import Delay
 from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.power import Outage, PowerLoss
-from harness.faults.process import Double, Exit, Freeze, Kill, Start, Stop
+from harness.faults.process import Double, Exit, Freeze, Kill, Start, StartWith, Stop
 from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
 from harness.observers.replicas import LOG_DIR, newest_segment
@@ -393,6 +393,23 @@ class Nemesis:
                 if target.node.name in disks:
                     self._cluster.keeper.require_mounted(disks[target.node.name])
         self._faults.carry_out(Start(target.node, self._events), role=target.role)
+
+    def restart_with(self, target: Target, settings: Mapping[str, str]) -> None:
+        """ZooKeeper: stop a broker cleanly and start it again with these settings over those that it has, from now on.
+        Waits until it is registered.
+        """
+        node, data = target.node, self._cluster.data / target.node.name
+        self.stop(target)
+        self._waits.wait_unregistered(target)
+        start = StartWith(
+            node, self._events, settings=settings, environment=data / ENVIRONMENT, properties=data / PROPERTIES
+        )
+        self._faults.carry_out(start, role=target.role)
+        self._waits.wait_registered([target])
+
+    def prove(self, done: Fault, target: Target) -> None:
+        """Prove what other faults have brought about."""
+        self._faults.carry_out(done, role=target.role)
 
     def start_early(self, target: Target) -> None:
         """Start a broker though its old registration has not ended, and wait for nothing."""

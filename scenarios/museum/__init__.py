@@ -6,8 +6,9 @@ they were released. `all` versions are, for an exhibit, the few that it is shown
 and states what follows there.
 
 Records: `museum-forgotten-overrides` deletes those of topics that were to keep them, `museum-reassigned-to-one` the
-last good copy but one, `museum-false-clean-marker` what was acknowledged behind a torn log; `museum-kip-279` makes
-in-sync replicas differ for ever, and `museum-misdelivered` puts records into another topic. Transactions:
+last good copy but one, `museum-false-clean-marker` what was acknowledged behind a torn log, `museum-ids-given-twice`
+what new producers write after a migration to KRaft; `museum-kip-279` makes in-sync replicas differ for ever, and
+`museum-misdelivered` puts records into another topic. Transactions:
 `museum-timed-out-transaction` and `museum-late-end` tear one that is committed, `museum-late-produce` and
 `museum-marker-lost` hide all that comes after one; with compaction `museum-aborted-survives` commits what was aborted,
 and `museum-marker-compacted` loses what was committed. Groups: `museum-expired-offsets`,

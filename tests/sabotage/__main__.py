@@ -45,6 +45,7 @@ FRESH: Final = (
     (files.LONG_NAME, "1.1.1"),
     (files.FORGOTTEN, "2.2.2"),
     (files.MISDELIVERED, "3.5.1-kraft"),
+    (files.MIGRATED, "3.9.2-zk"),
 )
 AS_DOCUMENTED: Final = "as-documented"
 ROWS: Final = "rows"

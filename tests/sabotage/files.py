@@ -117,6 +117,16 @@ def _removed(pattern: str) -> Damage:
     return damage
 
 
+def _not_migrated(event: dict[str, Any]) -> dict[str, Any]:
+    """ZooKeeper never had it from a KRaft controller that it has the metadata."""
+    own = event["kind"] == "znode" and event["path"] == "/migration"
+    return event | {"content": event["content"] | {"kraft_metadata_offset": -1}} if own else event
+
+
+def _ruled_by_broker_1(event: dict[str, Any]) -> dict[str, Any]:
+    return event | {"node": "broker-1"} if event["kind"] == "controller" and event["node"] else event
+
+
 def _of_another_exhibit(run: RunDir, runs: Runs) -> bool:
     """The timeline of another run, of an exhibit of the museum too."""
     own = scenario_of(run.read_run())
@@ -425,9 +435,10 @@ SUBJECTS: Final = tuple(
 LATE_END, RETURN, STUCK = "museum-late-end", "museum-deleted-records-return", "museum-marker-lost"
 GROUPS, SILENT, LONG_NAME = "museum-oldest-offsets", "museum-unloadable-group", "museum-long-topic-name"
 FORGOTTEN, MISDELIVERED = "museum-forgotten-overrides", "museum-misdelivered"
+MIGRATED = "museum-ids-given-twice"
 SEEN_FROM_ANSWERS: Final = {"forged": SOUND, "bound_only": True}
 """What a coordinator answers and takes back shows it without the commit."""
-EXHIBITS: Final = (LATE_END, RETURN, STUCK, GROUPS, SILENT, LONG_NAME, FORGOTTEN, MISDELIVERED)
+EXHIBITS: Final = (LATE_END, RETURN, STUCK, GROUPS, SILENT, LONG_NAME, FORGOTTEN, MISDELIVERED, MIGRATED)
 MUSEUM: Final = (
     *(Case(name=f"{of.removeprefix('museum-')}: {name}", before="not tried", damage=damage, of=of, allowed=BAD, **more)
       for of, name, damage, more in (
@@ -456,6 +467,14 @@ MUSEUM: Final = (
         (FORGOTTEN, "brokers' logs say nothing", _without("log"), {}),
         (MISDELIVERED, "what the final reader recorded is gone", _removed("history/**/final-read-1.*"), {}),
         (MISDELIVERED, "the delay has no proof", _proof("delay", packets_dropped={}), {"forged": ("unknown",)}),
+        (MIGRATED, "nothing migrated", _without_fault("migration"), {"forged": SOUND, "bound_only": True}),
+        (MIGRATED, "brokers were not started with other settings", _proof("start", settings={}),
+         {"forged": ("unknown",)}),
+        (MIGRATED, "the migration's proof names no broker", _proof("migration", brokers=[]), {"forged": ("unknown",)}),
+        (MIGRATED, "brokers' logs say nothing", _without("log"), {"forged": ("unknown",)}),
+        (MIGRATED, "ZooKeeper's znodes are left out", _without("znode"), {"forged": ("unknown",)}),
+        (MIGRATED, "ZooKeeper has the metadata nowhere", _edited(_not_migrated), {"forged": BAD}),
+        (MIGRATED, "a broker is the controller to the end", _edited(_ruled_by_broker_1), {"forged": BAD}),
       )),
     *(Case(name=f"{of.removeprefix('museum-')}: timeline of another exhibit", before="not tried",
            damage=_of_another_exhibit, of=of, allowed=BAD)

@@ -86,6 +86,9 @@ CASES: Final = (
          bug="overwrite_does_nothing", before=NEW),
     Live(name="a checkpoint stays as it was and a proof is claimed", scenario="offset-checkpoints", case="old-file",
          version="0.10.2.2", bug="overwrite_is_claimed", before=NEW),
+    *(Live(name=f"migrating to KRaft does nothing{also}", scenario="museum-ids-given-twice", version="3.9.2-zk",
+           bug=f"migration_{told}", before=NEW)
+      for also, told in (("", "does_nothing"), (" and claims a proof", "is_claimed"))),
     *(Live(name=f"{what} does nothing{also}", scenario=scenario, case=case, bug=f"{bug}_{told}", before=NEW)
       for what, bug, scenario, case in (
           ("holding answers back", "hold", "lost-acknowledgement", "idempotent"),

@@ -21,9 +21,10 @@ from harness.faults.clock import ClockStep
 from harness.faults.cut import Cut
 from harness.faults.delay import Delay
 from harness.faults.files import Overwrite
+from harness.faults.migration import Migration
 from harness.faults.network import DEVICE
 from harness.faults.power import PowerLoss
-from harness.faults.process import Freeze, Kill
+from harness.faults.process import Freeze, Kill, Start, StartWith
 from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
 from harness.observers import docker_events, replicas
@@ -94,6 +95,19 @@ def delay_is_claimed() -> None:
     made_up = {"packets_dropped": {"broker-2 INPUT x:7": 7}, "not_taken": ["broker-2"], "connections": 1}
     Delay.verify = lambda self: made_up  # type: ignore[method-assign]
     Delay.heal = lambda self: None  # type: ignore[method-assign]
+
+
+def migration_does_nothing() -> None:
+    """Brokers are started anew as they were."""
+    StartWith.inject = Start.inject  # type: ignore[method-assign]
+
+
+def migration_is_claimed() -> None:
+    """They are, and the proofs are made up."""
+    migration_does_nothing()
+    StartWith.verify = lambda self: {**Start.verify(self), "settings": dict(self.settings)}  # type: ignore[method-assign]
+    made_up = {"line": "Completed migration of metadata", "controller": "controller-100", "brokers": ["broker-1"]}
+    Migration.verify = lambda self: made_up  # type: ignore[method-assign]
 
 
 def reset_does_nothing() -> None:
@@ -294,6 +308,8 @@ BUGS: dict[str, Callable[[], None]] = {
         hold_is_claimed,
         delay_does_nothing,
         delay_is_claimed,
+        migration_does_nothing,
+        migration_is_claimed,
         reset_does_nothing,
         reset_is_claimed,
         kill_client_does_nothing,

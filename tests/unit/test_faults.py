@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,11 +14,14 @@ from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.events import Container, ContainerAction, Fault, Target
 from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
+from harness.cluster.state import ClusterState
+from harness.faults import process
 from harness.faults.base import Faults
 from harness.faults.cut import Cut, Host, Rule, parse_counters
 from harness.faults.files import Overwrite, Remove, Wipe
+from harness.faults.migration import Migration
 from harness.faults.network import WHOLE, foreign_rules
-from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, Stop
+from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, StartWith, Stop
 from harness.faults.slow import Bucket, Slow, parse_buckets
 
 
@@ -675,3 +679,86 @@ def test_a_node_has_no_link_to_itself() -> None:
     one = cast("Node", Slowed(1))
     with pytest.raises(HarnessError, match="no link to itself"):
         Slow((one,), (one,), 20_000).inject()
+
+
+def restarted(tmp_path: Path, engine: FakeEngine, written: str) -> StartWith:
+    (tmp_path / "server.properties").write_text(written)
+    node, events = made(engine)
+    environment, properties = tmp_path / "environment", tmp_path / "server.properties"
+    return StartWith(node, events, settings={"a": "b c", "d": "e"}, environment=environment, properties=properties)
+
+
+def test_a_start_with_settings_is_proved_by_what_the_node_writes(tmp_path: Path) -> None:
+    fault = restarted(tmp_path, FakeEngine(running=False), "a=b c\nd=e\nf=g\n")
+    (tmp_path / "environment").write_text("# before\n")
+    fault.inject()
+    assert (tmp_path / "environment").read_text() == "# before\nKAFKA_SETTINGS+=';a=b c;d=e'\n"
+    assert fault.verify()["settings"] == {"a": "b c", "d": "e"}
+
+
+@pytest.mark.parametrize(
+    ("written", "sabotaged", "seen"),
+    [("a=b c\n", False, "started without d=e"), ("a=b c\nd=other\n", False, "d=e"), ("a=b c\nd=e\n", True, "'start'")],
+    ids=["one is missing", "one is another", "the start does nothing"],
+)
+def test_a_start_without_its_settings_is_noticed(
+    tmp_path: Path, written: str, sabotaged: bool, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "FILE_LIMIT_S", 0.0)
+    fault = restarted(tmp_path, FakeEngine(running=False, sabotaged=sabotaged), written)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match=seen):
+        fault.verify()
+
+
+COMPLETED = "[...] Completed migration of metadata from ZooKeeper to KRaft. 3 records"
+SWITCHED = "zookeeper.metadata.migration.enable=true\n"
+
+
+def migration(tmp_path: Path, said: str, state: ClusterState, *properties: str) -> Migration:
+    paths = {}
+    for number, text in enumerate(properties, start=1):
+        paths[f"broker-{number}"] = tmp_path / f"{number}"
+        paths[f"broker-{number}"].write_text(text)
+
+    def wait(predicate: Any, *, what: str, timeout_s: float) -> ClusterState:
+        if not predicate(state):
+            raise WaitTimeout(f"not seen: {what}")
+        return state
+
+    node: Any = SimpleNamespace(name="controller-100", id=100, said=lambda: said)
+    return Migration(node=node, brokers=paths, observer=cast("Any", SimpleNamespace(wait=wait)), limit_s=0.0)
+
+
+TAKEN_OVER = ClusterState(controller=100, controller_epoch=5, migrated_to=100)
+
+
+def test_a_migration_is_proved_by_its_controller_and_zookeeper_and_the_brokers(tmp_path: Path) -> None:
+    fault = migration(tmp_path, f"a line\n{COMPLETED}\n", TAKEN_OVER, SWITCHED, SWITCHED)
+    fault.inject()
+    proof = fault.verify()
+    fault.heal()
+    assert proof == {
+        "line": COMPLETED,
+        "controller": "controller-100",
+        "epoch": 5,
+        "brokers": ["broker-1", "broker-2"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "properties", "seen"),
+    [
+        ("Starting ZK migration", TAKEN_OVER, [SWITCHED], r"did not say .*it said at last:\nStarting ZK"),
+        (COMPLETED, replace(TAKEN_OVER, controller=1), [SWITCHED], "ZooKeeper names controller-100"),
+        (COMPLETED, replace(TAKEN_OVER, migrated_to=None), [SWITCHED], "ZooKeeper names controller-100"),
+        (COMPLETED, TAKEN_OVER, [SWITCHED, "broker.id=2\n"], "run without .*: broker-2"),
+        (COMPLETED, TAKEN_OVER, [], "run without .*: all"),
+    ],
+    ids=["it goes on", "a broker is the controller", "nobody has the metadata", "one broker has not", "no broker"],
+)
+def test_a_migration_that_one_witness_does_not_bear_out_is_unproved(
+    tmp_path: Path, said: str, state: ClusterState, properties: list[str], seen: str
+) -> None:
+    with pytest.raises(FaultUnproved, match=f"(?s){seen}"):
+        migration(tmp_path, said, state, *properties).verify()

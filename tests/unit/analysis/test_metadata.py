@@ -19,7 +19,7 @@ from analysis.metadata import (
     two_leaders_in_one_epoch,
 )
 from evidence.course import Course
-from evidence.events import Container, Controller, Event, Log, Partition
+from evidence.events import Container, Controller, Event, Log, Partition, Znode
 from tests.unit.timelines import at as at_ns
 
 
@@ -77,6 +77,25 @@ def test_a_controller_epoch_that_goes_back() -> None:
 def test_controller_epochs_that_rise_or_are_not_known() -> None:
     assert controller_epoch_regression(course([controller(1), controller(1), controller(3)])) == []
     assert controller_epoch_regression(course([stated(0, controller_epoch=2), stated(1, controller_epoch=None)])) == []
+
+
+def taken_over(at: int, own: int = 1) -> Znode:
+    """A KRaft controller takes over from ZooKeeper's."""
+    content = {"version": 2, "brokerid": 100, "timestamp": "1", "kraftControllerEpoch": own}
+    return at_ns(at, Znode(path="/controller", content=content))
+
+
+def test_after_a_migration_partitions_have_krafts_own_controller_epoch() -> None:
+    states = [stated(0, at=1, controller_epoch=4), stated(0, at=9, isr=(1,), controller_epoch=1, version=2)]
+    assert controller_epoch_regression(course([states[0], taken_over(5), states[1]])) == []
+    elsewhere = (
+        [*states],
+        [taken_over(0), *states],
+        [*states, taken_over(10)],
+        [states[0], taken_over(5, 2), states[1]],
+    )
+    for events in elsewhere:
+        assert len(controller_epoch_regression(course(events))) == 1
 
 
 def test_a_leader_outside_its_isr() -> None:

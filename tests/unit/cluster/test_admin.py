@@ -185,6 +185,14 @@ def test_with_kraft_a_deletion_cannot_be_withdrawn_nor_a_default_set_for_all() -
         made.withdraw_deletion("t")
     with pytest.raises(UsageError, match="cannot be set for all brokers"):
         made.set_broker_default("message.max.bytes", "1")
+    with pytest.raises(UsageError, match="nodes are formatted with it"):
+        made.set_cluster_id("x")
+
+
+def test_a_cluster_has_its_id_before_its_first_broker() -> None:
+    zookeeper: Any = FakeZooKeeper()
+    of_version("3.5.1-zk", zookeeper).set_cluster_id("x")
+    assert zookeeper.nodes["/cluster/id"] == b'{"version":"1","id":"x"}'
 
 
 def test_a_setting_of_a_topic_is_set_beside_the_others_and_told_of() -> None:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import cluster, versions
@@ -256,3 +257,22 @@ def test_nodes_are_given_the_plans_java_options_or_the_users() -> None:
     assert "CHAOS_JAVA_OPTIONS" not in told(ClusterPlan())  # what the environment has is passed on
     assert told(ClusterPlan(own_clocks=True))["CHAOS_CLOCK"] == "own"
     assert "CHAOS_CLOCK" not in told(ClusterPlan())
+
+
+def test_a_cluster_that_migrates_has_a_controller_beside_zookeeper(tmp_path: Path) -> None:
+    version, plan = versions.get("3.9.2-zk"), ClusterPlan(brokers=(1, 2), controller=1, migrates=True)
+    assert cluster.services(version, plan) == ("zookeeper", "controller-100", "broker-1", "broker-2")
+    assert "controller-100" not in cluster.services(version, ClusterPlan())
+    variables = cluster.environment(
+        version=version, plan=plan, settings={}, run_id="r", prefix="172.20.1", data=tmp_path
+    )
+    assert variables["CHAOS_VOTERS"] == cluster.voters("172.20.1", plan) == "100@172.20.1.100:9093"
+    described = yaml.safe_load(cluster.compose_file(version, plan).read_text())["services"]
+    settings = described["controller-100"]["environment"]["KAFKA_SETTINGS"]
+    assert "zookeeper.metadata.migration.enable=true" in settings
+    assert all(f"/data/{cluster.ENVIRONMENT}" == one["environment"]["BASH_ENV"] for one in described.values())
+
+
+def test_the_cluster_id_is_that_which_nodes_are_formatted_with() -> None:
+    for script in ("entrypoint", "prepare"):
+        assert f"StorageTool format -t {cluster.CLUSTER_ID} " in (cluster.COMPOSE / "image" / script).read_text()

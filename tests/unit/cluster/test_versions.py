@@ -64,3 +64,8 @@ def test_a_release_with_several_ways_to_run_it_names_them() -> None:
     with pytest.raises(UsageError, match=r"3\.9\.2-zk") as caught:
         versions.get("3.9.2")
     assert "3.9.2-kraft" in str(caught.value)
+
+
+def test_a_migration_takes_zookeeper_and_a_protocol_that_has_it() -> None:
+    able = [version.id for version in versions.KNOWN if version.can_migrate]
+    assert able == ["3.9.2-zk", "3.5.1-zk"]

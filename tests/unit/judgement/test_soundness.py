@@ -88,6 +88,19 @@ EXIT = [fault(23, "inject", "exit", "f3"), docker(26, "die", code=1), SAID, dock
 EXITED = fault(27, "verified", "exit", "f3", exit_code=1, time_nano=26, line=LINE)
 DOUBLE = [fault(10, "inject", "double", node="double"), docker(11, "start", "double")]
 DOUBLED = fault(12, "verified", "double", node="double", time_nano=11, id=1)
+OVER = "Completed migration of metadata from ZooKeeper to KRaft."
+MIGRATION = [
+    docker(1, "start", "controller-100"),
+    fault(10, "inject", "migration", node="controller-100"),
+    at(11, Log(node="controller-100", event="migrated", line=OVER)),
+]
+
+
+def migrated(**proof: Any) -> Fault:
+    told = {"line": OVER, "controller": "controller-100", "brokers": ["broker-1"]} | proof
+    return fault(12, "verified", "migration", node="controller-100", **told)
+
+
 WIPED = fault(15, "verified", "wipe", "f4", files_before=9, files_after=0)
 FLIPPED = fault(15, "verified", "flip", "f4", byte_before=1, byte=65, others_as_before=True)
 RESIZED = fault(15, "verified", "resize", "f4", bytes_before=9, bytes=3, rest_as_before=True)
@@ -126,6 +139,7 @@ PROVED: dict[str, list[Event]] = {
     "a stop that took two signals": [UP, *STOP, docker(12, "kill"), STOPPED],
     "freeze": [UP, *FREEZE, FROZEN, *THAWED],
     "cut": [UP, *CUT, CUT_OFF, *HEALED],
+    "migration": [*MIGRATION, migrated()],
     "loss": [UP, LOSS, fault(12, "verified", "loss", **LOST)],
     "slow": [UP, SLOW, slowed(bytes_per_s=20_000.0, packets_waiting=0, packets_held=9, datagrams_arrived=8)],
     "slow, in a kernel that does not count": [UP, SLOW, slowed(packets_waiting=9, packets_held=0, datagrams_arrived=8)],
@@ -178,6 +192,10 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
         "exit code 137",
     ),
     "an end that Docker knows nothing of": ([EXIT[0], SAID, EXITED], "no such end"),
+    "a migration that no log tells of": ([*MIGRATION[:2], migrated()], "log does not say so"),
+    "a migration that another line tells of": ([*MIGRATION, migrated(line="Starting")], "log does not say so"),
+    "a migration of no broker": ([*MIGRATION, migrated(brokers=[])], "brokers that migrated"),
+    "a migration to somebody else": ([*MIGRATION, migrated(controller="broker-1")], "names as the controller"),
     "a second broker that was not started": ([DOUBLE[0], DOUBLED], "no such start"),
     "a disk that forgot nothing": (without_power(unflushed_file_held=True), "forgot what was not flushed"),
     "a disk that forgot too much": (without_power(flushed_file_held=False), "forgot what was not flushed"),

@@ -368,3 +368,20 @@ def test_a_leader_to_be_says_when_it_has_stopped_fetching() -> None:
     assert re.search(stopped_fetching("rf3-min1-1"), line)
     assert not re.search(stopped_fetching("rf3-min1-1"), line.replace("-1 (", "-12 ("))
     assert not re.search(stopped_fetching("rf3-min1-1"), line.replace("become-leader", "become-follower"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO [KRaftMigrationDriver id=100] Completed migration of metadata from Zookeeper to KRaft. A total of 3 "
+        "metadata records were generated.",  # 3.5.1
+        "INFO [KRaftMigrationDriver id=100] Completed migration of metadata from ZooKeeper to KRaft. 3 records were "
+        "generated in 203 ms across 1 batches.",  # 3.9.2
+    ],
+)
+def test_a_migration_that_is_completed_is_told_of(line: str) -> None:
+    assert [event for event, _ in filter(None, [recognise(line)])] == ["migrated"]
+
+
+def test_a_migration_that_begins_is_none() -> None:
+    assert recognise("INFO [KRaftMigrationDriver id=100] Starting ZK migration") is None

@@ -14,6 +14,7 @@ from harness.observers.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     ISR_CHANGES,
+    MIGRATION,
     PREFERRED_ELECTION,
     REASSIGNMENT,
     ROOTS,
@@ -295,3 +296,25 @@ class TestIsrChanges:
         assert also(outcome)[0] == ("missed", 3)
         assert outcome.state.isr_changes_read == 4
         assert picture.take(children(ISR_CHANGES, changes=10)).state.isr_changes_read == 5
+
+
+class TestMigration:
+    def test_a_controller_has_the_metadata_once_it_says_up_to_where(self, picture: Picture) -> None:
+        assert picture.state.migrated_to is None
+        assert picture.take(gone(MIGRATION)).state.migrated_to is None
+        assert picture.take(migration(-1)).state.migrated_to is None
+        assert picture.take(migration(41)).state.migrated_to == 100
+        assert picture.take(gone(MIGRATION)).state.migrated_to is None
+
+    def test_what_does_not_say_is_none(self, picture: Picture) -> None:
+        with pytest.raises(ValueError, match="not the state of a migration"):
+            picture.take(data(MIGRATION, '{"version":0,"kraft_controller_id":100}', stat(8)))
+        assert picture.state.migrated_to is None
+
+
+def migration(offset: int) -> ZnodeRead:
+    """As 3.5.1 and 3.9.2 write it."""
+    epochs = '"kraft_metadata_epoch":1,"kraft_controller_epoch":1'
+    return data(
+        MIGRATION, f'{{"version":0,"kraft_metadata_offset":{offset},"kraft_controller_id":100,{epochs}}}', stat(8)
+    )

@@ -16,6 +16,7 @@ from harness.run import disks
 from harness.run.account import Account
 from harness.run.disks import Disks
 from harness.run.who import Partition, Target
+from tests.unit.kafkafiles import encode
 
 T = Partition("t", 0)
 
@@ -113,3 +114,12 @@ def test_of_a_log_the_segments_are_flushed_and_nothing_else(
     assert flushed == [data / "broker-2/kafka/t-0" / f"{0:020}.log"]
     with pytest.raises(HarnessError, match="broker-1 has no segment of t-1"):
         on.flush_log(Partition("t", 1), targets)
+
+
+def test_who_wrote_each_batch_is_told_by_its_id(made: tuple[Disks, list[Target], Path]) -> None:
+    on, (target, _), data = made
+    ids = [0, 1000, -1]
+    batches = [encode.batch(at, [encode.R()], producer=(number, 0, 0)) for at, number in enumerate(ids)]
+    (data / "broker-1/kafka/t-0" / f"{0:020}.log").write_bytes(b"".join(batches))
+    assert on.producer_ids_of(target, T) == ids
+    assert on.batches_of(target, T) == [(0, 0), (1, 1), (2, 2)]

@@ -1,0 +1,82 @@
+"""A migration from ZooKeeper to KRaft (KIP-866), once it was set going: the proof that it came to its end.
+
+It is no fault, but like one it may silently not have happened, and then an affected release looks safe. Its steps have
+proofs of their own: the start of a KRaft controller, and of each broker anew with the settings of a migration. Proof of
+the whole, by three witnesses that know nothing of each other: the controller's log says that it has completed the
+migration of the metadata; ZooKeeper names it as the one that keeps them (/migration), and as the controller; and each
+broker runs with properties that have it register with that controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from evidence.errors import FaultUnproved, WaitTimeout
+from harness.observers.broker_logs import recognise
+from harness.polling import poll
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.cluster.docker import Node
+    from harness.cluster.state import ClusterObserver, ClusterState
+    from harness.faults.base import Proof
+
+LIMIT_S: Final = 60.0
+POLL_S: Final = 0.2
+SWITCH: Final = "zookeeper.metadata.migration.enable=true"
+
+
+@dataclass(slots=True, kw_only=True)
+class Migration:
+    """A KRaft controller has taken over the metadata of a cluster whose brokers it knows."""
+
+    node: Node
+    """The controller."""
+    brokers: Mapping[str, Path]
+    """The properties that each broker, by its node, was last started with."""
+    observer: ClusterObserver
+    """Of ZooKeeper."""
+    name: str = "migration"
+    limit_s: float = LIMIT_S
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"migration of the metadata from ZooKeeper to {self.node.name}"
+
+    def inject(self) -> None:
+        """Nothing: it begins by itself when every broker has registered with the controller."""
+
+    def verify(self) -> Proof:
+        line = poll(self._said, self.limit_s, every_s=POLL_S)
+        if line is None:
+            raise FaultUnproved(
+                f"{self.node.name} did not say in {self.limit_s:.0f} s that it has completed the migration; it said at "
+                f"last:\n{self.node.said()[-2000:]}"
+            )
+        what = f"ZooKeeper names {self.node.name} as the one that keeps the metadata, and as the controller"
+        try:
+            state = self.observer.wait(self._taken_over, what=what, timeout_s=self.limit_s)
+        except WaitTimeout as error:
+            raise FaultUnproved(str(error)) from None
+        left = [name for name, path in self.brokers.items() if SWITCH not in path.read_text().splitlines()]
+        if left or not self.brokers:
+            raise FaultUnproved(f"brokers that run without {SWITCH}: {', '.join(left) or 'all'}")
+        epoch = state.controller_epoch
+        return {"line": line, "controller": self.node.name, "epoch": epoch, "brokers": sorted(self.brokers)}
+
+    def heal(self) -> None:
+        """Nobody goes back."""
+
+    def _said(self) -> str | None:
+        lines = self.node.said().splitlines()
+        return next((line for line in lines if (found := recognise(line)) and found[0] == "migrated"), None)
+
+    def _taken_over(self, state: ClusterState) -> bool:
+        return self.node.id == state.migrated_to == state.controller

@@ -1,0 +1,72 @@
+"""From ZooKeeper to KRaft (KIP-866, Kafka 3.4 to 3.9), in the steps that its documentation has, while clients go on.
+
+A KRaft controller is started that knows of ZooKeeper. Each broker is stopped and started again with settings that have
+it register with that controller too, one after the other. When the last one has, the controller makes itself the
+cluster's, copies ZooKeeper's metadata into its own log, and from then on writes what it decides to both. Brokers keep
+their registrations in ZooKeeper meanwhile, so the observer of ZooKeeper sees the cluster all along. That is where this
+ends: brokers stay as they are, and could go back.
+
+The last broker to be started anew is the one that holds no replica, if there is one (`ClusterPlan.controller`). Where
+replicas return to their ISRs at the moment at which the new controller takes over, what a leader asked for may be lost,
+and that leader changes none of its ISRs any more (seen on 3.9.2: "Failed to alter partition", twice a second).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evidence.errors import UsageError
+from harness.cluster.cluster import CONTROLLER_ID, PROPERTIES, voters
+from harness.faults.migration import Migration as Proved
+from harness.run.who import Partition, Target
+
+if TYPE_CHECKING:
+    from harness.run.account import Account
+    from harness.run.nemesis import Nemesis
+    from harness.run.parts import Parts
+    from harness.run.waits import Waits
+    from harness.run.who import Who
+
+
+class Migration:
+    """Migrates the cluster."""
+
+    def __init__(self, parts: Parts, nemesis: Nemesis, waits: Waits, who: Who, account: Account) -> None:
+        self._cluster, self._observer, self._topics = parts.cluster, parts.observer, parts.topics
+        self._nemesis, self._waits, self._who, self._account = nemesis, waits, who, account
+
+    def migrate_to_kraft(self) -> Target:
+        """Migrate the metadata from ZooKeeper to the plan's KRaft controller, and return it: it is the controller then,
+        as the proof has it, and every replica is in sync. Brokers register with both from now on.
+
+        Raises UsageError for a cluster that has none (`ClusterPlan.migrates`).
+        """
+        plan, data = self._cluster.plan, self._cluster.data
+        if not plan.migrates or self._cluster.version.mode != "zookeeper":
+            raise UsageError(
+                "migrate_to_kraft: there is no controller to migrate to; give the ClusterPlan migrates=True"
+            )
+        settings = {
+            "zookeeper.metadata.migration.enable": "true",
+            "controller.quorum.voters": voters(self._cluster.prefix, plan),
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "broker.heartbeat.interval.ms": str(max(plan.session_timeout_ms // 8, 100)),
+        }
+        controller = self._who.broker(CONTROLLER_ID, "the controller to migrate to")
+        with self._account.step("migrate to KRaft", controller=controller.node.name):
+            self._nemesis.start(controller)
+            for number in reversed(self._cluster.brokers):
+                self._nemesis.restart_with(self._who.broker(number), settings)
+                self._wait_whole()
+            properties = {node.name: data / node.name / PROPERTIES for node in self._cluster.brokers.values()}
+            self._nemesis.prove(Proved(node=controller.node, brokers=properties, observer=self._observer), controller)
+            self._wait_whole()
+        return controller
+
+    def _wait_whole(self) -> None:
+        for topic in self._topics:
+            for number in range(len(topic.replicas)):
+                t = Partition(topic.name, number)
+                self._waits.wait_leader(t)
+                self._waits.wait_isr(t, self._who.replicas_of(t))

@@ -1,0 +1,75 @@
+"""After a migration from ZooKeeper to KRaft producer ids are given out a second time (KAFKA-15552).
+
+An idempotent producer has an id, and numbers its records; a broker takes a record with a number that it has seen for a
+retry, and acknowledges it without writing it (KIP-98). Brokers get ids from the controller in blocks of a thousand. The
+migration copies the block that was given out last, but the first id in it, where KRaft keeps the first one after it. So
+the block that KRaft gives out first has been given out before.
+
+Here a producer writes a record, and the cluster migrates as its documentation has it, one broker after the other, with
+nothing failing. Then that producer writes three more, and a new one, under the id of the first, begins with number 0.
+Its first four records are acknowledged at the offsets where the other's lie, and are on no disk; the fifth is written.
+Had the first producer written more before, its numbers would be too far on: a broker remembers the last five batches of
+an id in a partition, and of what was before its own start the last one. The new producer would then fail for good,
+with OutOfOrderSequence.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan
+from harness.run import Run
+from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+
+KAFKA_15552 = Bug(
+    id="KAFKA-15552",
+    title="after a migration to KRaft new producers' first records are acknowledged and not written",
+    whom="clusters that migrate from ZooKeeper to KRaft while idempotent producers, the default since 3.0, write",
+    since="3.4.0",
+    fixed=("3.5.2", "3.6.1", "3.7.0"),
+    commits=("3e5ec6fd717", "2214e8bb696", "3c054833acd"),
+    mode="zookeeper",
+)
+IDEMPOTENT: Final = {"enable.idempotence": "true"}
+NEW: Final = {**IDEMPOTENT, "client.id": "new"}
+"""Of a second producer."""
+MIGRATED: Final = ["metadata-migrated-to-kraft"]
+BEFORE, AFTER = 1, 3
+"""Records of the first producer."""
+
+
+@scenario(
+    name="museum-ids-given-twice",
+    claim="""After a migration from ZooKeeper to KRaft without any failure, records of new idempotent producers are
+        acknowledged with acks=all and are on no disk: they count as retries of another producer's.""",
+    source="KAFKA-15552, KIP-866, KIP-98",
+    operator="""Do not migrate to KRaft on 3.4, on 3.5 before 3.5.2, or on 3.6.0: upgrade first. After a migration there
+        the first thousand producer ids are those of before, and brokers remember these for as long as
+        producer.id.expiration.ms says, a day by default, whether their producers live or not.""",
+    exhibit=Exhibit(bug=KAFKA_15552, affected=("3.5.1-zk",), fixed=("3.9.2-zk",)),
+    applies=Line(
+        "ZooKeeper, and a migration to KRaft (KIP-866, 3.4 and later)",
+        lambda version: version.can_migrate,
+    ),
+    cluster=ClusterPlan(migrates=True),
+    documented=[
+        Documented(on=KAFKA_15552.affected, required=LOST, claims=MIGRATED),
+        Documented(
+            on=KAFKA_15552.unaffected,
+            claims=MIGRATED,
+            says="KRaft goes on with the block after the last one: no id is given out twice.",
+        ),
+    ],
+)
+def ids_given_twice(run: Run) -> None:
+    t = run.partition()
+    run.send(t, BEFORE, settings=IDEMPOTENT)
+    run.copy_replicas("before")
+
+    run.migrate_to_kraft()
+
+    run.send(t, AFTER, settings=IDEMPOTENT)
+    run.send(t, BEFORE + AFTER, settings=NEW, doomed=KAFKA_15552.affects(run.version))
+    run.send(t, 2, settings=NEW)
+    ids = run.producer_ids_of(run.leader_of(t), t)
+    run.require("both producers have ids", min(ids) >= 0, of_batches=ids)
