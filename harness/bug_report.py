@@ -16,12 +16,16 @@ from evidence import timeline
 from evidence.anomalies import CATALOGUE
 from evidence.errors import UsageError
 from evidence.events import Fault, Note, Precondition
+from evidence.rundir import DEFAULT_CASE
+from harness.cluster import versions
 from harness.observers.broker_logs import parse_stamp
 from harness.scenario import get_scenario
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
     from harness.bugs import Bug
+    from harness.cluster.versions import Version
+    from harness.scenario import Scenario
 
 MOST_LINES: Final = 40
 """Of what each broker logged."""
@@ -67,7 +71,8 @@ def report(run_dir: RunDir) -> str:
     """The report. Raises UsageError for a run that is none of an exhibit, or was not judged."""
     facts = run_dir.read_run()
     name = str(facts["scenario"])
-    exhibit = get_scenario(name).exhibit
+    made = get_scenario(name)
+    exhibit = made.exhibit
     if exhibit is None:
         raise UsageError(f"{run_dir.path}: {name} is no exhibit of the museum; `kafka-chaos museum` names them")
     if not run_dir.findings.exists():
@@ -90,7 +95,8 @@ def report(run_dir: RunDir) -> str:
             *_block(done(events, events[0].at_ns if events else 0)),
             "## What was found",
             "",
-            *(_found(findings) or ["Nothing."]),
+            *_not_shown(made, versions.get(str(facts["version"])), str(facts.get("case") or DEFAULT_CASE)),
+            *([*_found(findings), *_held(run_dir)] or ["Nothing."]),
             "",
             "## What the brokers logged",
             "",
@@ -108,6 +114,19 @@ def report(run_dir: RunDir) -> str:
 
 def _block(lines: Iterable[str]) -> list[str]:
     return [*(f"    {line}" for line in lines), ""]
+
+
+def _not_shown(made: Scenario, version: Version, case: str) -> list[str]:
+    """That a run does not show the bug, where it is of a case, or of a version, that does not."""
+    if made.shows(version, made.case(case)):
+        return []
+    return [f"This run is there to compare: it does not show the bug. {made.documented_for(version, case).says}", ""]
+
+
+def _held(run_dir: RunDir) -> list[str]:
+    """The documented behaviour that the run held, with what was seen of it."""
+    claims = json.loads(run_dir.verdict.read_text())["claims"] if run_dir.verdict.exists() else []
+    return [f"- **{one['name']}**: {one['says']}. {one['claim']}" for one in claims if one["outcome"] == "held"]
 
 
 def _found(findings: Iterable[Mapping[str, Any]]) -> list[str]:

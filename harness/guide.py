@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from evidence.rundir import DEFAULT_CASE
 from harness.case import Case
 from harness.cluster import versions
 from harness.scenario import PACKAGE, Scenario, all_scenarios
@@ -44,7 +45,7 @@ def of(made: Scenario) -> dict[str, Any]:
         "operator": made.operator,
         "applies": made.applies.label,
         "suite": made.suite,
-        "exhibit": None if made.exhibit is None else made.exhibit.as_json(),
+        "exhibit": None if made.exhibit is None else made.exhibit.as_json() | {"also": also(made)},
         "told": inspect.getdoc(module) or "",
         "steps": steps_of(inspect.getsource(module)),
         "cases": [
@@ -52,6 +53,14 @@ def of(made: Scenario) -> dict[str, Any]:
             for case in made.cases.values()
         ],
     }
+
+
+def also(made: Scenario) -> list[str]:
+    """The cases of an exhibit, beside the default one, that show its bug on the newest version that it is shown on."""
+    if made.exhibit is None:
+        return []
+    newest = versions.get(made.exhibit.affected[-1])
+    return [case.name for case in made.cases.values() if case.name != DEFAULT_CASE and made.shows(newest, case)]
 
 
 def _folder(made: Scenario) -> str:

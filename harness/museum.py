@@ -15,6 +15,7 @@ from typing import Any, Final
 from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE
 from harness.bugs import Bug, Release, numbers
+from harness.cluster import versions
 from harness.cluster.versions import Mode, Version
 from harness.scenario import Scenario, all_scenarios
 
@@ -68,7 +69,9 @@ def free_of_all(version: Version, bugs: Sequence[Bug]) -> str:
 
 
 def told(version: Version, scenarios: Sequence[Scenario], shown: Shown) -> dict[str, Any]:
-    """Which bugs a version has, each with what showed it and what to do, and which it has not."""
+    """Which bugs a version has, each with what showed it, in which other cases (`also`), and what to do; and which it
+    has not.
+    """
     has, lacks = [], []
     for made in scenarios:
         if made.exhibit is None:
@@ -79,10 +82,18 @@ def told(version: Version, scenarios: Sequence[Scenario], shown: Shown) -> dict[
             continue
         exhibit = made.exhibit
         how = f" ({exhibit.fixed_with})" if exhibit.fixed_with else ""
-        runs = {
+        runs: dict[str, Any] = {
             "affected": {one: shown(made.name, one, DEFAULT_CASE) for one in exhibit.affected},
             "fixed": {one + how: shown(made.name, one, exhibit.fixed_case) for one in exhibit.fixed},
         }
+        also = {
+            case.name: {
+                one: shown(made.name, one, case.name) for one in exhibit.affected if made.shows(versions.get(one), case)
+            }
+            for case in made.cases.values()
+            if case.name != DEFAULT_CASE
+        }
+        runs["also"] = {case: seen for case, seen in also.items() if seen}
         about = {"bug": bug.id, "title": bug.title, "whom": bug.whom, "releases": bug.releases}
         about |= {"be_on": remedy(bug, version), "until_then": made.operator, "scenario": made.name}
         has.append(about | runs)
@@ -113,6 +124,10 @@ def as_text(found: Mapping[str, Any]) -> str:
             f"  until then  {one['until_then']}",
             f"  shown       {one['scenario']}, as documented {', '.join(shown)}"
             + (f"; fixed, {', '.join(fixed)}" if fixed else ""),
+            *(
+                f"  also        --case {case}, {', '.join(f'on {version} {count}' for version, count in seen.items())}"
+                for case, seen in one["also"].items()
+            ),
         ]
     if found["has"] and found["free_of_all"]:
         lines += ["", f"free of all of them: {found['free_of_all']}"]

@@ -133,6 +133,14 @@ class Scenario:
                 return outcome
         raise UsageError(f"{what} documents no outcome for {version.id}")
 
+    def shows(self, version: Version, case: Case) -> bool:
+        """Whether a case of an exhibit shows its bug on a version: what is documented for it there is stated for the
+        versions that have the bug. Other cases show what it takes, or that it does no harm.
+        """
+        if self.exhibit is None or not self.applies_to(version, case):
+            return False
+        return self.documented_for(version, case.name).on is self.exhibit.bug.affected
+
     def cluster_of(self, case: Case) -> ClusterPlan:
         """The cluster of a case, with its settings."""
         cluster = case.cluster or self.cluster

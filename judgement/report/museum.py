@@ -54,7 +54,7 @@ def page(described: Value, scenarios: Sequence[Value], data: Value, made: str) -
         "|---|---|---|---|---|---|",
         *(_row(one, data) for one in found),
         "",
-        *_open(found),
+        *_open(found, data),
         "## Which release to be on",
         "",
         "The releases that exhibits are run on, and the bugs of these that each still has.",
@@ -69,7 +69,7 @@ def page(described: Value, scenarios: Sequence[Value], data: Value, made: str) -
     return "\n".join(lines)
 
 
-def _open(found: Sequence[Value]) -> Iterator[str]:
+def _open(found: Sequence[Value], data: Value) -> Iterator[str]:
     """How to show those that no release has a fix of."""
     still = [one for one in found if one["exhibit"]["open"]]
     told = (
@@ -80,10 +80,19 @@ def _open(found: Sequence[Value]) -> Iterator[str]:
         "`kafka-chaos museum --report RUN_DIR` prints of it what a maintainer needs: what was done and what proved it,",
         "what was found, what the brokers logged of it, and where in the code it is.",
         "",
-        *(f"- {_link(o)}: `kafka-chaos run {o['name']} --version {o['exhibit']['affected'][-1]}`" for o in still),
+        *(line for one in still for line in _ways(one, data)),
         "",
     )
     yield from told if still else ()
+
+
+def _ways(one: Value, data: Value) -> Iterator[str]:
+    """The command that shows a bug, and the cases that show it in other ways, with how often they did."""
+    newest = one["exhibit"]["affected"][-1]
+    yield f"- {_link(one)}: `kafka-chaos run {one['name']} --version {newest}`"
+    told = (f"`--case {case}` ({shown(one['name'], newest, data, case)})" for case in one["exhibit"]["also"])
+    if ways := ", ".join(told):
+        yield f"  or, of the same bug: {ways}"
 
 
 def _link(one: Value) -> str:

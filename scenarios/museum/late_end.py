@@ -28,7 +28,7 @@ from typing import Final
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Partition, Run, Target
 from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
-from scenarios.museum.marker_lost import IN_PRODUCTION, STATE, THREE, TRANSACTIONS, TWO_BROKERS
+from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, SKIPPED, STATE, THREE, TRANSACTIONS, TWO_BROKERS
 
 KAFKA_17754 = Bug(
     id="KAFKA-17754",
@@ -47,8 +47,7 @@ ASKED_AGAIN_SOON: Final = {"librdkafka": {"socket.timeout.ms": "3000"}, "java": 
 LATE_S: Final = 60.0
 OWN_TIMEOUTS_LIMIT_S: Final = 90.0
 """More than request.timeout.ms of the Java client, 30 s, twice."""
-SKIPPED: Final = frozenset({"poll-skip", "internal-poll-skip"})
-HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transaction-half-committed"}), allowed=SKIPPED)
+TORN: Final = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED)
 
 
 @scenario(
@@ -70,7 +69,7 @@ HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transacti
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "default": Case(documented=[HALF]),
+        "default": Case(documented=[TORN]),
         "java": Case(
             client="java",
             documented=[
@@ -78,12 +77,12 @@ HALF: Final = Documented(on=KAFKA_17754.affected, required=frozenset({"transacti
                     on=RAISES_THE_EPOCH,
                     says="The late request names an epoch that is over, and is refused: all of it is read.",
                 ),
-                HALF,
+                TORN,
             ],
         ),
-        "java-older": Case(client="java-3.9.2", applies=RAISES_THE_EPOCH, documented=[HALF]),
-        "replicated": Case(replicas=THREE, cluster=IN_PRODUCTION, documented=[HALF]),
-        "java-defaults": Case(client="java-3.9.2", replicas=THREE, cluster=IN_PRODUCTION, documented=[HALF]),
+        "java-older": Case(client="java-3.9.2", applies=RAISES_THE_EPOCH, documented=[TORN]),
+        "replicated": Case(replicas=THREE, cluster=IN_PRODUCTION, documented=[TORN]),
+        "java-defaults": Case(client="java-3.9.2", replicas=THREE, cluster=IN_PRODUCTION, documented=[TORN]),
         "in-time": Case(documented=[Documented(on=EVERY_VERSION, says="Nothing is late, and all of it is read.")]),
     },
 )

@@ -4,7 +4,7 @@ A transaction is committed when its coordinator has written so; then it has a ma
 under read_committed are given nothing behind the first record of a transaction that has no marker there. A marker is a
 record like any other: written by the leader, and copied. Where the leader alone has it, and an unclean election makes a
 replica lead that has the transaction's records and not its marker, the transaction is open there. Its coordinator has
-noted it as complete, so nobody will end it: not its time-out, not the producer's next transaction.
+noted it as complete, so nobody will end it: not its time-out, and no transaction that its producer has elsewhere.
 
 Plain records are then acknowledged by all replicas, and consumers under read_committed never see them, also after the
 old leader is back, which truncates. That an unclean election loses what the new leader lacks is documented. That it
@@ -15,6 +15,10 @@ one have the marker and die, and the third, which was down, is elected. With `po
 enabled: all three replicas lose power at one moment, when the coordinator's topic has been written to the disks, and of
 the partition the marker has not. Any of them may lead then (from 4.1 on the last leader, by an election that the
 controller calls unclean); none has the marker.
+
+If the same producer writes to the partition in a later transaction, that one's marker ends both. It is what releases
+the readers (`next-commits`), and it makes of the first transaction what becomes of the second: where that is aborted
+(`next-aborts`), readers under read_committed are given the first, which was acknowledged as committed, by half.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 KAFKA_20716 = Bug(
     id="KAFKA-20716",
-    title="after an unclean election consumers under read_committed get nothing more, for ever",
+    title="after an unclean election, or a power loss, consumers under read_committed get nothing more, for ever",
     whom="topics with transactions, and unclean leader elections enabled or a power loss of all replicas",
     since="0.11.0.0",
     fixed=(),
@@ -44,6 +48,8 @@ KAFKA_20716 = Bug(
 TRANSACTIONS = Line("transactions (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11))
 WATCHED_S: Final = 25.0
 HELD_BACK: Final = frozenset({"stuck-last-stable-offset"})
+HALF: Final = frozenset({"transaction-half-committed"})
+SKIPPED: Final = frozenset({"poll-skip", "internal-poll-skip"})
 MARKER_CUT: Final = frozenset({"log-truncated-below-high-watermark"})
 """The marker, which the replicas in sync alone had, was below their high watermark."""
 STUCK: Final = (
@@ -81,6 +87,25 @@ STATE: Final = Partition("__transaction_state", 0)
         "power-cut": Case(
             replicas=THREE, cluster=replace(IN_PRODUCTION, disks=Disks()), variant="power-cut", documented=STUCK
         ),
+        "next-commits": Case(
+            topic=UNCLEAN,
+            variant="next",
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    allowed=MARKER_CUT,
+                    says="The next transaction's marker ends both, and all is read.",
+                )
+            ],
+        ),
+        "next-aborts": Case(
+            topic=UNCLEAN,
+            variant="next",
+            documented=[
+                Documented(on=KAFKA_20716.affected, required=HALF, allowed=MARKER_CUT | SKIPPED),
+                Documented(on=KAFKA_20716.unaffected),
+            ],
+        ),
         "clean": Case(
             topic=UNCLEAN,
             documented=[Documented(on=EVERY_VERSION, says="The replica that leads has the marker, and all is read.")],
@@ -93,16 +118,30 @@ def marker_lost(run: Run) -> None:
     run.create_topic(TopicPlan(name=elsewhere.topic, replicas=run.topic.replicas))
     (lose_power if run.case.variant == "power-cut" else elect_uncleanly)(run, t, elsewhere)
     run.wait_isr(t, replicas)
+    if run.case.variant == "next":
+        with run.transaction(commit=run.case.name == "next-commits") as later:
+            later.send(t)
+        run.require("the later transaction has ended", later.ended is not None and later.ended.outcome == "ok")
     run.send(t, 3)
     run.watch_ends(t, WATCHED_S)
+    if run.case.variant == "next":
+        with (
+            run.consume(t, committed_only=True) as consumer,
+            run.consume(elsewhere, committed_only=True) as beside,
+        ):
+            consumer.wait_read(6 if run.case.name == "next-commits" else 4, timeout_s=60)
+            beside.wait_read(2, timeout_s=60)
 
 
 def elect_uncleanly(run: Run, t: Partition, elsewhere: Partition) -> None:
     """The marker is written while the last replica is down, which then leads, or, if `clean`, has copied it before."""
     *in_sync, behind = run.replicas_of(t)
+    before = run.send(t) if run.case.variant == "next" else []
     with run.transaction() as transaction:
         transaction.send(t)
-        run.wait_high_watermark(t, 1, [*in_sync, behind])
+        if before:
+            transaction.send(elsewhere)  # so that there is another half of it
+        run.wait_high_watermark(t, len(before) + 1, [*in_sync, behind])
         run.kill(behind)
     require_complete(run, transaction, elsewhere)
     run.copy_replicas("marked")

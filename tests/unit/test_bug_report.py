@@ -72,6 +72,21 @@ def test_a_run_is_told_with_what_showed_it(run_dir: RunDir) -> None:
     assert "UnifiedLog.append refuses a batch" in text
 
 
+def test_a_run_that_does_not_show_the_bug_says_so_and_one_that_does_says_by_what(run_dir: RunDir) -> None:
+    claim = {"name": "stays-out", "claim": "It stays out.", "says": "1 replica out", "outcome": "held"}
+    write_json(run_dir.verdict, {"claims": [claim, claim | {"name": "returns", "outcome": "not judged"}]})
+    run_dir.findings.write_text('{"findings": []}')
+    compared = "This run is there to compare: it does not show the bug. The batch fits into a segment"
+    assert compared in report(run_dir)
+    run_dir.write_run(FACTS | {"case": "blank-disk"})
+    text = report(run_dir)
+    assert "there to compare" not in text
+    assert "- **stays-out**: 1 replica out. It stays out.\n" in text
+    assert "**returns**" not in text
+    run_dir.verdict.unlink()
+    assert "\nNothing.\n" in report(run_dir)
+
+
 def test_of_many_lines_the_first_are_told(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bug_report, "MOST_LINES", 1)
     (run_dir.logs / "broker-1.log").write_text(f"2026-11-22T11:40:03.385Z {FAILED}\n" * 3)

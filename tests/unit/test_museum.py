@@ -12,9 +12,10 @@ import pytest
 from evidence.errors import UsageError
 from harness import museum
 from harness.bugs import Bug, Exhibit
-from harness.case import EVERY_VERSION, Case, Documented
+from harness.case import EVERY_VERSION, Case, Documented, Line
 from harness.cluster.versions import Version
-from harness.guide import of
+from harness.cluster.versions import get as get_version
+from harness.guide import also, of
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
 from judgement.report import museum as pages
@@ -159,3 +160,44 @@ def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> 
         "KAFKA-17754",
         "unfiled",
     ]
+
+
+def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
+    bug = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=(), mode="kraft")
+    has_it = Documented(on=bug.affected)
+    one_line = Documented(on=Line("of 4", lambda version: version.release >= (4,)))
+    made = replace(
+        exhibit("museum-hide", bug, "3.9.2-kraft", "2.8.2"),
+        cases={
+            name: Case(name=name, documented=documented)
+            for name, documented in {
+                "default": (has_it,),
+                "rf3": (has_it,),
+                "by-client": (one_line, has_it),
+                "control": (Documented(on=EVERY_VERSION),),
+            }.items()
+        },
+        exhibit=Exhibit(bug=bug, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
+    )
+    seen = {"4.3.1": {"good": 5, "runs": 5}}
+    data = {"museum-hide": {"cases": {"rf3": seen, "by-client": seen, "control": seen}}}
+    kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
+    found = museum.told(kraft, [made], lambda name, version, case: pages.shown(name, version, data, case))
+    assert found["has"][0]["also"] == {
+        "rf3": {"3.9.2-kraft": "not run", "4.3.1": "5 of 5"},
+        "by-client": {"3.9.2-kraft": "not run"},
+    }
+    text = museum.as_text(found)
+    assert "also        --case rf3, on 3.9.2-kraft not run, on 4.3.1 5 of 5\n" in text
+    assert "control" not in text
+    assert also(made) == ["rf3"]
+    told = {"name": "museum-hide", "exhibit": made.exhibit.as_json() | {"also": also(made)}} if made.exhibit else {}
+    assert "  or, of the same bug: `--case rf3` (5 of 5)\n" in pages.page({"versions": []}, [told], data, "")
+
+
+def test_every_exhibit_shows_its_bug_by_default_and_its_fix_in_a_case_that_does_not() -> None:
+    for made in all_scenarios().values():
+        if made.exhibit is not None:
+            default, fixed = made.case(), made.case(made.exhibit.fixed_case)
+            assert [v for v in made.exhibit.affected if not made.shows(get_version(v), default)] == []
+            assert [v for v in made.exhibit.fixed if made.shows(get_version(v), fixed)] == []
