@@ -3,7 +3,7 @@
 It has happened when three say so: the KRaft controller in its log; ZooKeeper, where that controller writes that it has
 the metadata (/migration) and that it is the controller; and the proofs that brokers were started with what a migration
 takes. A line in a log alone is of a controller that nobody may heed. Where one of the three says nothing, nothing is
-shown.
+shown. A broker that is down at that moment, and has no replica, is not waited for (seen on 3.5.1): it joins later.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ SWITCH: Final = "zookeeper.metadata.migration.enable"
 
 
 def _prepared(witness: Witness, line: Log) -> bool:
-    """Whether every broker was started with the settings of a migration before a controller said that it is over."""
+    """Whether every broker that was registered when a controller said that the migration is over had been started with
+    the settings of one.
+    """
     course = witness.course
     proved = [start for start in faults(course, "start") if (start.proved_ns or NEVER_NS) < line.at_ns]
     started = {start.node: start.proof.get("settings") for start in proved}
-    brokers = [node for node in course.registrations if node.startswith("broker-")]
+    brokers = [node for node in course.registrations if course.alive_at(node, line.at_ns)]
     return bool(brokers) and all((started.get(node) or {}).get(SWITCH) == "true" for node in brokers)
 
 
@@ -54,8 +56,8 @@ def metadata_migrated_to_kraft(witness: Witness) -> Judged:
 CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         name="metadata-migrated-to-kraft",
-        says="A KRaft controller, once every broker was started with the settings of a migration, has completed it, "
-        "and to the end ZooKeeper names it as who has the metadata and as the controller.",
+        says="A KRaft controller has completed the migration once every broker that is registered was started with the "
+        "settings of one, and to the end ZooKeeper names it as who has the metadata and as the controller.",
         source="KIP-866",
         judge=metadata_migrated_to_kraft,
     ),

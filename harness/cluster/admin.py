@@ -29,7 +29,7 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment
+from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment, set_broker_default
 
 if TYPE_CHECKING:
     from kazoo.client import KazooClient
@@ -282,9 +282,12 @@ class ProtocolAdmin:
         return int(deleted.low_watermark)
 
     def set_broker_default(self, name: str, value: str) -> str:
-        raise UsageError(
-            f"{name} cannot be set for all brokers with KRaft: the client library has no name for them all"
+        """By the request of KIP-339 (2.3), which any broker passes on to the controller."""
+        self._ask_a_broker(
+            f"set {name}={value} for all brokers",
+            lambda address: set_broker_default(address, name, value, timeout_s=REQUEST_TIMEOUT_S),
         )
+        return "request IncrementalAlterConfigs"
 
     def set_topic(self, topic: str, name: str, value: str) -> str:
         """By the request of KIP-339 (2.3), which leaves the topic's other settings as they are."""
@@ -320,16 +323,25 @@ class ProtocolAdmin:
 
     def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> str:
         """By the request of KIP-455 (2.4): to the controller, or with KRaft to any broker, which passes it on."""
-        what, deadline = f"reassign {topic}-{partition} to {list(replicas)}", time.monotonic() + REASSIGN_LIMIT_S
+        self._ask_a_broker(
+            f"reassign {topic}-{partition} to {list(replicas)}",
+            lambda address: alter_partition_reassignment(
+                address, topic, partition, replicas, timeout_s=REQUEST_TIMEOUT_S
+            ),
+        )
+        return "request AlterPartitionReassignments"
+
+    def _ask_a_broker(self, what: str, ask: Callable[[tuple[str, int]], None]) -> None:
+        """Ask the controller if it is a broker, or else any broker, until one that can has taken the request."""
+        deadline = time.monotonic() + REASSIGN_LIMIT_S
         while True:
             state = self._observer.state
             asked = next((one for one in (state.controller, *state.brokers) if one in self._addresses), None)
             try:
                 if asked is None:
                     raise ConnectionError("no broker is registered")
-                address = (self._addresses[asked], KAFKA_PORT)
-                alter_partition_reassignment(address, topic, partition, replicas, timeout_s=REQUEST_TIMEOUT_S)
-                return "request AlterPartitionReassignments"
+                ask((self._addresses[asked], KAFKA_PORT))
+                return
             except (OSError, Refused) as error:
                 refused = isinstance(error, Refused) and error.code != NOT_CONTROLLER
                 if refused or time.monotonic() > deadline:

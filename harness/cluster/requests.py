@@ -2,6 +2,7 @@
 
 AlterPartitionReassignments (KIP-455): one connection, one request, one answer, in the flexible encoding of KIP-482:
 lengths and counts are varints, one more than the number, and each structure ends with its tagged fields, here none.
+IncrementalAlterConfigs (KIP-339) for all brokers, whose resource has an empty name, which a client library refuses.
 OffsetFetch, of which a client library asks no more than one at a time.
 """
 
@@ -15,8 +16,11 @@ from typing import Final
 from evidence.errors import HarnessError
 
 OFFSET_FETCH: Final = 9
+INCREMENTAL_ALTER_CONFIGS: Final = 44
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
-CLIENT: Final = b"kafka-chaos"
+BROKER: Final = 4
+SET: Final = 0
+CLIENT: Final = "kafka-chaos"
 NO_TAGS: Final = b"\x00"
 NONE: Final = 0
 NOT_CONTROLLER: Final = 41
@@ -37,7 +41,33 @@ def alter_partition_reassignment(
 
     Raises Refused, and OSError if there is no connection or no answer.
     """
-    request = _request(topic, partition, replicas, timeout_ms=int(timeout_s * 1000))
+    answer = _ask(address, _request(topic, partition, replicas, timeout_ms=int(timeout_s * 1000)), timeout_s)
+    code, message = _outcome(answer)
+    if code != NONE:
+        raise Refused(code, message)
+
+
+def set_broker_default(address: tuple[str, int], name: str, value: str, *, timeout_s: float) -> None:
+    """Ask a broker (2.3 and later) to have a setting set for all brokers, beside those that are.
+
+    Raises Refused, and OSError if there is no connection or no answer.
+    """
+    resource = struct.pack(">ib", 1, BROKER) + _text("")
+    setting = struct.pack(">i", 1) + _text(name) + struct.pack(">b", SET) + _text(value)
+    header = struct.pack(">hhi", INCREMENTAL_ALTER_CONFIGS, 0, 0) + _text(CLIENT)
+    reader = _Reader(_ask(address, header + resource + setting + b"\x00", timeout_s))
+    reader.skip(4 + 4 + 4)  # the header, for how long the request was throttled, and how many resources follow: one
+    code, size = reader.int16(), reader.int16()
+    if code != NONE:
+        raise Refused(code, reader.skip(max(size, 0)).decode(errors="replace"))
+
+
+def _text(text: str) -> bytes:
+    return struct.pack(">h", len(text.encode())) + text.encode()
+
+
+def _ask(address: tuple[str, int], request: bytes, timeout_s: float) -> bytes:
+    """A broker's answer to one request."""
     with socket.create_connection(address, timeout=timeout_s) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         with connection.makefile("rb") as answers:
@@ -45,24 +75,22 @@ def alter_partition_reassignment(
             answer = answers.read(struct.unpack(">i", size)[0]) if len(size) == 4 else b""
     if not answer:
         raise ConnectionError(f"{address[0]} closed the connection without an answer")
-    code, message = _outcome(answer)
-    if code != NONE:
-        raise Refused(code, message)
+    return answer
 
 
 def offset_fetch(group: str, topic: str, times: int) -> bytes:
     """The request for what a group has committed of partition 0 of a topic, asked so many times over, version 1, with
     its length.
     """
-    client, group_id, name = (struct.pack(">h", len(word)) + word for word in (CLIENT, group.encode(), topic.encode()))
     partitions = struct.pack(">i", times) + bytes(4 * times)
-    request = struct.pack(">hhi", OFFSET_FETCH, 1, 0) + client + group_id + struct.pack(">i", 1) + name + partitions
+    topics = struct.pack(">i", 1) + _text(topic) + partitions
+    request = struct.pack(">hhi", OFFSET_FETCH, 1, 0) + _text(CLIENT) + _text(group) + topics
     return struct.pack(">i", len(request)) + request
 
 
 def _request(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms: int) -> bytes:
     """The request, version 0, with its header (version 2)."""
-    header = struct.pack(">hhih", ALTER_PARTITION_REASSIGNMENTS, 0, 0, len(CLIENT)) + CLIENT + NO_TAGS
+    header = struct.pack(">hhi", ALTER_PARTITION_REASSIGNMENTS, 0, 0) + _text(CLIENT) + NO_TAGS
     brokers = _count(len(replicas)) + b"".join(struct.pack(">i", broker) for broker in replicas)
     partitions = _count(1) + struct.pack(">i", partition) + brokers + NO_TAGS
     topics = _count(1) + _count(len(topic)) + topic.encode() + partitions + NO_TAGS

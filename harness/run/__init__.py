@@ -225,15 +225,12 @@ class Run:
             self.timeline.append(DeleteTopic(topic=name, by=self.admin.withdraw_deletion(name), withdrawn=True))
 
     def set_broker_default(self, name: str, value: str) -> None:
-        """ZooKeeper, 1.1 and later: set a broker setting for all brokers while they run, and wait until each goes by
-        it.
-        """
+        """Set a broker setting for all brokers while they run (1.1 and later), and wait until each goes by it."""
         with self.step("set for all brokers", setting=name, value=value):
             self.note(f"asked by {self.admin.set_broker_default(name, value)}")
+        says = "override for entityPath: brokers/<default> with config|Updating cluster configuration"
         for node in self.cluster.brokers.values():
-            told = (
-                rf"override for entityPath: brokers/<default> with config: .*{re.escape(name)}\W+{re.escape(value)}\b"
-            )
+            told = rf"(?:{says}) ?: .*{re.escape(name)}\W+{re.escape(value)}\b"
             self.wait_log_line(self.broker(node.id), told, f"{name}={value}, for all brokers")
 
     def set_topic(self, topic: str, name: str, value: str, *, told: Sequence[Target]) -> None:

@@ -1,14 +1,15 @@
 """From ZooKeeper to KRaft (KIP-866, Kafka 3.4 to 3.9), in the steps that its documentation has, while clients go on.
 
 A KRaft controller is started that knows of ZooKeeper. Each broker is stopped and started again with settings that have
-it register with that controller too, one after the other. When the last one has, the controller makes itself the
-cluster's, copies ZooKeeper's metadata into its own log, and from then on writes what it decides to both. Brokers keep
-their registrations in ZooKeeper meanwhile, so the observer of ZooKeeper sees the cluster all along. That is where this
-ends: brokers stay as they are, and could go back.
+it register with that controller too, one after the other. When all have that are registered in ZooKeeper or hold a
+replica, the controller makes itself the cluster's, copies ZooKeeper's metadata into its own log, and from then on
+writes what it decides to both. Brokers keep their registrations in ZooKeeper meanwhile, so the observer of ZooKeeper
+sees the cluster all along. That is where this ends: brokers stay as they are, and could go back.
 
-The last broker to be started anew is the one that holds no replica, if there is one (`ClusterPlan.controller`). Where
-replicas return to their ISRs at the moment at which the new controller takes over, what a leader asked for may be lost,
-and that leader changes none of its ISRs any more (seen on 3.9.2: "Failed to alter partition", twice a second).
+The last broker to be stopped is the one that holds no replica, if there is one (`ClusterPlan.controller`): as soon as
+it is down the controller may take over. Where replicas return to their ISRs at that moment, what a leader asked for may
+be lost with its connection to the old controller, and that leader changes none of its ISRs any more (seen on 3.9.2:
+"Failed to alter partition", twice a second).
 """
 
 from __future__ import annotations

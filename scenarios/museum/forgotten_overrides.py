@@ -29,8 +29,8 @@ KAFKA_9254 = Bug(
     commits=("790a39e353d", "ca4eaa9255f"),
 )
 DYNAMIC_BROKER_SETTINGS = Line(
-    "ZooKeeper, and broker settings that can be changed (KIP-226, 1.1 and later)",
-    lambda version: version.mode == "zookeeper" and version.protocol >= (1, 1),
+    "broker settings that can be changed (KIP-226, 1.1 and later)",
+    lambda version: version.protocol >= (1, 1),
 )
 PASS: Final = "Log cleanup completed"
 DELETED: Final = "due to retention time 10000ms breach"

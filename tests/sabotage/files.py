@@ -467,7 +467,7 @@ MUSEUM: Final = (
         (FORGOTTEN, "brokers' logs say nothing", _without("log"), {}),
         (MISDELIVERED, "what the final reader recorded is gone", _removed("history/**/final-read-1.*"), {}),
         (MISDELIVERED, "the delay has no proof", _proof("delay", packets_dropped={}), {"forged": ("unknown",)}),
-        (MIGRATED, "nothing migrated", _without_fault("migration"), {"forged": SOUND, "bound_only": True}),
+        (MIGRATED, "nothing migrated", _without_fault("migration"), {}),
         (MIGRATED, "brokers were not started with other settings", _proof("start", settings={}),
          {"forged": ("unknown",)}),
         (MIGRATED, "the migration's proof names no broker", _proof("migration", brokers=[]), {"forged": ("unknown",)}),

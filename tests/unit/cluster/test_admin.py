@@ -9,6 +9,7 @@ from kazoo.exceptions import NodeExistsError
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from harness.cluster import admin, versions
 from harness.cluster.admin import ZnodeAdmin, ZooKeeperAdmin, watchers
+from harness.cluster.requests import Refused
 
 BUSY = "/brokers/ids\n\t0x1f4a0001\n/controller\n\t0x1f4a0001\n"
 READY = BUSY + "\t0x1f4a0003\n/controller_epoch\n\t0x9\n"
@@ -179,14 +180,43 @@ def test_from_0_10_1_on_a_deletion_is_asked_for_by_request_and_withdrawn_in_its_
     assert zookeeper.nodes == {}
 
 
-def test_with_kraft_a_deletion_cannot_be_withdrawn_nor_a_default_set_for_all() -> None:
+def test_with_kraft_a_deletion_cannot_be_withdrawn_nor_an_id_be_given() -> None:
     made = admin.ProtocolAdmin({}, {"log_level": 0}, None)  # type: ignore[arg-type, dict-item]
     with pytest.raises(UsageError, match="cannot be withdrawn"):
         made.withdraw_deletion("t")
-    with pytest.raises(UsageError, match="cannot be set for all brokers"):
-        made.set_broker_default("message.max.bytes", "1")
     with pytest.raises(UsageError, match="nodes are formatted with it"):
         made.set_cluster_id("x")
+
+
+@pytest.mark.parametrize(
+    ("brokers", "refusal", "why"),
+    [
+        ({2}, None, ""),
+        ({2}, Refused(40, "bad"), "set a=b for all brokers: error 40: bad"),
+        (set(), None, "no broker is registered"),
+    ],
+    ids=["it is taken", "it is refused", "nobody is there"],
+)
+def test_with_kraft_a_default_is_asked_for_by_request_of_a_broker_that_is_there(
+    brokers: set[int], refusal: Refused | None, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "REASSIGN_LIMIT_S", 0.0)
+    asked: list[Any] = []
+
+    def ask(address: tuple[str, int], name: str, value: str, *, timeout_s: float) -> None:
+        asked.append((address[0], name, value))
+        if refusal is not None:
+            raise refusal
+
+    monkeypatch.setattr(admin, "set_broker_default", ask)
+    observer: Any = SimpleNamespace(state=SimpleNamespace(controller=100, brokers=brokers))
+    made = admin.ProtocolAdmin({1: "one", 2: "two"}, {}, observer)
+    if why:
+        with pytest.raises(HarnessError, match=why):
+            made.set_broker_default("a", "b")
+    else:
+        assert made.set_broker_default("a", "b") == "request IncrementalAlterConfigs"
+    assert asked == [("two", "a", "b")] * bool(brokers)
 
 
 def test_a_cluster_has_its_id_before_its_first_broker() -> None:

@@ -10,7 +10,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment, offset_fetch
+from harness.cluster.requests import (
+    NOT_CONTROLLER,
+    Refused,
+    alter_partition_reassignment,
+    offset_fetch,
+    set_broker_default,
+)
 
 DONE = bytes.fromhex("00000000 00 00000000 0000 00 02 0274 02 00000002 0000 00 00 00 00")
 """No error at the top; topic t, partition 2, no error."""
@@ -69,3 +75,25 @@ def test_a_request_for_a_groups_offset_many_times_over() -> None:
     header = bytes.fromhex("0009 0001 00000000 000b") + b"kafka-chaos"
     body = bytes.fromhex("000167 00000001 00046e6f6e65 00000003 00000000 00000000 00000000")
     assert request == struct.pack(">i", len(header + body)) + header + body
+
+
+SET = bytes.fromhex("00000000 00000000 00000001 0000 ffff 04 0000")
+"""The brokers' defaults, no error."""
+NOT_SET = bytes.fromhex("00000000 00000000 00000001 0028 0003 626164 04 0000")
+"""INVALID_CONFIG, "bad"."""
+
+
+def test_a_default_of_all_brokers_is_set_for_a_resource_without_a_name() -> None:
+    with broker(SET) as (address, heard):
+        set_broker_default(address, "a.b", "17", timeout_s=5)
+    header = struct.pack(">hhih", 44, 0, 0, 11) + b"kafka-chaos"
+    resource = struct.pack(">ibh", 1, 4, 0)
+    setting = struct.pack(">ih", 1, 3) + b"a.b" + b"\0" + struct.pack(">h", 2) + b"17"
+    assert heard == [header + resource + setting + b"\0"]
+
+
+def test_a_default_that_is_refused_or_not_answered_is_told() -> None:
+    with broker(NOT_SET) as (address, _), pytest.raises(Refused, match="error 40: bad"):
+        set_broker_default(address, "a", "b", timeout_s=5)
+    with broker(b"") as (address, _), pytest.raises(ConnectionError, match="without an answer"):
+        set_broker_default(address, "a", "b", timeout_s=5)

@@ -50,6 +50,17 @@ def test_a_migration_that_all_bear_out() -> None:
     assert (found["outcome"], found["says"]) == (HELD, "1 migration completed")
 
 
+def test_a_broker_that_is_down_at_that_moment_is_not_waited_for() -> None:
+    down: list[Timed] = [
+        registered("broker-3"),
+        (15, Broker(source="zookeeper", node="broker-3", state="gone")),
+        *restarted(25, "broker-3"),
+        (30, Broker(source="zookeeper", node="broker-3", state="registered", fenced=False)),
+    ]
+    assert judged(*CLUSTER, *RESTARTS, *down, *TAKEN_OVER, LINE, END)["outcome"] == HELD
+    assert judged(*CLUSTER, *RESTARTS, down[0], *down[2:], *TAKEN_OVER, LINE, END)["outcome"] == NOT_OBSERVED
+
+
 @pytest.mark.parametrize(
     "events",
     [

@@ -209,3 +209,20 @@ def test_nothing_can_come_that_was_not_delayed(tmp_path: Path) -> None:
     made, timeline = waiting(None, tmp_path)
     with timeline, pytest.raises(UsageError, match="use delay_clients before it"):
         made.wait_delivered()
+
+
+def test_a_broker_is_restarted_with_settings_when_its_registration_has_ended() -> None:
+    made, faults, targets = nemesis("zookeeper", "zookeeper", "broker-1")
+    said = faults.said
+    made._waits = cast(
+        "Any",
+        SimpleNamespace(
+            wait_unregistered=lambda target: said.append(f"{target.node.name} is gone"),
+            wait_registered=lambda targets: said.append(f"{targets[0].node.name} is back"),
+        ),
+    )
+    made.restart_with(targets["broker-1"], {"b": "1", "a": "2"})
+    start = "start of broker-1 with a, b"
+    assert said == ["clean stop (SIGTERM) of broker-1", "broker-1 is gone", start, "broker-1 is back"]
+    made.prove(cast("Any", SimpleNamespace(description="what followed")), targets["broker-1"])
+    assert said[-1] == "what followed"
