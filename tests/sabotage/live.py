@@ -111,6 +111,8 @@ CASES: Final = (
           ("setting a clock does nothing", "clock", "clock-step", "leader-behind", "_does_nothing"),
       )
       for also, told in (("", does_nothing), (" and claims a proof", "_is_claimed"))),
+    Live(name="flushing a log does nothing", scenario="museum-marker-lost", case="power-cut",
+         bug="flush_log_does_nothing", before=NEW),
     Live(name="Docker's die events are not heard", scenario="double-failover", bug="deaths_are_not_heard",
          before="unknown"),
     Live(name="copies leave out .log files", scenario="double-failover", bug="copies_without_segments",

@@ -29,6 +29,7 @@ from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
 from harness.observers import docker_events, replicas
 from harness.run.account import Account
+from harness.run.disks import Disks
 from kafkafiles.checkpoints import read_offset_checkpoint
 
 
@@ -221,6 +222,10 @@ def slow_disk_is_claimed() -> None:
     SlowDisk.verify = verify  # type: ignore[method-assign]
 
 
+def flush_log_does_nothing() -> None:
+    Disks.flush_log = lambda self, t, targets: None  # type: ignore[method-assign]
+
+
 def clock_does_nothing() -> None:
     ClockStep._set = lambda self, seconds: None  # type: ignore[method-assign]
 
@@ -325,6 +330,7 @@ BUGS: dict[str, Callable[[], None]] = {
         full_disk_is_claimed,
         slow_disk_does_nothing,
         slow_disk_is_claimed,
+        flush_log_does_nothing,
         clock_does_nothing,
         clock_is_claimed,
         deaths_are_not_heard,
