@@ -155,18 +155,19 @@ def parse_connections(lines: Iterable[str], peer: str) -> list[str]:
     return sorted(end for end in ends if end.rpartition(":")[0].strip("[]").removeprefix("::ffff:") == peer)
 
 
-def parse_established(lines: Iterable[str]) -> set[str]:
-    """The own ends of connections, from the text of /proc/net/tcp or tcp6.
+def parse_established(lines: Iterable[str]) -> set[tuple[str, str]]:
+    """Connections, each by its own end and the other, from the text of /proc/net/tcp or tcp6.
 
     >>> parse_established(["  0: 01B818AC:8CB0 0BB818AC:2384 01 00000000:00000000"])
-    {'172.24.184.1:36016'}
+    {('172.24.184.1:36016', '172.24.184.11:9092')}
     """
-    found = set()
-    for words in map(str.split, lines):
-        if len(words) > 3 and words[3] == ESTABLISHED:
-            address, _, port = words[1].partition(":")
-            found.add(f"{socket.inet_ntoa(bytes.fromhex(address[-8:])[::-1])}:{int(port, 16)}")
-    return found
+    words = (line.split() for line in lines)
+    return {(_end(each[1]), _end(each[2])) for each in words if len(each) > 3 and each[3] == ESTABLISHED}
+
+
+def _end(told: str) -> str:
+    address, _, port = told.partition(":")
+    return f"{socket.inet_ntoa(bytes.fromhex(address[-8:])[::-1])}:{int(port, 16)}"
 
 
 def connections(node: Node, peer: Peer, port: int, *states: str) -> list[str]:
@@ -208,13 +209,17 @@ class Reset:
         return {"connections": self._before, "left": left}
 
     def left_at_clients(self) -> list[str]:
-        """Which of the connections there were before still last for the clients' kernel, after a while."""
-        ends = {end.replace("[::ffff:", "").replace("]", "") for end in self._before}
-        return sorted(poll(lambda: ends & _established(), LEFT_LIMIT_S, until=operator.not_))
+        """Which of the connections there were before still last for the clients' kernel, after a while.
+
+        They are told by both ends: a client's port may serve connections to several nodes at once.
+        """
+        node = f"{self.node.address}:{self.port}"
+        pairs = {(end.replace("[::ffff:", "").replace("]", ""), node) for end in self._before}
+        return sorted(end for end, _ in poll(lambda: pairs & _established(), LEFT_LIMIT_S, until=operator.not_))
 
     def heal(self) -> None:
         """Nothing to undo: clients connect again."""
 
 
-def _established() -> set[str]:
-    return {end for path in SOCKETS if path.exists() for end in parse_established(path.read_text().splitlines()[1:])}
+def _established() -> set[tuple[str, str]]:
+    return {each for path in SOCKETS if path.exists() for each in parse_established(path.read_text().splitlines()[1:])}

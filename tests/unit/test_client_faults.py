@@ -283,6 +283,8 @@ class Listed:
 
     name = "broker-1"
 
+    address = "172.20.0.11"
+
     def __init__(self, connections: str, *, works: bool = True) -> None:
         self._connections, self._works, self.killed = connections, works, ""
 
@@ -315,12 +317,19 @@ def test_a_reset_that_resets_nothing_is_unproved(node: Listed, why: str) -> None
         fault.verify()
 
 
-@pytest.mark.parametrize(("state", "left"), [("01", ["172.20.0.1:43210", "172.20.0.1:43212"]), ("06", [])])
+@pytest.mark.parametrize(
+    ("node", "state", "left"),
+    [
+        ("0B0014AC", "01", ["172.20.0.1:43210", "172.20.0.1:43212"]),
+        ("0B0014AC", "06", []),
+        ("0C0014AC", "01", []),  # the same ports, connected to another node
+    ],
+)
 def test_the_clients_kernel_tells_of_a_connection_that_lasts(
-    state: str, left: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    node: str, state: str, left: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, address, port in (("tcp", "010014AC", "A8CA"), ("tcp6", "0000000000000000FFFF0000010014AC", "A8CC")):
-        (tmp_path / name).write_text(f"  sl  local_address\n   0: {address}:{port} 0B0014AC:2384 {state} 0:0\n")
+        (tmp_path / name).write_text(f"  sl  local_address\n   0: {address}:{port} {node}:2384 {state} 0:0\n")
     monkeypatch.setattr(answers, "SOCKETS", [tmp_path / name for name in ("tcp", "tcp6", "none")])
     monkeypatch.setattr(answers, "LEFT_LIMIT_S", 0.0)
     fault = Reset(cast("Node", Listed(CONNECTIONS)), CLIENTS, 9092)
