@@ -75,8 +75,9 @@ STATE: Final = Partition("__transaction_state", 0)
         that is acknowledged from then on is ever given to consumers under read_committed.""",
     source="KAFKA-20716, KIP-98",
     operator="""Keep unclean.leader.election.enable=false for topics that transactions write to. A power loss of all
-        replicas can do the same. If it happened, find the open transaction with kafka-transactions find-hanging, and
-        abort it there.""",
+        replicas can do the same. If it happened, a transaction that the same producer commits in that partition
+        releases the readers, and keeps what was committed. To abort the open one (kafka-transactions find-hanging, and
+        abort) releases them too, but makes its records aborted ones.""",
     exhibit=Exhibit(bug=KAFKA_20716, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
     applies=TRANSACTIONS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
