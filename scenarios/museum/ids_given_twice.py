@@ -24,11 +24,12 @@ from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
 KAFKA_15552 = Bug(
     id="KAFKA-15552",
     title="after a migration to KRaft new producers' first records are acknowledged and not written",
-    whom="clusters that migrate from ZooKeeper to KRaft while idempotent producers, the default since 3.0, write",
+    whom="clusters that migrate to KRaft and have idempotent producers (Java clients by default since 3.0)",
     since="3.4.0",
     fixed=("3.5.2", "3.6.1", "3.7.0"),
     commits=("3e5ec6fd717", "2214e8bb696", "3c054833acd"),
     mode="zookeeper",
+    says=("Acquired new producerId block", "Completed migration of metadata", "Replaying ProducerIdsRecord"),
 )
 IDEMPOTENT: Final = {"enable.idempotence": "true"}
 NEW: Final = {**IDEMPOTENT, "client.id": "new"}
