@@ -18,7 +18,9 @@ One broker is the least. The second partition is needed: a commit right after th
 coordinator has no transaction then (INVALID_TXN_STATE). With `replicated` there are three brokers, and all partitions,
 the coordinator's too, have three replicas of which two must be in sync, as in production; another broker leads them
 than the coordinator's. With `java-defaults` so it is, and the Java client of 3.9.2 has no setting of ours: it asks
-again after request.timeout.ms, 30 s, and what is late comes within the 60 s of transaction.timeout.ms.
+again after request.timeout.ms, 30 s, and what is late comes within the 60 s of transaction.timeout.ms. With
+librdkafka's own 60 s (socket.timeout.ms) nothing came late: the kernel of the client's machine had given the closed
+connection up before its next attempt.
 """
 
 from __future__ import annotations
