@@ -206,8 +206,9 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             if analyst is not None:
                 analyst.close()
-    if options.json:
-        print(json.dumps(results[0] if options.repeat == len(cases) == 1 else results))
+            # Runs are whole, and count, also if the engine would not remove something of one.
+            if options.json and results:
+                print(json.dumps(results[0] if options.repeat == len(cases) == 1 else results))
     return worst(verdicts).exit_status if verdicts else 0
 
 

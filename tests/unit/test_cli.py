@@ -12,11 +12,13 @@ from xml.etree import ElementTree as ET
 import docker.errors
 import pytest
 
-from evidence.errors import EXIT_ERROR, EXIT_USAGE
+from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError
 from evidence.events import Partition, Step
 from evidence.rundir import RunDir
-from harness import options
+from harness import options, runner
 from harness.cli import MOST_ALIKE, Progress, main
+from harness.removal import Removals
+from harness.runner import Finished, Request
 from judgement.report.facts import RunFacts, gather, judge_run
 from judgement.verdict import Verdict
 from tests.unit.judgement.report import synthetic
@@ -278,3 +280,20 @@ def test_progress_tells_all_that_befalls_one_partition(capfd: pytest.CaptureFixt
     progress.event(elected(1, leader=1))
     progress.event(Step(name="wait until broker-2 is the controller", phase="begin"))
     assert len(capfd.readouterr().err.splitlines()) == MOST_ALIKE + 4
+
+
+def test_a_run_counts_though_the_engine_would_not_remove_its_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def execute(_: Request, *, removals: Removals, **__: object) -> Finished:
+        def stuck() -> None:
+            raise HarnessError("Docker would not remove: a network has active endpoints")
+
+        removals.owe("a-run", stuck)
+        return Finished(RunDir(tmp_path), removals)
+
+    monkeypatch.setattr(runner, "execute", execute)
+    assert main(["run", "baseline", "--version", "4.3.1", "--no-check", "--json"]) == EXIT_ERROR
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"run_dir": str(tmp_path)}
+    assert "active endpoints; `kafka-chaos clean` tries again" in said.err
