@@ -365,6 +365,9 @@ class ProtocolAdmin:
                     raise UsageError(f"{what}: the broker refuses: {error.args[0].str()}") from None
                 if time.monotonic() > deadline:
                     raise HarnessError(f"{what}: not done within {TOPIC_LIMIT_S:.0f} s; last answer: {error}") from None
+                if code in {"_TIMED_OUT", "timed out"}:
+                    # A broker may have named one as the controller that was dead, of which it had not heard yet.
+                    self._held = None
 
 
 class ZooKeeperAdmin(ZnodeAdmin):

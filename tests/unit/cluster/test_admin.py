@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaException
 from kazoo.exceptions import NodeExistsError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
@@ -217,6 +219,34 @@ def test_with_kraft_a_default_is_asked_for_by_request_of_a_broker_that_is_there(
     else:
         assert made.set_broker_default("a", "b") == "request IncrementalAlterConfigs"
     assert asked == [("two", "a", "b")] * bool(brokers)
+
+
+@pytest.mark.parametrize(("name", "clients"), [("_TIMED_OUT", 2), ("_TRANSPORT", 1)])
+def test_a_client_that_waits_for_a_controller_in_vain_is_not_asked_again(
+    name: str, clients: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Client] = []
+
+    class Client:
+        """Fails once, by the name of the error; what is asked after that is done."""
+
+        def __init__(self, _: object) -> None:
+            made.append(self)
+
+        def delete_topics(self, topics: list[str], **_: object) -> dict[str, Future[None]]:
+            future: Future[None] = Future()
+            asked.append(topics)
+            if len(asked) == 1:
+                future.set_exception(KafkaException(SimpleNamespace(name=lambda: name)))
+            else:
+                future.set_result(None)
+            return dict.fromkeys(topics, future)
+
+    asked: list[list[str]] = []
+    monkeypatch.setattr(admin, "AdminClient", Client)
+    observer: Any = SimpleNamespace(state=SimpleNamespace(brokers={1}))
+    assert admin.ProtocolAdmin({1: "one"}, {}, observer).delete_topic("t") == "request DeleteTopics"
+    assert (len(asked), len(made)) == (2, clients)
 
 
 def test_a_cluster_has_its_id_before_its_first_broker() -> None:
