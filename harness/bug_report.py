@@ -45,8 +45,7 @@ def logged(bug: Bug, run_dir: RunDir) -> Iterator[tuple[str, str]]:
     says = [re.compile(pattern) for pattern in bug.says]
     for path in sorted(run_dir.logs.glob("*.log")):
         stamped = map(parse_stamp, path.read_text(errors="replace").splitlines())
-        lines = [line for _, line in filter(None, stamped)]
-        found = [line for line in lines if any(pattern.search(line) for pattern in says)]
+        found = [line for _, line in filter(None, stamped) if any(pattern.search(line) for pattern in says)]
         yield from ((path.stem, line) for line in found[:MOST_LINES])
 
 

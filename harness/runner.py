@@ -58,6 +58,7 @@ from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import SECOND, layout
 from harness.removal import Removals, abandoned_data, remove_data
 from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
+from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
 from harness.setup.images import ensure_image
 from harness.subjects import NOTHING_STATED, Given, read_given
@@ -346,12 +347,6 @@ def _collect_logs(cluster: clusters.Cluster, recording: Recording) -> None:
         transactions.append_to(recording.timeline, told, data, wall_to_monotonic_ns=offset_ns)
 
 
-def _partitions(run: Run) -> Iterator[Partition]:
-    for topic in run.topics:
-        for number in range(len(topic.replicas)):
-            yield Partition(topic.name, number)
-
-
 def _settle(run: Run) -> list[Partition]:
     """Heal everything, start whoever is down, wait until every replica is in sync again, and return the partitions of
     which that is so.
@@ -362,7 +357,7 @@ def _settle(run: Run) -> list[Partition]:
     down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
     if down:
         run.start(*down)
-    return _whole(run, _partitions(run))
+    return _whole(run, partitions_of(run.topics))
 
 
 def _whole(run: Run, partitions: Iterable[Partition]) -> list[Partition]:
@@ -382,7 +377,7 @@ def _whole(run: Run, partitions: Iterable[Partition]) -> list[Partition]:
 
 def _wait_quiet(run: Run) -> None:
     """Wait until the in-sync replicas' files end at one offset and their high watermarks have caught up with it."""
-    for t in _partitions(run):
+    for t in partitions_of(run.topics):
         try:
             run.wait_quiet(t, run.in_isr(t), QUIET_LIMIT_S)
         except WaitTimeout as error:

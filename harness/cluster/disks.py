@@ -304,11 +304,7 @@ def write(path: Path, *, flush: bool) -> None:
         if flush:
             os.fsync(file.fileno())
     if flush:
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        flush_file(path.parent)
 
 
 def flush(place: Path) -> None:
@@ -322,7 +318,7 @@ def flush(place: Path) -> None:
 
 
 def flush_file(path: Path) -> None:
-    """Have its file system write all of one file that it has in memory (fsync); OSError if it does not."""
+    """Have a file, or a directory, written to its disk (fsync); raises OSError if it is not."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

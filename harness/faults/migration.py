@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 LIMIT_S: Final = 60.0
 POLL_S: Final = 0.2
-SWITCH: Final = "zookeeper.metadata.migration.enable=true"
+SWITCH: Final = "zookeeper.metadata.migration.enable"
+"""The setting that has a broker migrate."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,9 +66,10 @@ class Migration:
             state = self.observer.wait(self._taken_over, what=what, timeout_s=self.limit_s)
         except WaitTimeout as error:
             raise FaultUnproved(str(error)) from None
-        left = [name for name, path in self.brokers.items() if SWITCH not in path.read_text().splitlines()]
+        switched = f"{SWITCH}=true"
+        left = [name for name, path in self.brokers.items() if switched not in path.read_text().splitlines()]
         if left or not self.brokers:
-            raise FaultUnproved(f"brokers that run without {SWITCH}: {', '.join(left) or 'all'}")
+            raise FaultUnproved(f"brokers that run without {switched}: {', '.join(left) or 'all'}")
         epoch = state.controller_epoch
         return {"line": line, "controller": self.node.name, "epoch": epoch, "brokers": sorted(self.brokers)}
 

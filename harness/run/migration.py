@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from evidence.errors import UsageError
 from harness.cluster.cluster import CONTROLLER_ID, PROPERTIES, voters
+from harness.faults.migration import SWITCH
 from harness.faults.migration import Migration as Proved
-from harness.run.who import Partition, Target
+from harness.run.who import Target, partitions_of
 
 if TYPE_CHECKING:
     from harness.run.account import Account
@@ -48,7 +49,7 @@ class Migration:
                 "migrate_to_kraft: there is no controller to migrate to; give the ClusterPlan migrates=True"
             )
         settings = {
-            "zookeeper.metadata.migration.enable": "true",
+            SWITCH: "true",
             "controller.quorum.voters": voters(self._cluster.prefix, plan),
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
@@ -66,8 +67,6 @@ class Migration:
         return controller
 
     def _wait_whole(self) -> None:
-        for topic in self._topics:
-            for number in range(len(topic.replicas)):
-                t = Partition(topic.name, number)
-                self._waits.wait_leader(t)
-                self._waits.wait_isr(t, self._who.replicas_of(t))
+        for t in partitions_of(self._topics):
+            self._waits.wait_leader(t)
+            self._waits.wait_isr(t, self._who.replicas_of(t))

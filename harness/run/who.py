@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,11 @@ class Partition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.number}"
+
+
+def partitions_of(topics: Iterable[TopicPlan]) -> Iterator[Partition]:
+    """Every partition of these topics, in their order."""
+    return (Partition(topic.name, number) for topic in topics for number in range(len(topic.replicas)))
 
 
 @dataclass(frozen=True, slots=True)
