@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import RunDir
 from harness.cluster import docker
-from harness.cluster.disks import release
+from harness.cluster.disks import IMAGES, loops_below, release
+from harness.cluster.namespace import namespace
 from harness.cluster.ownership import fate
 
 if TYPE_CHECKING:
@@ -76,7 +78,8 @@ class Removals:
 def abandoned_data(
     pattern: str, root: Path, *, owned_too: bool = False, left_alone: Callable[[str], None] = lambda _: None
 ) -> Iterator[RunDir]:
-    """The run directories under `root` that still hold live data (`pattern` finds it) and whose owner runs no more.
+    """The run directories of this namespace under `root` that still hold live data (`pattern` finds it) and whose owner
+    runs no more.
 
     `owned_too` takes those of living owners as well; `left_alone` hears of what cannot be read as a run directory, and
     of owners that cannot be judged from here.
@@ -88,11 +91,43 @@ def abandoned_data(
         except UsageError as error:
             left_alone(str(error))
             continue
+        if not _of_this_namespace(facts):
+            continue
         became = fate(str(facts.get("owner")))
         if owned_too or became.state == "dead":
             yield run_dir
         elif became.state == "unknown":
             left_alone(f"{run_dir.data}: {became.why}")
+
+
+def abandoned_disks(
+    devices: Path = Path("/sys/block"), *, left_alone: Callable[[str], None] = lambda _: None
+) -> Iterator[RunDir]:
+    """The run directories of a namespace, wherever they lie, whose disks are attached to this machine still and whose
+    owner runs no more. The machine has its loop devices until somebody detaches them, and the next command may have
+    other run directories to look at. `left_alone` hears of those that nobody speaks for: their run.json was removed.
+    """
+    attached = loops_below(Path("/"), devices)
+    for data in sorted({image.parent.parent for image in attached.values() if image.parent.name == IMAGES}):
+        run_dir = RunDir(data.parent)
+        if data != run_dir.data:
+            continue
+        try:
+            facts = run_dir.read_run()
+        except UsageError:
+            loops = [device for device, image in attached.items() if image.is_relative_to(data)]
+            left_alone(
+                f"{', '.join(sorted(loops))}: attached to {data / IMAGES}, where no run.json says whose they are; "
+                f"if they are yours: umount {data}/*; losetup --detach {' '.join(sorted(loops))}"
+            )
+            continue
+        if _of_this_namespace(facts) and fate(str(facts.get("owner"))).state == "dead":
+            yield run_dir
+
+
+def _of_this_namespace(facts: Mapping[str, object]) -> bool:
+    """Whether a run is of this namespace, by its run.json; one that does not say so is of before runs did."""
+    return facts.get("namespace") in (None, namespace())
 
 
 def remove_data(client: DockerClient, run_dir: RunDir) -> str | None:
@@ -119,7 +154,8 @@ def remove_data(client: DockerClient, run_dir: RunDir) -> str | None:
 def clean(
     client: DockerClient, root: Path, *, owned_too: bool, tell: Callable[[str], None], left_alone: Callable[[str], None]
 ) -> None:
-    """Remove what killed runs left on the engine and in the run directories below `root`, and `tell` what that was.
+    """Remove what killed runs left on the engine, in the run directories below `root` and, as mounted file systems, in
+    those anywhere; `tell` what that was.
 
     `owned_too` takes what living owners have as well, and what was started by hand; `left_alone` hears of what stays.
     """
@@ -129,7 +165,8 @@ def clean(
     tell("removed " + ", ".join(f"{len(things)} {kind}" for kind, things in counts.items()))
     for why in leftovers.left_alone:
         left_alone(f"{why}; `kafka-chaos clean --all` removes it")
-    for run_dir in list(abandoned_data("**/data", root, owned_too=owned_too, left_alone=left_alone)):
+    here = list(abandoned_data("**/data", root, owned_too=owned_too, left_alone=left_alone))
+    for run_dir in chain(here, abandoned_disks(left_alone=left_alone)):
         left = remove_data(client, run_dir)
         if left is None:
             removed += 1

@@ -24,6 +24,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,6 +49,7 @@ from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
 from harness.cluster.disks import Keeper, make_disks, release, writeback
 from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_unanswered
+from harness.cluster.namespace import namespace
 from harness.cluster.ownership import owner
 from harness.faults.network import foreign_rules
 from harness.observers import broker_logs, transactions
@@ -56,7 +58,7 @@ from harness.observers.kraft import KRaftObserver
 from harness.observers.packet_filters import PacketFilters
 from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import SECOND, layout
-from harness.removal import Removals, abandoned_data, remove_data
+from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
 from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
@@ -204,14 +206,15 @@ def describe_host(client: DockerClient) -> dict[str, Any]:
 
 
 def reap_abandoned(client: DockerClient, root: Path) -> int:
-    """Remove what killed harnesses left on the engine and in the run directories of `root`; what a living one owns
-    stays. So does what the engine refuses to remove, such as a network with an endpoint of a container that is gone:
-    it is in no run's way, and `kafka-chaos clean` tells of it.
+    """Remove what killed harnesses left on the engine, in the run directories of `root`, and as mounted file systems
+    anywhere; what a living one owns stays. So does what the engine refuses to remove, such as a network with an
+    endpoint of a container that is gone: it is in no run's way, and `kafka-chaos clean` tells of it.
     """
     reaped = 0
     with suppress(HarnessError):
         reaped = remove(find_ours(client, only_abandoned=True))
-    return reaped + sum(remove_data(client, run_dir) is None for run_dir in list(abandoned_data("*/data", root)))
+    left = chain(list(abandoned_data("*/data", root)), abandoned_disks())
+    return reaped + sum(remove_data(client, run_dir) is None for run_dir in left)
 
 
 def check_disk(path: Path) -> None:
@@ -284,6 +287,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
             "failure": None,
             "sequence": None,
             "owner": owner(),
+            "namespace": namespace(),
             "started_wall_ns": time.time_ns(),
             "started_monotonic_ns": time.monotonic_ns(),
             "ended_wall_ns": None,

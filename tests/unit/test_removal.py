@@ -13,7 +13,7 @@ import pytest
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
 from harness.cluster.docker import owner
-from harness.removal import Removals, abandoned_data, remove_data
+from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
 from tests.unit.cluster.test_ownership import dead_identity
 
 LIMIT_S = 60.0
@@ -93,6 +93,38 @@ def test_only_live_data_of_the_dead_is_abandoned(tmp_path: Path) -> None:
     assert remove_data(object(), dead) is None  # type: ignore[arg-type]
     assert not dead.data.exists()
     assert list(abandoned_data("*/data", tmp_path)) == []
+
+
+def test_what_is_of_another_namespace_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = a_run(tmp_path, "dead", dead_identity())
+    run_dir.write_run({**run_dir.read_run(), "namespace": "mine"})
+    loop = tmp_path / "block" / "loop0" / "loop"
+    loop.mkdir(parents=True)
+    (loop / "backing_file").write_text(f"{run_dir.data / 'disks' / 'broker-1.ext4'}\n")
+    for namespace, found in (("mine", [run_dir]), ("another", [])):
+        monkeypatch.setenv("KAFKA_CHAOS_NAMESPACE", namespace)
+        assert list(abandoned_data("*/data", tmp_path, owned_too=True)) == found
+        assert list(abandoned_disks(tmp_path / "block")) == found
+
+
+def test_disks_of_the_dead_are_found_wherever_they_lie(tmp_path: Path) -> None:
+    runs = [a_run(tmp_path / name, name, who) for name, who in (("dead", dead_identity()), ("living", owner()))]
+    images = [run.data / "disks" / f"{node}.ext4" for run in runs for node in ("broker-1", "broker-2")]
+    others = [
+        tmp_path / "snaps" / "core.snap",
+        tmp_path / "vm" / "disks" / "a.img",
+        tmp_path / "nobody/data/disks/b.ext4",
+    ]
+    for number, image in enumerate([*images, *others]):
+        loop = tmp_path / "block" / f"loop{number}" / "loop"
+        loop.mkdir(parents=True)
+        (loop / "backing_file").write_text(f"{image}\n")
+    told: list[str] = []
+    assert list(abandoned_disks(tmp_path / "block", left_alone=told.append)) == [runs[0]]
+    (line,) = told
+    assert "/dev/loop6" in line
+    assert "nobody/data/*" in line
+    assert list(abandoned_disks(tmp_path / "none")) == []
 
 
 def test_a_link_is_neither_followed_nor_said_to_be_removed(tmp_path: Path) -> None:
