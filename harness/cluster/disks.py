@@ -244,8 +244,10 @@ class Keeper:
         look, bound = ["-c", f"test -s /disk/{SYNCED}"], {str(disk.mount): {"bind": "/disk", "mode": "ro"}}
         try:
             printed(self._client, self._image, look, entrypoint="bash", volumes=bound, network_mode="none", user="0")
-        except HarnessError as error:
-            raise HarnessError(f"the engine does not see what is mounted for this process ({error})") from None
+        except HarnessError:
+            raise HarnessError(
+                "the engine does not see what this process mounts: one of them is in a mount namespace of its own"
+            ) from None
 
     def require_mounted(self, disk: Disk) -> None:
         """HarnessError unless it is mounted: a node that is started without finds the empty directory beneath."""
