@@ -481,7 +481,7 @@ def execute(
         failure = recording.facts["failure"]
         state = "failed" if failure else "complete"
     except Exception as error:
-        state, failure = "failed", _one_line(error)
+        state, failure = "failed", recording.facts["failure"] or _one_line(error)
         if not isinstance(error, (KafkaChaosError, OSError, DockerException)):
             raise
     finally:

@@ -268,6 +268,19 @@ def test_a_failure_in_the_sequence_is_told_and_the_rest_is_still_read(
     assert "final read" in [step.name for step in read(finished.run_dir.timeline).of(Step)]
 
 
+def test_what_fails_after_the_sequence_does_not_hide_why_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage()
+
+    def steps(run: Run) -> None:
+        stage.created.remove(stage.containers_of[2])
+        raise HarnessError("its disk would not be mounted")
+
+    facts = rehearse(stage, tmp_path, steps, monkeypatch).run_dir.read_run()
+    assert (facts["state"], facts["failure"]) == ("failed", "its disk would not be mounted")
+
+
 def test_a_word_that_does_not_exist_is_told_with_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     finished = rehearse(Stage(), tmp_path, lambda run: run.wait_log_ends(), monkeypatch)  # type: ignore[attr-defined]
     facts = finished.run_dir.read_run()
