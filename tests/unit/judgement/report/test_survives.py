@@ -52,5 +52,6 @@ def test_every_row_is_a_case_of_a_scenario() -> None:
     scenarios = all_scenarios()
     assert [row for row in ROWS if row.case not in scenarios[row.scenario].cases] == []
     rows = {(row.scenario, row.case) for row in ROWS}
-    cases = {(n, c) for n in ("page-cache-only", "last-replica-standing", "rack-loss") for c in scenarios[n].cases}
+    about = ("memory-survives", "page-cache-only", "last-replica-standing", "rack-loss")
+    cases = {(n, c) for n in about for c in scenarios[n].cases}
     assert cases <= rows

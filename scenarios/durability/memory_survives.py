@@ -1,0 +1,96 @@
+"""What no disk has outlives processes, and it outlives power as long as one replica in sync keeps it (Kafka
+documentation, Application vs. OS flush management; Replication).
+
+The same cluster and load as in page-cache-only, which is where everything is lost: three replicas,
+min.insync.replicas=2, acks=all, and the records of the last seconds are on no disk. Here less happens than that.
+
+Either all brokers are killed, one right after the other: a broker writes its log into the page cache of its machine,
+which no process takes along, so every log has every acknowledged record the moment after. Or some of the replicas lose
+power at one moment, the leader among them: their logs end before what they had acknowledged, another replica in sync
+leads, and they take it from there when they are back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.run import Run
+from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+
+FLUSHED: Final = 10
+"""Records that are on the disks before the load begins."""
+RATE_PER_S: Final = 50
+GIVEN_UP_SOON: Final = {"message.timeout.ms": "5000"}
+"""Of the load: what it has in flight when brokers go down is not waited for."""
+STRUCK: Final = {"killed": 3, "leader": 1, "leader-and-follower": 2}
+"""How many of the three replicas go down, the leader first."""
+CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+"""A disk that lost power holds less than the high watermark that was flushed to it."""
+
+
+@scenario(
+    name="memory-survives",
+    claim="""A record that is on nobody's disk survives the death of all brokers' processes, and a power loss that one
+        replica in sync is spared.""",
+    source="Kafka documentation, Application vs. OS flush management; Kafka documentation, Replication",
+    operator="""This is what replication in place of flushes buys: brokers may crash, all of them, and machines may lose
+        power, all but one in sync. page-cache-only shows what it does not buy.""",
+    cluster=ClusterPlan(disks=Disks()),
+    topic=TopicPlan(settings={"min.insync.replicas": "2"}),
+    cases={
+        "killed": Case(
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    says="What the processes wrote is in the page caches of machines that are up: nothing is lost.",
+                )
+            ],
+        ),
+        "leader": Case(
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    allowed=CUT,
+                    claims=["leader-elected-from-isr"],
+                    says="A follower has the leader's records, leads, and gives them back to it.",
+                )
+            ],
+        ),
+        "leader-and-follower": Case(
+            documented=[
+                Documented(
+                    on=EVERY_VERSION,
+                    allowed=CUT,
+                    claims=["leader-elected-from-isr"],
+                    says="""The replica that is left has all, leads, and gives it back; until a second one is in sync it
+                        takes nothing with acks=all.""",
+                )
+            ],
+        ),
+    },
+)
+def memory_survives(run: Run) -> None:
+    t = run.partition()
+    replicas = [run.leader_of(t), *run.followers_of(t)]
+    struck, kept = replicas[: STRUCK[run.case.name]], run.case.name == "killed"
+    run.send(t, FLUSHED)
+    run.wait_high_watermark(t, FLUSHED, replicas)
+    run.flush_disks()
+    load_s = run.vary(10, low=8, high=12)
+    with run.load(t, rate_per_s=RATE_PER_S, doomed=True, settings=GIVEN_UP_SOON) as load:
+        acked = FLUSHED + load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
+        if kept:
+            run.kill(*struck)
+        else:
+            run.lose_power(*struck)
+            run.wait_leader(t, *replicas[len(struck) :])
+    ends = {one.node.name: run.log_end_and_high_watermark(one, t)[0] for one in struck}
+    if kept:
+        run.require("every log has all that was acknowledged", min(ends.values()) >= acked, acked=acked, ends=ends)
+    else:
+        run.require("no disk has all that was acknowledged", max(ends.values()) < acked, acked=acked, ends=ends)
+    run.copy_replicas("struck")
+    run.start(*struck)
+    run.wait_isr(t, replicas)
+    run.send(t)
