@@ -37,7 +37,7 @@ from analysis.replicas import ACKS_ALL, QUIET_NS, Copies, Copy
 from analysis.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
 from evidence.anomalies import registered
 from evidence.course import DOWN, in_isr_throughout, leader_of, one_leader
-from evidence.events import Log, Partition, of
+from evidence.events import POWER_LOSS, Log, Partition, of
 
 ITSELF, LEADER = "itself", "leader"
 
@@ -250,12 +250,21 @@ def _stated(copy: Copy, leader: Partition) -> dict[str, Any]:
     return copy.place() | {"high_watermark": copy.high_watermark, "leader_epoch": leader.leader_epoch}
 
 
+def _lost_power(copies: Copies, node: str, before: Copy, after: Copy) -> bool:
+    """Whether the node lost power between two copies: its disk has an older checkpoint then, no leader went back."""
+    return any(
+        fault.kind == POWER_LOSS and fault.node == node and fault.proved_ns is not None
+        for fault in copies.course.faults
+        if before.begun_ns < fault.inject_ns < after.at_ns
+    )
+
+
 def _checkpoints_back(copies: Copies) -> Iterator[Evidence]:
     for node in dict.fromkeys(copy.node for copy in copies.copies):
         own = [copy for copy in copies.copies if copy.node == node and copy.high_watermark is not None]
         for before, after in pairwise(own):
             leader = one_leader(copies.states, before.begun_ns - QUIET_NS, after.at_ns + QUIET_NS)
-            if leader is None or leader.leader != before.broker:
+            if leader is None or leader.leader != before.broker or _lost_power(copies, node, before, after):
                 continue
             if (after.high_watermark or 0) < (before.high_watermark or 0):
                 yield {

@@ -387,7 +387,8 @@ EVERY: Final[tuple[Anomaly, ...]] = (
     Anomaly(
         name="high-watermark-regression",
         seen_in=f"{HISTORIES}, {REPLICAS}",
-        definition="The high watermark of a leader went down within one leader epoch, or below what was read.",
+        definition="The high watermark of a leader went down within one leader epoch, or below what was read. Not in a "
+        "checkpoint that a power loss took back.",
         source=f"{GUARANTEES}; KIP-101",
     ),
     Anomaly(

@@ -109,7 +109,8 @@ class Target(Struct, frozen=True, kw_only=True):
 NETWORK_FAULTS: Final = ("cut", "loss", "slow", "hold", "delay")
 """The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate; or answers wait, or
 what was sent on some connections."""
-DEATHS: Final = ("kill", "power-loss")
+POWER_LOSS: Final = "power-loss"
+DEATHS: Final = ("kill", POWER_LOSS)
 """The kinds of faults by which a process is gone from one moment to the next."""
 FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
 

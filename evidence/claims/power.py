@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from evidence.claims.basis import Claim, Judged, Witness, broker, count, judged, timed
 from evidence.course import FaultFact
-from evidence.events import Partition, Znode, of
+from evidence.events import POWER_LOSS, Partition, Znode, of
 
 TOLERANCE_MS: Final = 5000
 """For a kernel that has other disks to write to first, and producers that stamp a record before it is sent."""
@@ -32,7 +32,7 @@ def _rows(witness: Witness) -> Iterator[tuple[FaultFact, dict[str, Any]]]:
         f"{topic['name']}-{number}" for topic in witness.run.get("topics") or () for number in topic["partitions"]
     }
     for fault in witness.course.faults:
-        if fault.kind != "power-loss" or fault.proved_ns is None:
+        if fault.kind != POWER_LOSS or fault.proved_ns is None:
             continue
         for name, replica in (fault.proof.get("replicas") or {}).items():
             if name in topics:
@@ -80,7 +80,7 @@ def metadata_survives(witness: Witness) -> Judged:
     rows: list[dict[str, Any]] = []
     for fault in witness.course.faults:
         replica = (fault.proof.get("replicas") or {}).get(METADATA)
-        if fault.kind != "power-loss" or not fault.node.startswith("controller-") or replica is None:
+        if fault.kind != POWER_LOSS or not fault.node.startswith("controller-") or replica is None:
             continue
         stated = [
             one.version
@@ -98,7 +98,7 @@ def _znodes(witness: Witness) -> Iterator[dict[str, Any]]:
     """Each znode of topics that ZooKeeper had told of before it lost power, and what it told first after that."""
     course = witness.course
     for fault in course.faults:
-        if fault.kind != "power-loss" or fault.node != ZOOKEEPER or fault.proved_ns is None:
+        if fault.kind != POWER_LOSS or fault.node != ZOOKEEPER or fault.proved_ns is None:
             continue
         told = [one for one in of(course.events, Znode) if one.path.startswith(TOPICS)]
         before = {one.path: one for one in told if one.at_ns <= fault.inject_ns}

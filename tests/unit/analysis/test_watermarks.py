@@ -124,12 +124,11 @@ def test_a_checkpoint_beside_a_shorter_log(tmp_path: Path) -> None:
     assert len(log_truncated_below_high_watermark(view(), on_disk(tmp_path, {"broker-2": ONE}, broker_2=2))) == 1
 
 
-def wiped(at_s: float, phase: FaultPhase = "verified", node: str = "broker-2") -> Events:
+def wiped(at_s: float, phase: FaultPhase = "verified", node: str = "broker-2", kind: str = "wipe") -> Events:
     phases: list[FaultPhase] = ["inject", phase]
     struck = Target(node=node)
     return [
-        at(int(at_s * SECOND), Fault(fault="wipe", id="f1", phase=one, target=struck, description="blank"))
-        for one in phases
+        at(int(at_s * SECOND), Fault(fault=kind, id="f1", phase=one, target=struck, description=kind)) for one in phases
     ]
 
 
@@ -280,6 +279,24 @@ def test_a_last_stable_offset_is_no_high_watermark() -> None:
 )
 def test_a_leaders_checkpoint_that_goes_back(tmp_path: Path, states: Events, wrong: int) -> None:
     events = [*states, moment(ARMED, 5, broker_1=2), moment(FINAL, 10, broker_1=1)]
+    copies(tmp_path, {"broker-1": TWO}, events, ARMED)
+    assert len(high_watermark_regression(view(), copies(tmp_path, {"broker-1": TWO}, events))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("struck", "wrong"),
+    [
+        (wiped(6, node="broker-1", kind="power-loss"), 0),
+        (wiped(6, "unproved", node="broker-1", kind="power-loss"), 1),
+        (wiped(6, node="broker-2", kind="power-loss"), 1),
+        (wiped(4, node="broker-1", kind="power-loss"), 1),
+        (wiped(6, node="broker-1", kind="kill"), 1),
+    ],
+    ids=["its own", "unproved", "another's", "before both", "a kill takes back nothing"],
+)
+def test_a_checkpoint_that_a_power_loss_took_back(tmp_path: Path, struck: Events, wrong: int) -> None:
+    events = [state(1), moment(ARMED, 5, broker_1=2), moment(FINAL, 10, broker_1=1), *struck]
+    events.sort(key=lambda event: event.at_ns)
     copies(tmp_path, {"broker-1": TWO}, events, ARMED)
     assert len(high_watermark_regression(view(), copies(tmp_path, {"broker-1": TWO}, events))) == wrong
 
