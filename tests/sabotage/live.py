@@ -102,6 +102,7 @@ CASES: Final = (
     *(Live(name=f"{what}{also}", scenario=scenario, case=case, bug=bug + told, before=NEW)
       for what, bug, scenario, case, does_nothing in (
           ("a power loss is a kill", "power_loss", "page-cache-only", "default", "_is_a_kill"),
+          ("the power loss of a leader is a kill", "power_loss", "memory-survives", "leader", "_is_a_kill"),
           ("the failure of a log directory does nothing", "disk_failure", "log-directory-failure", "leader",
            "_does_nothing"),
           ("a disk that is made read-only does nothing", "disk_failure", "disk-full", "leader-read-only",
