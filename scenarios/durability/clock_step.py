@@ -2,8 +2,9 @@
 replica.lag.time.max.ms; KIP-937).
 
 A virtual machine that was paused, a dead battery, a time server gone mad: one clock jumps, is right again a minute
-later, and every process has been up throughout. Sessions and time-outs go by a monotonic clock and do not mind. These
-go by the wall clock:
+later, and every process has been up throughout. Sessions and time-outs go by a monotonic clock and do not mind, since
+2.4: the client of ZooKeeper 3.4 measured time by the wall clock (ZOOKEEPER-1366), so a broker whose clock is set back
+sends ZooKeeper nothing, its session ends, and another one leads. These go by the wall clock on every release:
 
 - Retention. Records have the time at which they were made, and a broker deletes a segment when the newest of them is
   older than retention.ms by its own clock. If that is eight days ahead, everything is too old with the default of
@@ -17,6 +18,7 @@ go by the wall clock:
   behind, these are all.
 - The ISR. A leader notes when a follower had last caught up, and never takes an earlier time for it. With its clock set
   back, that time lies in the future: a follower that fetches nothing stays in the ISR, and acks=all waits for it.
+  (Before 2.4 its session ends first.)
 """
 
 from __future__ import annotations
@@ -45,6 +47,9 @@ UNSEEN_S: Final = 20.0
 """Several times as long as a follower may lag, and is looked for."""
 WAIT_S: Final = 60.0
 STAMPED: Final = Line("records have time stamps (KIP-32, 0.10)", lambda version: version.release >= (0, 10))
+SESSION_LASTS: Final = Line(
+    "sessions with ZooKeeper go by a monotonic clock (2.4, ZOOKEEPER-1366)", lambda version: version.release >= (2, 4)
+)
 START_SPREADS: Final = Line(
     "followers follow the leader's log start (0.11)", lambda version: version.release >= (0, 11)
 )
@@ -127,7 +132,7 @@ OFTEN: Final = {
             ],
         ),
         "leader-behind-lag": Case(
-            applies=STAMPED,
+            applies=SESSION_LASTS,
             settings={"replica.lag.time.max.ms": str(LAG_MS)},
             documented=[
                 Documented(

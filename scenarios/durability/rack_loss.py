@@ -32,6 +32,12 @@ COUNT: Final = 10
 ANSWER_LIMIT_S: Final = 20.0
 CUT: Final = frozenset({"log-truncated-below-high-watermark"})
 DIVERGES: Final = CUT | {"replica-divergence"}
+IN_SYNC: Final = Documented(
+    on=EVERY_VERSION,
+    allowed=CUT,
+    claims=["leader-elected-from-isr", "leader-replaced-in-time"],
+    says="The other rack has everything, leads, and goes on.",
+)
 WITHIN: Final = Documented(
     on=EVERY_VERSION,
     required=LOST,
@@ -70,12 +76,14 @@ ACROSS: Final = Documented(
         "in-sync": Case(
             topic={"min.insync.replicas": "2"},
             documented=[
-                Documented(
-                    on=EVERY_VERSION,
-                    allowed=CUT,
-                    claims=["leader-elected-from-isr", "leader-replaced-in-time"],
-                    says="The other rack has everything, leads, and goes on.",
-                )
+                replace(
+                    IN_SYNC,
+                    on=HIGH_WATERMARK_TRUNCATION,
+                    allowed=DIVERGES | LOST | {"inconsistent-offsets"},
+                    says="""The other rack leads and goes on, and has everything, unless the second broker of the rack
+                        that is gone was elected first: then the others cut off their last record (memory-survives).""",
+                ),
+                IN_SYNC,
             ],
         ),
         "within": Case(
