@@ -133,8 +133,9 @@ GUIDE: Final = """## What to set
   was acknowledged with acks=all as well ([double-failover](scenarios/double-failover.md)).
 - **A machine that loses power takes along what it has not flushed**: with default settings up to half a minute of
   records (vm.dirty_expire_centisecs and vm.dirty_writeback_centisecs). That is harmless as long as another replica in
-  the ISR keeps its power. So put replicas where they do not lose it together, and let min.insync.replicas be more than
-  share one supply: with two racks of two replicas each that is 3.
+  the ISR keeps its power ([memory-survives](scenarios/memory-survives.md); before 0.11 the last record is at stake if
+  two go at once). So put replicas where they do not lose it together, and let min.insync.replicas be more than share
+  one supply: with two racks of two replicas each that is 3.
 - **If all can lose power at once, only a flush before the acknowledgement helps**: log.flush.interval.messages=1 on the
   broker, or flush.messages=1 on the topics that are worth its price. A flush each second (log.flush.interval.ms) bounds
   the loss and does not prevent it.
