@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from harness.run.who import Partition, Target
     from harness.workloads.handles.chorus import Chorus
 
-SEND_LIMIT_S: Final = 30.0
+SEND_LIMIT_S: Final = 45.0
+"""A client that begins to connect while a broker's container is down tries again for the fifth time after 31 s."""
 FINAL_READ_LIMIT_S: Final = 300.0
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
