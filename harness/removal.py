@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import RunDir
 from harness.cluster import docker
-from harness.cluster.disks import IMAGES, loops_below, release
+from harness.cluster.disks import IMAGES, data_with_disks, loops_below, release
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import fate
 
@@ -107,18 +107,17 @@ def abandoned_disks(
     owner runs no more. The machine has its loop devices until somebody detaches them, and the next command may have
     other run directories to look at. `left_alone` hears of those that nobody speaks for: their run.json was removed.
     """
-    attached = loops_below(Path("/"), devices)
-    for data in sorted({image.parent.parent for image in attached.values() if image.parent.name == IMAGES}):
+    for data in data_with_disks(devices):
         run_dir = RunDir(data.parent)
         if data != run_dir.data:
             continue
         try:
             facts = run_dir.read_run()
         except UsageError:
-            loops = [device for device, image in attached.items() if image.is_relative_to(data)]
+            loops = sorted(loops_below(data, devices))
             left_alone(
-                f"{', '.join(sorted(loops))}: attached to {data / IMAGES}, where no run.json says whose they are; "
-                f"if they are yours: umount {data}/*; losetup --detach {' '.join(sorted(loops))}"
+                f"{', '.join(loops)}: attached to {data / IMAGES}, where no run.json says whose they are; "
+                f"if they are yours: umount {data}/*; losetup --detach {' '.join(loops)}"
             )
             continue
         if _of_this_namespace(facts) and fate(str(facts.get("owner"))).state == "dead":

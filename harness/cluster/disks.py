@@ -135,6 +135,12 @@ def loops_below(place: Path, devices: Path = Path("/sys/block")) -> dict[str, Pa
     return found
 
 
+def data_with_disks(devices: Path = Path("/sys/block")) -> list[Path]:
+    """The directories of live data, of any run, that have images of disks attached to this machine."""
+    images = loops_below(Path("/"), devices).values()
+    return sorted({image.parent.parent for image in images if image.parent.name == IMAGES})
+
+
 def holders(devices: Iterable[str], processes: Path = Path("/proc")) -> list[str]:
     """A few of the processes that have these devices mounted in their mount namespaces, as far as this one may look."""
     names, found = set(devices), []

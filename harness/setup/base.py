@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from docker.errors import DockerException, ImageNotFound
 
 from evidence.errors import HarnessError, UsageError
+from harness.cluster.disks import data_with_disks, mounted_below
 from harness.cluster.docker import LABEL
 from harness.cluster.namespace import namespace
 from harness.setup.cache import cache_dir, exclusive
@@ -33,6 +34,8 @@ MADE_LABEL: Final = "kafka-chaos.base"
 RECIPE: Final = 2
 """Counts up when a base made by the code before would be a wrong one."""
 LIMIT_S: Final = 1800
+GIVE_UP: Final = 'while [ "$1" != -- ]; do umount --lazy "$1"; shift; done; shift; exec "$@"'
+"""With mount points, `--` and a command as arguments."""
 TRUST: Final = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
@@ -169,14 +172,16 @@ def apart(command: Sequence[str]) -> list[str]:
     """The command in a mount namespace of its own, where this machine lets us make one; otherwise as it is.
 
     debootstrap mounts /proc in the directory that it fills. Killed, it would leave it mounted, and nobody could remove
-    the directory; a namespace's mounts end with its last process.
+    the directory; a namespace's mounts end with its last process. It begins with a copy of this machine's mounts, and
+    gives up those of disks of runs: a run could not detach a disk that is still mounted there.
     """
     unshare = ["unshare", "--mount", "--"]
     try:
         allowed = subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0
     except OSError:
         allowed = False
-    return [*(unshare if allowed else []), *command]
+    disks = [str(place) for data in data_with_disks() for place in mounted_below(data)]
+    return [*unshare, "sh", "-c", GIVE_UP, "sh", *disks, "--", *command] if allowed else list(command)
 
 
 def _debootstrap(tool: str, name: str, root: Path, mirror: Mirror, echo: Echo) -> str | None:

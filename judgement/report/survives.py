@@ -2,8 +2,9 @@
 
 Rows are cases of scenarios, told as what an operator sees: an event, and the settings it meets. Cells are made of the
 data that runs left (docs/scenarios/data/): how many acknowledged records were lost, in how many runs of how many, and
-which runs these were. A cell counts runs that ended as documented; one that did not is counted beside, and the page of
-its scenario says why. What flushing costs is measured in the same runs, in records that are sent one by one.
+which runs these were. Records are counted in runs that say something, also in one that contradicts what is documented;
+how many ended as documented stands beside, and the page of the scenario says why others did not. What flushing costs is
+measured in the same runs, in records that are sent one by one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evidence.events import Acked
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
+from judgement.verdict import ERROR, UNKNOWN
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
@@ -169,9 +171,11 @@ disk which is measured.
 
 def counts(runs: Sequence[Any]) -> dict[str, Any]:
     """How many records judged runs (`reproduced.Judged`) had acknowledged and lost, the least and the most, and their
-    names.
+    names. Of an error, or where it is not known whether the fault took effect, nothing follows; a run that contradicts
+    what is documented counts, or a cell would say "kept" of records that it lost.
     """
-    outcomes = [one.verdict.outcome for one in runs if one.verdict.good and one.verdict.outcome is not None]
+    outcomes = [one.verdict.outcome for one in runs if one.verdict.verdict not in (UNKNOWN, ERROR)]
+    outcomes = [one for one in outcomes if one is not None]
     acknowledged = [one.acknowledged for one in outcomes if one.acknowledged is not None]
     lost = [one.lost for one in outcomes]
     return {

@@ -210,6 +210,23 @@ def test_a_mount_ends_with_what_made_it_or_is_left_to_it(tmp_path: Path, monkeyp
     assert base.apart(["true"]) == ["true"]
 
 
+def test_disks_of_runs_are_given_up_there_and_stay_mounted_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = tmp_path / "broker-1"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "none", str(disk)], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        monkeypatch.setattr(base, "data_with_disks", lambda: [tmp_path])
+        look = ["sh", "-c", 'mountpoint -q "$0" || echo free', str(disk)]
+        assert subprocess.run(base.apart(look), capture_output=True, text=True, check=False).stdout == "free\n"
+        assert disk.is_mount()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_what_a_killed_set_up_left_is_removed(imported: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     _debootstrap(monkeypatch, {})
     for name in ("debian-bookworm-x1", "debian-sid-x1", "jars"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,6 +46,16 @@ def test_what_a_flush_costs_is_told_where_it_was_measured() -> None:
     assert "What a flush costs" not in survives.page({"versions": ["4.3.1"]}, flushed)
     cases["default"] = {"4.3.1": cases["flush-each"]["4.3.1"] | {"ack_ms": 2}}
     assert "| default | 2 |\n| flush-each | 4.5 |" in survives.page({"versions": ["4.3.1"]}, flushed)
+
+
+def test_a_run_that_contradicts_has_lost_what_it_lost() -> None:
+    def judged(verdict: str, lost: int) -> Any:
+        outcome = SimpleNamespace(acknowledged=9, lost=lost)
+        return SimpleNamespace(run={"run": verdict}, verdict=SimpleNamespace(verdict=verdict, outcome=outcome))
+
+    runs = [judged("as-documented", 0), judged("unexpected", 1), judged("unknown", 5), judged("error", 7)]
+    assert survives.counts(runs)["lost_records"] == [0, 1]
+    assert survives.counts(runs[2:])["lost_records"] is None
 
 
 def test_every_row_is_a_case_of_a_scenario() -> None:
