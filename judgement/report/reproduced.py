@@ -10,6 +10,7 @@ of the first case; with what is required there, on the newest version that has i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -114,6 +115,15 @@ def data(runs: Sequence[Judged]) -> dict[str, dict[str, Any]]:
     }
 
 
+def without_place(text: str, run: str) -> str:
+    """What is told of a run without the directories that it lay in, which are of one machine.
+
+    >>> without_place("no room: /home/me/runs/the-run-1/data/broker-1", "the-run-1")
+    'no room: data/broker-1'
+    """
+    return re.sub(rf"(?:/[\w.+-]+)+/{re.escape(run)}/", "", text)
+
+
 def cell(runs: Sequence[Judged]) -> dict[str, Any]:
     """What runs of one scenario and case on one version showed; the same runs in any order give the same."""
     verdicts = [one.verdict for one in runs]
@@ -126,7 +136,7 @@ def cell(runs: Sequence[Judged]) -> dict[str, Any]:
         "runs": len(runs),
         "good": sum(verdict.good for verdict in verdicts),
         "verdicts": dict(sorted(Counter(verdict.verdict for verdict in verdicts).items())),
-        "not_good": sorted(f"{one.run.get('run')}: {one.verdict.in_words}" for one in runs if not one.verdict.good)[:5],
+        "not_good": sorted(_not_good(one) for one in runs if not one.verdict.good)[:5],
         "lost": seen[LOST_WRITE],
         **survives.counts(runs),
         "seen": dict(sorted(seen.items())),
@@ -188,6 +198,11 @@ def chosen(runs: Sequence[Judged], cases: Sequence[str]) -> Judged | None:
     return None
 
 
+def _not_good(one: Judged) -> str:
+    name = str(one.run.get("run"))
+    return f"{name}: {without_place(one.verdict.in_words, name)}"
+
+
 def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
     """How the sequence of a run went, and its picture: the data of a page, and an SVG file."""
     where = timeline_svg.chosen_partitions(facts)
@@ -204,7 +219,7 @@ def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
             [None if step.at_ns is None else round(facts.at(step.at_ns), 2), step.witness, step.text] for step in steps
         ],
     }
-    return about, timeline_svg.render(facts, standalone=True)
+    return about, without_place(timeline_svg.render(facts, standalone=True), str(about["run"]))
 
 
 def told(
