@@ -19,6 +19,7 @@ from evidence.errors import HarnessError
 PROC: Final = Path("/proc")
 MACHINE: Final = Path("/etc/machine-id")
 UNKNOWN: Final = "?"
+ENDED: Final = "ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,11 @@ class Owner:
 
 
 def _start(process: str) -> str | None:
+    """When a process started, in the kernel's ticks since boot; `ENDED` if it has ended and was not waited for."""
     try:
-        return (PROC / process / "stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        state, *others = (PROC / process / "stat").read_text().rpartition(")")[2].split()
+        return ENDED if state in {"Z", "X"} else others[18]
+    except (OSError, IndexError, ValueError):
         return None
 
 
@@ -79,7 +82,7 @@ def process_identity(pid: int) -> str | None:
         namespace = str((PROC / "self/ns/pid").stat().st_ino)
     except OSError:
         return None
-    return None if start is None else str(Owner(_machine(), boot, pid, start, namespace))
+    return None if start in (None, ENDED) else str(Owner(_machine(), boot, pid, start, namespace))
 
 
 def owner() -> str:

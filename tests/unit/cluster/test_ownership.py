@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -140,6 +141,17 @@ def test_this_process_lives_and_a_reused_pid_does_not() -> None:
     assert fate(owner()).state == "alive"
     assert fate(_other(start="1")).state == "dead"
     assert fate(dead_identity()).state == "dead"
+
+
+def test_a_killed_process_that_nobody_waited_for_is_dead() -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    identity = process_identity(child.pid)
+    assert identity is not None
+    assert fate(identity).state == "alive"
+    os.kill(child.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
+    assert fate(identity).state == "dead"
+    child.wait()
 
 
 def test_an_owner_of_an_earlier_boot_is_dead_and_one_of_another_machine_unknown(
