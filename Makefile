@@ -131,7 +131,7 @@ unit: venv ## The tests that need neither Docker nor Spark
 	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)"
 
 .PHONY: docs
-docs: venv ## The generated pages of docs/ anew (RUNS= counts these run directories, or folders of them, anew)
+docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these run directories, or folders of them, are of)
 	$(CHAOS) guide $(RUNS)
 	$(CHAOS) list --anomalies --markdown > docs/anomalies.md
 	$(CHAOS) list --claims --markdown > docs/claims.md

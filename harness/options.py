@@ -156,7 +156,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="RUN_DIR",
-        help="judged runs, or folders of them, to count anew for the scenarios that they are of",
+        help="judged runs, or folders of them: what they are of (case and version) is counted anew, all else stays",
     )
     guide.add_argument(
         "--docs", type=_directory, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)"

@@ -404,19 +404,44 @@ def read_data(docs: Path) -> dict[str, Any]:
 
 
 def write_data(docs: Path, described: Value, runs: Sequence[reproduced.Judged], tell: Callable[[str], None]) -> None:
-    """Replace the data, and the pictures, of the scenarios that these runs are of; `tell` hears what is not drawn."""
+    """Count the cells anew that these runs are of; others stay as they were counted, and so does the run that is shown
+    of a scenario unless its cell is among them. `tell` hears what is not drawn.
+    """
     folder = docs / FOLDER / DATA
     cases = {one["name"]: [case["name"] for case in one["cases"]] for one in described["scenarios"]}
-    for name, value in reproduced.data(runs).items():
+    before = read_data(docs)
+    for name, counted in reproduced.data(runs).items():
         if name not in cases:
             continue
-        of_it = [one for one in runs if one.run["scenario"] == name]
-        for old in folder.glob(f"{name}.*svg"):
-            old.unlink()
-        told, pictures = reproduced.told(of_it, cases[name], tell)
-        for file, svg in pictures.items():
-            write_atomically(folder / file, svg)
-        write_json(folder / f"{name}.json", value | ({"shown": told} if told else {}))
+        value = merged(before.get(name) or {}, counted, cases[name])
+        if "shown" not in value:
+            for old in folder.glob(f"{name}.*svg"):
+                old.unlink()
+            of_it = [one for one in runs if one.run["scenario"] == name]
+            told, pictures = reproduced.told(of_it, cases[name], tell)
+            for file, svg in pictures.items():
+                write_atomically(folder / file, svg)
+            value |= {"shown": told} if told else {}
+        write_json(folder / f"{name}.json", value)
+
+
+def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any]:
+    """A scenario's data with the cells that were counted anew in place of the former ones, without cases that are gone;
+    without the run that is shown if that is of such a cell: pure.
+    """
+    old, new = before.get("cases") or {}, counted["cases"]
+    value: dict[str, Any] = {
+        "cases": {
+            case: dict(sorted({**old.get(case, {}), **new.get(case, {})}.items(), key=lambda of: version_key(of[0])))
+            for case in sorted({*old, *new})
+            if case in cases
+        },
+        "machines": sorted({*(before.get("machines") or ()), *counted["machines"]}),
+    }
+    shown = before.get("shown")
+    if shown and shown["case"] in cases and shown["version"] not in new.get(shown["case"], {}):
+        value["shown"] = shown
+    return value
 
 
 def write_pages(docs: Path, described: Value) -> list[str]:

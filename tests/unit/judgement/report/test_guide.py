@@ -157,6 +157,35 @@ def test_the_command_counts_draws_and_writes_what_has_changed(runs: list[RunDir]
     assert guide.write_pages(docs, described()) == ["scenarios/gone.md"]
 
 
+def test_cells_that_no_run_was_given_for_stay_as_they_were_counted(runs: list[RunDir], tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    assert main(["guide", *(str(run.path) for run in runs), "--docs", str(docs)]) == 0
+    before = guide.read_data(docs)["double-failover"]
+    kept = [run for run in runs if "4.3.1" in run.path.name or "4-3-1" in run.path.name][:1]
+    assert main(["guide", *(str(run.path) for run in kept), "--docs", str(docs)]) == 0
+    after = guide.read_data(docs)["double-failover"]
+    assert after["cases"]["default"]["0.10.2.2"] == before["cases"]["default"]["0.10.2.2"]
+    assert (before["cases"]["default"]["4.3.1"]["runs"], after["cases"]["default"]["4.3.1"]["runs"]) == (2, 1)
+    assert after["shown"] == before["shown"]
+    assert (docs / "scenarios" / "data" / "double-failover.svg").exists()
+
+
+def test_a_cell_that_is_counted_anew_is_shown_anew_and_a_case_that_is_gone_goes() -> None:
+    before = {
+        "cases": {"a": {"2.8.2": {"runs": 9}, "4.3.1": {"runs": 1}}, "gone": {"4.3.1": {"runs": 3}}},
+        "machines": ["one"],
+        "shown": {"case": "a", "version": "4.3.1"},
+    }
+    anew = {"cases": {"a": {"4.3.1": {"runs": 5}, "0.10.2.2": {"runs": 5}}}, "machines": ["another"]}
+    cells = {"a": {"0.10.2.2": {"runs": 5}, "2.8.2": {"runs": 9}, "4.3.1": {"runs": 5}}}
+    merged = guide.merged(before, anew, ["a"])
+    assert merged == {"cases": cells, "machines": ["another", "one"]}
+    assert list(merged["cases"]["a"]) == ["0.10.2.2", "2.8.2", "4.3.1"]
+    other = {"cases": {"a": {"2.8.2": {"runs": 2}}}, "machines": []}
+    assert guide.merged(before, other, ["a"])["shown"] == before["shown"]
+    assert guide.merged({}, other, ["a"]) == other
+
+
 def test_a_run_that_cannot_be_drawn_is_counted_and_named(
     runs: list[RunDir], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
