@@ -3,7 +3,9 @@
 It is assigned the partitions (no group), never begins at another offset than told (`auto.offset.reset=error`), checks
 batch checksums, and records each partition's end offset and that it was reached. Errors while leaders move are retried
 until the limit: if a position is refused, the partition's bounds are asked for again and reading goes on from the
-nearest offset that exists, which is recorded too.
+nearest offset that exists, which is recorded too. A client that is not told bounds for a while is replaced by another:
+what it heard of the cluster while that came up can stay with it (seen with librdkafka 2 and Kafka 0.10.2: it knew of no
+such partition for five minutes, though every broker knew who leads it).
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from harness.workloads.processes.polls import ASSIGNED, Key, PollRecorder, named
 BATCH: Final = 4_000
 POLL_S: Final = 0.02
 OFFSETS_S: Final = 2.0
+CLIENT_S: Final = 15.0
+"""How long a client is asked for bounds before another one is."""
 LOST_POSITION: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 FIXED: Final[Mapping[str, Any]] = {
     **ASSIGNED,
@@ -38,14 +42,25 @@ class FinalReader:
 
     def __init__(self, writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any]) -> None:
         self._writer = writer
-        self._client = Consumer(child.client_settings(bootstrap, settings, fixed=FIXED))
-        self._polls = PollRecorder(writer, self._client, size=BATCH)
+        self._settings = child.client_settings(bootstrap, settings, fixed=FIXED)
+        self._connect()
         self.errors: list[str] = []
 
+    def _connect(self) -> None:
+        self._client = Consumer(self._settings)
+        self._polls = PollRecorder(self._writer, self._client, size=BATCH)
+
     def _bounds(self, key: Key, deadline: float) -> tuple[int, int] | None:
-        """A log's first and end offset; None if no broker told them until the deadline."""
+        """A log's first and end offset; None if no broker told them until the deadline. The client may be another one
+        afterwards, which has no partitions assigned.
+        """
+        connected = time.monotonic()
         while (left_s := deadline - time.monotonic()) > 0:
             asked = time.monotonic()
+            if asked - connected > CLIENT_S:
+                self._client.close()
+                self._connect()
+                connected = asked
             try:
                 return self._polls.watermarks(*key, min(OFFSETS_S, left_s))
             except KafkaException as error:
@@ -76,9 +91,8 @@ class FinalReader:
                 if lost in ends and error.code() in LOST_POSITION:
                     bounds = self._bounds(lost, deadline)
                     ends[lost] = bounds[1] if bounds else None
-                    if bounds:
-                        low, high = bounds
-                        self._assign(reached | {lost: min(max(reached[lost], low), high)})
+                    low, high = bounds or (reached[lost], reached[lost])
+                    self._assign(reached | {lost: min(max(reached[lost], low), high)})
         for (topic, number), end in ends.items():
             if end is not None and reached[(topic, number)] >= end:
                 self._writer.append(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, Producer
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Producer
 
 from evidence.history import record, schema
 from evidence.history.read import plain, stream_batches
@@ -286,3 +286,31 @@ def test_a_final_read_goes_on_where_the_log_was_cut(tmp_path: Path, monkeypatch:
     assert [row["offset"] for row in rows_of(path, schema.END_OFFSETS)] == [5, 3]
     assert [row["offset"] for row in rows_of(path, schema.FINAL_READ)] == [3]
     assert [row["error_name"] for row in rows_of(path, schema.POLL_ERROR)] == ["_AUTO_OFFSET_RESET"]
+
+
+class Stuck:
+    """A consumer that never learns of the partition."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def get_watermark_offsets(self, partition: Any, timeout: Any) -> Any:
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_client_that_is_told_nothing_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("offset", "partition", "value"):
+        monkeypatch.setattr(f"harness.workloads.processes.polls._{name}_of", getattr(Said, name))
+    monkeypatch.setattr("harness.workloads.processes.reader.CLIENT_S", 0.2)
+    stuck = Stuck()
+    clients = iter([stuck, Moving()])
+    monkeypatch.setattr("harness.workloads.processes.reader.Consumer", lambda settings: next(clients))
+    with HistoryWriter(tmp_path / "f.arrows", "f") as writer:
+        reader = FinalReader(writer, "b", {})
+        seen = reader.read([("t", 0)], time.monotonic() + 10)
+    assert seen == {("t", 0): (3, 3)}
+    assert stuck.closed
+    assert reader.errors[0] == "t-0: _UNKNOWN_PARTITION"
