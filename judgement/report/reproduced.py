@@ -102,7 +102,7 @@ def data(runs: Sequence[Judged]) -> dict[str, dict[str, Any]]:
         scenario: {
             "cases": {
                 case: {
-                    v: cell(found[scenario][case][v]) | _price(scenario, found[scenario][case][v])
+                    v: cell(found[scenario][case][v]) | price(scenario, found[scenario][case][v])
                     for v in sorted(found[scenario][case], key=version_key)
                 }
                 for case in sorted(found[scenario])
@@ -149,13 +149,15 @@ def cell(runs: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def _price(scenario: str, runs: Sequence[Judged]) -> dict[str, float]:
-    """What an acknowledgement took in runs that differ in when brokers flush: the median of their medians."""
+def price(scenario: str, runs: Sequence[Judged]) -> dict[str, float]:
+    """What an acknowledgement took in runs that differ in when brokers flush: the least of their medians, that of the
+    run that other work on the machine disturbed least.
+    """
     if scenario != survives.PRICED:
         return {}
     taken = [survives.median_ack_ms(one.run_dir) for one in runs if one.verdict.good]
     known = [each for each in taken if each is not None]
-    return {"ack_ms": round(median(known), 2)} if known else {}
+    return {"ack_ms": min(known)} if known else {}
 
 
 def _clients(verdicts: Iterable[Verdict]) -> dict[str, list[float]]:

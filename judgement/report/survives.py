@@ -164,8 +164,8 @@ so many acknowledged records are gone, and no consumer can ever read them; “ke
 many runs ended as documented; the run directories are named at the end. An empty cell was not run or does not apply.
 """
 PRICE: Final = """The median time from sending a record to its acknowledgement by three replicas (ms), of records sent
-one by one in these runs: three brokers on one disk of one machine, beside whatever else it did. With a flush it is that
-disk which is measured.
+one by one: of the run in which it was least, since other work on the machine only adds to it. Three brokers share one
+disk of one machine here. With a flush it is that disk which is measured.
 """
 
 

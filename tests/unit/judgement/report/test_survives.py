@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.scenario import all_scenarios
-from judgement.report import survives
+from judgement.report import reproduced, survives
 from judgement.report.survives import ROWS
 
 
@@ -46,6 +46,15 @@ def test_what_a_flush_costs_is_told_where_it_was_measured() -> None:
     assert "What a flush costs" not in survives.page({"versions": ["4.3.1"]}, flushed)
     cases["default"] = {"4.3.1": cases["flush-each"]["4.3.1"] | {"ack_ms": 2}}
     assert "| default | 2 |\n| flush-each | 4.5 |" in survives.page({"versions": ["4.3.1"]}, flushed)
+
+
+def test_the_price_is_that_of_the_run_that_was_disturbed_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survives, "median_ack_ms", lambda run_dir: run_dir)
+    measured = [(9.0, True), (2.0, True), (1.0, False), (None, True)]
+    runs: Any = [SimpleNamespace(run_dir=ms, verdict=SimpleNamespace(good=good)) for ms, good in measured]
+    assert reproduced.price("page-cache-only", runs) == {"ack_ms": 2.0}
+    assert reproduced.price("page-cache-only", runs[2:]) == {}
+    assert reproduced.price("rack-loss", runs) == {}
 
 
 def test_a_run_that_contradicts_has_lost_what_it_lost() -> None:
