@@ -432,9 +432,9 @@ def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any
     old, new = before.get("cases") or {}, counted["cases"]
     value: dict[str, Any] = {
         "cases": {
-            case: dict(sorted({**old.get(case, {}), **new.get(case, {})}.items(), key=lambda of: version_key(of[0])))
-            for case in sorted({*old, *new})
-            if case in cases
+            case: {version: of_case[version] for version in sorted(of_case, key=version_key)}
+            for case in sorted({*old, *new} & {*cases})
+            for of_case in [old.get(case, {}) | new.get(case, {})]
         },
         "machines": sorted({*(before.get("machines") or ()), *counted["machines"]}),
     }

@@ -91,8 +91,9 @@ class FinalReader:
                 if lost in ends and error.code() in LOST_POSITION:
                     bounds = self._bounds(lost, deadline)
                     ends[lost] = bounds[1] if bounds else None
-                    low, high = bounds or (reached[lost], reached[lost])
-                    self._assign(reached | {lost: min(max(reached[lost], low), high)})
+                    if bounds:
+                        low, high = bounds
+                        self._assign(reached | {lost: min(max(reached[lost], low), high)})
         for (topic, number), end in ends.items():
             if end is not None and reached[(topic, number)] >= end:
                 self._writer.append(
