@@ -42,14 +42,14 @@ from harness.run.migration import Migration
 from harness.run.nemesis import Nemesis
 from harness.run.parts import Parts
 from harness.run.waits import START_LIMIT_S, Waits
-from harness.run.who import Partition, Target, Who
+from harness.run.who import OFFSETS, Partition, Target, Who
 
 if TYPE_CHECKING:
     from harness.cluster.admin import Admin
     from harness.cluster.state import ClusterState
     from harness.workloads.handles.transactions import Pipeline
 
-__all__ = ["START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
+__all__ = ["OFFSETS", "START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 REASSIGN_LIMIT_S: Final = 120.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evidence.errors import HarnessError
 from evidence.events import NO_LEADER
@@ -24,6 +24,10 @@ class Partition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.number}"
+
+
+OFFSETS: Final = Partition("__consumer_offsets", 0)
+"""The only partition of consumer groups in a cluster of ours: its leader is the coordinator of every group."""
 
 
 def partitions_of(topics: Iterable[TopicPlan]) -> Iterator[Partition]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.plan import ClusterPlan
-from harness.run import Partition, Run
+from harness.run import OFFSETS, Partition, Run
 from harness.scenario import EVERY_VERSION, LOST, Case, Documented, Line, scenario
 
 HOUR_S: Final = 3600
@@ -38,8 +38,6 @@ LITTLE_S: Final = -HOUR_S // 2
 """Less than that."""
 COUNT: Final = 20
 GROUP: Final = "group"
-OFFSETS: Final = Partition("__consumer_offsets", 0)
-"""The only one: whoever leads it coordinates every group."""
 RETENTION_LIMIT_S: Final = 90.0
 """Retention is first looked at 30 s after the start."""
 LAG_MS: Final = 3000

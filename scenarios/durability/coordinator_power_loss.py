@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Partition, Run
+from harness.run import OFFSETS, Partition, Run
 from harness.scenario import EVERY_VERSION, LOST, Case, Documented, Line, scenario
 
 BEFORE: Final = 10
@@ -33,7 +33,6 @@ COUNT: Final = 3
 """Records of a transaction in each topic."""
 MARKED: Final = COUNT + 1
 OTHER: Final = "flushed"
-OFFSETS: Final = Partition("__consumer_offsets", 0)
 HAS_TRANSACTIONS: Final = Line("transactions (KIP-98, 0.11)", lambda version: version.release >= (0, 11))
 CUT: Final = frozenset({"log-truncated-below-high-watermark"})
 

@@ -24,15 +24,12 @@ with clients that do not raise the epoch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from harness.run.who import Partition
+from harness.run.who import OFFSETS
 
 if TYPE_CHECKING:
     from harness.run import Run
-
-OFFSETS: Final = Partition("__consumer_offsets", 0)
-"""Every group of a run is in this partition: its leader is their coordinator."""
 
 
 def kill_coordinator(run: Run) -> None:

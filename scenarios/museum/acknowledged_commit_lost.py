@@ -19,9 +19,8 @@ from __future__ import annotations
 from typing import Final
 
 from harness.plan import ClusterPlan
-from harness.run import Run
+from harness.run import OFFSETS, Run
 from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
-from scenarios.museum import OFFSETS
 
 KAFKA_20634 = Bug(
     id="KAFKA-20634",
