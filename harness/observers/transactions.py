@@ -3,20 +3,40 @@
 A request for a preferred election or a notification of ISR changes may be there for a few milliseconds: the controller
 deletes it as soon as it has read it, and the observer's watch tells that it was made when it is gone. The log has what
 it held and, with ZooKeeper's clock, when it was made and deleted.
+
+A partition's state may change twice between two looks too: a controller that has fallen behind writes the end of a
+leader and the election of the next one within milliseconds. The observer counts what it skipped by the znode's version,
+and the log says what that was. Only such gaps are filled, between two states that were seen: of what the observer did
+not watch yet, or no longer, the log would tell as well.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
 from evidence.events import Event, IsrChange, Note, Znode, of
-from harness.observers.znodes import ISR_CHANGES, MS, PREFERRED_ELECTION, REASSIGNMENT, parse_isr_change
+from harness.observers.state import partition_event
+from harness.observers.znodes import (
+    ISR_CHANGES,
+    MS,
+    PREFERRED_ELECTION,
+    REASSIGNMENT,
+    STATE,
+    TOPIC,
+    Assignment,
+    Stat,
+    parse_assignment,
+    parse_isr_change,
+    parse_partition_state,
+)
 from kafkafiles.errors import ParseError
 from kafkafiles.zookeeper_log import Transaction, transactions
 
@@ -68,12 +88,61 @@ def unseen(log: Iterable[Transaction], told: Iterable[Event]) -> list[tuple[int,
     return found
 
 
+def skipped_states(log: Iterable[Transaction], told: Iterable[Event], *, wall_to_monotonic_ns: int) -> list[Event]:
+    """The states of partitions that the observer skipped: in the log, and between two that it told. Each comes with its
+    znode's content, as the observer would have told it, at its time by ZooKeeper's clock (in ms) or as near to that as
+    the states before and after allow.
+    """
+    told_ns: dict[tuple[str, int], dict[int, int]] = {}
+    for event in of(tuple(told), Znode):
+        if event.content is not None and STATE.fullmatch(event.path):
+            told_ns.setdefault((event.path, event.created), {}).setdefault(event.version, event.monotonic_ns)
+    found: list[Event] = []
+    for where, data, stat, placed in _states(log):
+        seen_ns = told_ns.get((where[0], stat.created), {})
+        before = [at_ns for version, at_ns in seen_ns.items() if version < stat.version]
+        after = [at_ns for version, at_ns in seen_ns.items() if version > stat.version]
+        if stat.version in seen_ns or not before or not after:
+            continue
+        with suppress(ValueError):
+            state = replace(parse_partition_state(data, stat), **placed._asdict())
+            at_ns = min(max(stat.modified_ms * MS + wall_to_monotonic_ns, max(before) + 1), min(after) - 1)
+            events = (
+                Znode(path=where[0], content=json.loads(data), version=stat.version, created=stat.created),
+                partition_event("zookeeper", where[1], int(where[2]), state),
+            )
+            found += (structs.replace(one, monotonic_ns=at_ns, wall_ns=at_ns - wall_to_monotonic_ns) for one in events)
+    return found
+
+
+def _states(log: Iterable[Transaction]) -> Iterator[tuple[re.Match[str], bytes, Stat, Assignment]]:
+    """Each state that the log has of a partition: its znode's path, data and stat, and the partition's assignment."""
+    stats: dict[str, Stat] = {}
+    assignments: dict[str, dict[int, Assignment]] = {}
+    for one in log:
+        if one.kind == "delete":
+            continue
+        if where := TOPIC.fullmatch(one.path):
+            with suppress(ValueError):
+                assignments[where[1]] = parse_assignment(one.data)
+        elif where := STATE.fullmatch(one.path):
+            last = stats.get(one.path)
+            if one.kind == "create" or last is None:
+                last = Stat(version=-1, created=one.zxid, modified=one.zxid, modified_ms=one.time_ms)
+            stat = replace(last, version=last.version + 1, modified=one.zxid, modified_ms=one.time_ms)
+            stats[one.path] = stat
+            yield where, one.data, stat, assignments.get(where[1], {}).get(int(where[2]), Assignment())
+
+
 def append_to(timeline: Timeline, told: Iterable[Event], data: Path, *, wall_to_monotonic_ns: int) -> None:
     """Add what the observer has not seen to the timeline; a log that cannot be read is noted."""
+    seen = tuple(told)
     try:
-        found = unseen(read_log(data), told)
+        log = tuple(read_log(data))
     except (ParseError, OSError) as error:
         timeline.append(Note(source="zookeeper", text=f"its transaction log cannot be read: {error}"))
         return
-    for wall_ns, event in found:
+    for wall_ns, event in unseen(log, seen):
         timeline.append(structs.replace(event, monotonic_ns=wall_ns + wall_to_monotonic_ns, wall_ns=wall_ns))
+    for event in skipped_states(log, seen, wall_to_monotonic_ns=wall_to_monotonic_ns):
+        timeline.append(event)

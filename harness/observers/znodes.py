@@ -88,8 +88,8 @@ ROOTS: Final = (
 """What to watch first; the epoch before the controller, so that the first read of the controller is complete."""
 
 _BROKER: Final = re.compile(r"/brokers/ids/(\d+)")
-_TOPIC: Final = re.compile(r"/brokers/topics/([^/]+)")
-_STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
+TOPIC: Final = re.compile(r"/brokers/topics/([^/]+)")
+STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _ISR_CHANGE: Final = re.compile(r"/isr_change_notification/isr_change_\d+")
 
 
@@ -236,9 +236,9 @@ class Picture:
             outcome.state = replace(outcome.state, migrated_to=migrated_to)
         elif found := _BROKER.fullmatch(path):
             self._take_broker(int(found[1]), read, outcome)
-        elif found := _STATE.fullmatch(path):
+        elif found := STATE.fullmatch(path):
             self._take_state(found[1], int(found[2]), read, outcome)
-        elif found := _TOPIC.fullmatch(path):
+        elif found := TOPIC.fullmatch(path):
             self._take_topic(found[1], read, outcome)
         elif _ISR_CHANGE.fullmatch(path) and read.stat is not None:
             outcome.also.append(IsrChange(path=path, state="holds", partitions=parse_isr_change(read.data)))

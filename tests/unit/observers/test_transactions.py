@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import time
 from pathlib import Path
 from typing import Any
 
-from evidence.events import Event, IsrChange, Note, Znode
+from evidence.events import Event, IsrChange, Note, Partition, Znode, of
 from evidence.timeline import Timeline
 from evidence.timeline import read as read_timeline
-from harness.observers.transactions import append_to, read_log, unseen
+from harness.observers.transactions import append_to, read_log, skipped_states, unseen
 from kafkafiles.zookeeper_log import Transaction
 from tests.unit.kafkafiles.test_zookeeper_log import HEAD, created, entry, header
 
@@ -67,6 +68,115 @@ def test_another_request_in_the_same_znode_is_told() -> None:
 
 def test_content_that_is_none_is_left_out() -> None:
     assert [event for _, event in unseen([made(NOTE, 6, b"\xff")], [])] == [IsrChange(path=NOTE)]
+
+
+STATE = "/brokers/topics/t/partitions/0/state"
+
+
+def state(leader: int, epoch: int, *isr: int) -> dict[str, Any]:
+    return {"controller_epoch": 1, "leader": leader, "version": 1, "leader_epoch": epoch, "isr": list(isr)}
+
+
+ASSIGNED = Transaction(
+    zxid=7, time_ms=1007, session=1, kind="create", path="/brokers/topics/t", data=b'{"partitions":{"0":[2,3,1]}}'
+)
+
+
+def written(zxid: int, content: object, kind: Any = "set") -> Transaction:
+    data = json.dumps(content).encode()
+    return Transaction(zxid=zxid, time_ms=1000 + zxid, session=1, kind=kind, path=STATE, data=data)
+
+
+def looked(version: int, at_ms: float, created: int = 8) -> Znode:
+    content = state(2, 0, 2)
+    return Znode(path=STATE, content=content, version=version, created=created, monotonic_ns=int(at_ms * MS), wall_ns=1)
+
+
+NOBODY = written(21, state(-1, 1, 2))
+STATES = [
+    ASSIGNED,
+    written(8, state(2, 0, 2), "create"),
+    NOBODY,
+    written(22, state(3, 2, 3)),
+    written(29, state(3, 2, 3, 1)),
+]
+
+
+def skipped(*told: Event, log: list[Transaction] = STATES) -> list[Event]:
+    return skipped_states(log, told, wall_to_monotonic_ns=-1000 * MS)
+
+
+def test_a_state_between_two_that_were_seen_is_told() -> None:
+    znode, partition = skipped(looked(0, 8), looked(2, 22.5), looked(3, 29.5))
+    assert znode == Znode(
+        path=STATE, content=state(-1, 1, 2), version=1, created=8, monotonic_ns=21 * MS, wall_ns=1021 * MS
+    )
+    assert partition == Partition(
+        source="zookeeper",
+        topic="t",
+        partition=0,
+        leader=-1,
+        leader_epoch=1,
+        isr=(2,),
+        controller_epoch=1,
+        replicas=(2, 3, 1),
+        version=1,
+        source_ns=1021 * MS,
+        monotonic_ns=21 * MS,
+        wall_ns=1021 * MS,
+    )
+
+
+def test_states_that_were_seen_or_are_beyond_those_seen_are_not_told() -> None:
+    assert skipped(looked(0, 8), looked(1, 21), looked(2, 22), looked(3, 29)) == []
+    assert skipped(looked(2, 22)) == []
+    assert skipped() == []
+
+
+def test_states_that_were_skipped_stay_between_those_that_were_seen() -> None:
+    late = [event.monotonic_ns for event in skipped(looked(0, 40), looked(3, 41))]
+    assert late == [40 * MS + 1] * 4
+    early = [event.monotonic_ns for event in skipped(looked(0, 8), looked(3, 20))]
+    assert early == [20 * MS - 1] * 4
+
+
+def test_a_topic_that_is_made_again_has_states_of_its_own() -> None:
+    gone = Transaction(zxid=30, time_ms=1030, session=1, kind="delete", path=STATE)
+    again = [
+        *STATES,
+        gone,
+        written(31, state(1, 0, 1), "create"),
+        written(32, state(-1, 1, 1)),
+        written(33, state(1, 2, 1)),
+    ]
+    assert skipped(looked(0, 31, created=31), looked(3, 22), log=again) == []
+    _, found = skipped(looked(0, 31, created=31), looked(2, 33, created=31), log=again)
+    assert isinstance(found, Partition)
+    assert (found.version, found.leader_epoch, found.isr) == (1, 1, (1,))
+
+
+def test_a_state_that_is_none_is_left_out() -> None:
+    log = [STATES[1], written(21, "none"), STATES[3]]
+    assert skipped(looked(0, 8), looked(2, 22), log=log) == []
+
+
+def test_skipped_states_are_added_to_the_timeline(tmp_path: Path) -> None:
+    folder = tmp_path / "zookeeper" / "version-2"
+    folder.mkdir(parents=True)
+    data = [json.dumps(content).encode() for content in (state(2, 0, 2), state(-1, 1, 2), state(3, 2, 3))]
+    entries = [entry(header(8, 1) + created(STATE.encode(), data[0]))]
+    entries += [
+        entry(header(zxid, 5) + struct.pack(">i", len(STATE)) + STATE.encode() + struct.pack(">i", len(one)) + one)
+        for zxid, one in ((21, data[1]), (22, data[2]))
+    ]
+    (folder / "log.8").write_bytes(HEAD + b"".join(entries))
+    path, offset_ns = tmp_path / "timeline.jsonl", time.monotonic_ns() - time.time_ns()
+    begin_ns = 1_700_000_000_000 * MS + offset_ns
+    told = [looked(0, begin_ns / MS + 8), looked(2, begin_ns / MS + 30)]
+    with Timeline(path) as timeline:
+        append_to(timeline, told, tmp_path, wall_to_monotonic_ns=offset_ns)
+    (found,) = of(read_timeline(path).events, Partition)
+    assert (found.version, found.leader, found.leader_epoch) == (1, -1, 1)
 
 
 def test_logs_are_read_in_order_and_added_to_the_timeline(tmp_path: Path) -> None:
