@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Final
 from docker.errors import APIError, DockerException, NotFound
 
 from evidence.errors import HarnessError, UsageError
+from evidence.rundir import RunDir
 from harness.cluster.docker import KAFKA_LABEL, LABEL, OWNER_LABEL, owner, printed
 from harness.cluster.namespace import namespace
 from harness.plan import FILE_SYSTEMS
@@ -380,10 +381,17 @@ def keeper(client: DockerClient, image: str) -> Iterator[Keeper]:
 def probe(client: DockerClient, image: str, file_system: str, root: Path | None = None) -> None:
     """Make, mount and remove a small file system; UsageError or HarnessError with the reason if that cannot be had."""
     with keeper(client, image) as hands, tempfile.TemporaryDirectory(prefix="kafka-chaos-", dir=root) as scratch:
-        place = Path(scratch).resolve()
-        disk = Disk(node="probe", file_system=file_system, image=place / "image", mount=place / "mount")
+        # Laid out as a run's directory is: `clean` finds what is still mounted below it if this process is killed.
+        place = RunDir(Path(scratch).resolve())
+        place.write_run({"scenario": "doctor", "version": "none", "namespace": namespace(), "owner": owner()})
+        disk = Disk(
+            node="probe",
+            file_system=file_system,
+            image=place.data / IMAGES / f"probe.{file_system}",
+            mount=place.data / "probe",
+        )
         try:
             hands.make(disk, FILE_SYSTEMS[file_system])
             hands.show_engine(disk)
         finally:
-            hands.release(place)
+            hands.release(place.data)

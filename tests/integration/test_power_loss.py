@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -14,11 +17,13 @@ from harness.cluster import versions
 from harness.cluster.disks import SYNCED, Disk, Keeper, loops_below, mounted_below
 from harness.faults.power import UNSYNCED
 from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.polling import poll
 from harness.run import Run
 from harness.runner import Finished, Request, execute
 from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
 
 pytestmark = pytest.mark.docker
+LIMIT_S = 60.0
 
 
 def of(steps: Callable[[Run], None]) -> Scenario:
@@ -89,3 +94,18 @@ def test_a_shutdown_that_does_nothing_proves_nothing(tmp_path: Path, monkeypatch
     unproved = [e for e in read(finished.run_dir.timeline).of(Fault) if e.phase == "unproved"]
     assert "took a new file after it was shut down" in unproved[0].proof["seen"]
     assert finished.run_dir.read_run()["sequence"]["ended"] is not True
+
+
+def test_clean_unmounts_what_a_killed_doctor_had_mounted(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "harness.cli"]
+    with subprocess.Popen(
+        [*command, "doctor"], env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL
+    ) as doctor:
+        try:
+            assert poll(lambda: mounted_below(tmp_path.resolve()), LIMIT_S), "doctor mounted nothing"
+        finally:
+            doctor.kill()
+    assert loops_below(tmp_path.resolve())
+    subprocess.run([*command, "clean", "--runs-dir", str(tmp_path)], check=True, timeout=LIMIT_S)
+    assert mounted_below(tmp_path.resolve()) == []
+    assert loops_below(tmp_path.resolve()) == {}
