@@ -16,9 +16,10 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from msgspec import structs
 
 from evidence.errors import WaitTimeout
-from evidence.events import Blind, Broker, Container, Controller, E, Log, Missed, Note, Partition
+from evidence.events import Blind, Broker, Container, Controller, E, Event, Log, Missed, Note, Partition, Znode
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.cluster import docker, versions
@@ -30,6 +31,7 @@ from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
 from harness.observers.replicas import copy_replicas, leo_and_hw
 from harness.observers.state import StateKeeper
+from harness.observers.transactions import read_log, skipped_states
 from harness.observers.zookeeper import ZooKeeperObserver
 from tests.integration.engine import needs_image
 
@@ -193,6 +195,16 @@ def test_zookeeper_0_10(by_hand: Callable[..., ByHand], tmp_path: Path) -> None:
             observer.wait(lambda s, n=number: (f"u{n}", 0) in s.partitions, what="u", timeout_s=CHANGE_S)  # type: ignore[misc]
             delays_s.append(time.monotonic() - began)
         assert len(delays_s) == 20
+        for epoch in range(1, 4):
+            client.set(
+                "/brokers/topics/u0/partitions/0/state",
+                b'{"controller_epoch":1,"leader":7,"version":1,"leader_epoch":%d,"isr":[7]}' % epoch,
+            )
+            observer.wait(
+                lambda s, n=epoch: s.partitions["u0", 0].leader_epoch == n,  # type: ignore[misc]
+                what=f"epoch {epoch}",
+                timeout_s=CHANGE_S,
+            )
 
         died = cluster.kill("broker-1")
         assert died.exit_code == 137
@@ -222,6 +234,33 @@ def test_zookeeper_0_10(by_hand: Callable[..., ByHand], tmp_path: Path) -> None:
         observer.close()
     assert "zookeeper-observer" not in {thread.name for thread in threading.enumerate()}
     check_logs(cluster, leader="broker-1")
+    check_skipped_states(cluster)
+
+
+def check_skipped_states(cluster: ByHand) -> None:
+    """States that the observer told, and is made to forget, are told alike from ZooKeeper's own log."""
+    told = read(cluster.root / "timeline.jsonl").events
+    forgotten = [
+        event
+        for event in told
+        if isinstance(event, Znode) and event.path.endswith("/u0/partitions/0/state") and event.version in (1, 2)
+    ]
+    states = [state for state in cluster.told(Partition) if state.topic == "u0" and state.version in (1, 2)]
+    offset_ns = told[0].monotonic_ns - told[0].wall_ns
+    again = skipped_states(
+        read_log(cluster.data / "zookeeper"),
+        [event for event in told if event not in forgotten],
+        wall_to_monotonic_ns=offset_ns,
+    )
+    assert [without_time(one) for one in again] == [
+        without_time(one) for pair in zip(forgotten, states, strict=True) for one in pair
+    ]
+    apart_ns = [abs(new.monotonic_ns - old.monotonic_ns) for new, old in zip(again[::2], forgotten, strict=True)]
+    assert max(apart_ns) < 1e9
+
+
+def without_time(event: Event) -> Event:
+    return structs.replace(event, monotonic_ns=0, wall_ns=0)
 
 
 def check_logs(cluster: ByHand, *, leader: str) -> None:
