@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING, Final
 from docker.errors import APIError, DockerException, NotFound
 
 from evidence.errors import HarnessError, UsageError
-from evidence.rundir import RunDir
 from harness.cluster.docker import KAFKA_LABEL, LABEL, OWNER_LABEL, owner, printed
 from harness.cluster.namespace import namespace
 from harness.plan import FILE_SYSTEMS
@@ -380,6 +379,8 @@ def keeper(client: DockerClient, image: str) -> Iterator[Keeper]:
 
 def probe(client: DockerClient, image: str, file_system: str, root: Path | None = None) -> None:
     """Make, mount and remove a small file system; UsageError or HarnessError with the reason if that cannot be had."""
+    from evidence.rundir import RunDir  # `make demo` imports this module before all packages are installed
+
     with keeper(client, image) as hands, tempfile.TemporaryDirectory(prefix="kafka-chaos-", dir=root) as scratch:
         # Laid out as a run's directory is: `clean` finds what is still mounted below it if this process is killed.
         place = RunDir(Path(scratch).resolve())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,10 +82,13 @@ def test_a_busy_apt_is_waited_for_and_said(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> dict[str, str]:
-    """A user without rights on a machine without Docker."""
+def user(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A user without rights on a machine without Docker. The path of a socket has at most 107 bytes, and `tmp_path` may
+    have more.
+    """
     _script(tmp_path / "bin" / "id", "echo 1000")
-    return {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "DOCKER_SOCKET": str(tmp_path / "docker.sock")}
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        yield {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "DOCKER_SOCKET": f"{short}/docker.sock"}
 
 
 def _hide_dockerd(user: dict[str, str], tmp_path: Path) -> None:
