@@ -100,9 +100,11 @@ def skipped_states(log: Iterable[Transaction], told: Iterable[Event], *, wall_to
     found: list[Event] = []
     for where, data, stat, placed in _states(log):
         seen_ns = told_ns.get((where[0], stat.created), {})
+        if stat.version in seen_ns:
+            continue
         before = [at_ns for version, at_ns in seen_ns.items() if version < stat.version]
         after = [at_ns for version, at_ns in seen_ns.items() if version > stat.version]
-        if stat.version in seen_ns or not before or not after:
+        if not before or not after:
             continue
         with suppress(ValueError):
             state = replace(parse_partition_state(data, stat), **placed._asdict())
