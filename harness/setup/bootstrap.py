@@ -109,9 +109,17 @@ def _start_engine(echo: Echo) -> None:
         process = None
     else:
         echo(f"starting dockerd (no service manager here; its log is {ENGINE_LOG})")
+        # The engine outlives this command, whose TMPDIR may not: without that directory each `docker exec` fails.
+        environment = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
         with ENGINE_LOG.open("ab") as log:
             process = subprocess.Popen(
-                ["dockerd"], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                ["dockerd"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=environment,
+                cwd="/",
             )
     deadline = time.monotonic() + ENGINE_LIMIT_S
     while (refusal := _answer()) is not None:

@@ -95,6 +95,22 @@ def test_a_dockerd_that_dies_shows_its_last_complaint(
         bootstrap._start_engine(lambda line: None)
 
 
+def test_dockerd_does_not_depend_on_directories_of_whoever_started_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_apt: list[list[str]]
+) -> None:
+    log, fake = tmp_path / "dockerd.log", tmp_path / "dockerd"
+    fake.write_text('#!/bin/sh\necho "TMPDIR=$TMPDIR HTTPS_PROXY=$HTTPS_PROXY in $(pwd)"\nexit 3\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", "http://192.0.2.1:3128")
+    monkeypatch.setattr(bootstrap, "ENGINE_LOG", log)
+    monkeypatch.setattr(bootstrap, "_answer", lambda: "no Docker engine answers")
+    with pytest.raises(UsageError, match="dockerd ended with 3"):
+        bootstrap._start_engine(lambda line: None)
+    assert log.read_text() == "TMPDIR= HTTPS_PROXY=http://192.0.2.1:3128 in /\n"
+
+
 @pytest.mark.usefixtures("not_root")
 def test_no_compose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "compose_version", lambda: None)
