@@ -45,9 +45,9 @@ OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $
 .PHONY: demo
 demo: engine ## A first verdict and its report, from a bare machine in about 3 minutes: double-failover on 0.10.2.2
 	@[ -e $(VENV)/.locked ] || bash .ci/venv "$(PYTHON)" "$(VENV)" $(FIRST)
-	@$(BIN)/python -m harness.demo -- $(MAKE) --no-print-directory venv
+	@$(BIN)/python -m app.demo -- $(MAKE) --no-print-directory venv
 
-# The Docker SDK and what it needs: harness/demo.py begins with these, and brings the others beside Docker itself.
+# The Docker SDK and what it needs: app/demo.py begins with these, and brings the others beside Docker itself.
 FIRST := docker requests urllib3 certifi charset-normalizer idna
 
 .PHONY: chaos-run
@@ -60,7 +60,7 @@ nightly: engine venv ## Every case on every line, other releases each night, and
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
 	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \
-	$(BIN)/python -m harness.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS) $(NARROWED) || status=$$?; \
+	$(BIN)/python -m app.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS) $(NARROWED) || status=$$?; \
 	exit $${status:-0}
 
 .PHONY: audit
@@ -70,7 +70,7 @@ audit: venv ## What producers' settings risk, on the bundled examples (PATHS= na
 .PHONY: audit-matrix
 audit-matrix: engine venv ## The audit's matrix measured anew, in runs/audit-matrix; started again, it goes on (FAULT= VERSION= REPEAT= JOBS=)
 	$(CHAOS) setup --versions $(or $(VERSION),$(MEASURED))
-	$(BIN)/python -m harness.audit_matrix measure --jobs $(JOBS) $(if $(FAULT),--faults $(FAULT)) \
+	$(BIN)/python -m app.audit_matrix measure --jobs $(JOBS) $(if $(FAULT),--faults $(FAULT)) \
 	  $(if $(VERSION),--versions $(VERSION)) $(if $(REPEAT),--repeat $(REPEAT))
 
 .PHONY: bench-recorder
@@ -135,7 +135,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these ru
 	$(CHAOS) guide $(RUNS)
 	$(CHAOS) list --anomalies --markdown > docs/anomalies.md
 	$(CHAOS) list --claims --markdown > docs/claims.md
-	$(BIN)/python -m harness.audit_page
+	$(BIN)/python -m app.audit_page
 
 .PHONY: lint
 lint: venv ## Style and types

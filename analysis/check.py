@@ -3,7 +3,7 @@
 A run falls into one piece per topic-partition (history and replicas together, so that a finding has all its evidence)
 and one for the metadata. Pieces need nothing of each other: Spark spreads them over its workers (analysis.job), a
 test calls them in turn. One thing crosses them: a read in one partition proves what an operation of unknown outcome did
-in another (analysis.unknown). Pieces name such operations, and a piece in which others settle one is checked again
+in another (checks.unknown). Pieces name such operations, and a piece in which others settle one is checked again
 (`to_check_again`). A check that crashes is reported as crashed, with its error, and the others still report.
 """
 
@@ -23,21 +23,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis import orderly
-from analysis.anomalies import PARTITION_CHECKS
-from analysis.anomalies.cycles import dependencies, dependency_cycles
-from analysis.anomalies.lost_write import passed_by
-from analysis.anomalies.real_time_lag import real_time_lag
-from analysis.deleted import DELETION_CHECKS
 from analysis.due import Asked, due, times
-from analysis.ends import ENDS_CHECKS
-from analysis.groups import GROUP_CHECKS
-from analysis.half_committed import half_committed_transactions, seen_by_committed
-from analysis.metadata import METADATA_CHECKS, SETTINGS_CHECKS
 from analysis.replicas import COPIES_CHECKS, Copies, holdings, load_copies, unreplicated_acknowledgement, unsent
-from analysis.settled import NOTHING_SETTLED, Settled
-from analysis.subjects import count
-from analysis.unknown import newly_settled, settle, unknown_operations
-from analysis.view import (
+from analysis.watermarks import WATERMARK_CHECKS
+from checks import claims
+from checks.anomalies import PARTITION_CHECKS
+from checks.anomalies.cycles import dependencies, dependency_cycles
+from checks.anomalies.lost_write import passed_by
+from checks.anomalies.real_time_lag import real_time_lag
+from checks.catalogue import HISTORIES, METADATA, REPLICAS
+from checks.claims import Damage, Witness
+from checks.deleted import DELETION_CHECKS
+from checks.ends import ENDS_CHECKS
+from checks.groups import GROUP_CHECKS
+from checks.half_committed import half_committed_transactions, seen_by_committed
+from checks.metadata import METADATA_CHECKS, SETTINGS_CHECKS
+from checks.settled import NOTHING_SETTLED, Settled
+from checks.subjects import count
+from checks.unknown import newly_settled, settle, unknown_operations
+from checks.view import (
     EVIDENCE_LIMIT,
     NO_TRANSACTION,
     Elsewhere,
@@ -50,11 +54,8 @@ from analysis.view import (
     pack,
     view_of,
 )
-from analysis.watermarks import WATERMARK_CHECKS
-from evidence import claims, timeline
-from evidence.anomalies import HISTORIES, METADATA, REPLICAS
+from evidence import timeline
 from evidence.availability import FEWEST, availability
-from evidence.claims import Damage, Witness
 from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import Event, Log, Moment, RecordsDeleted
@@ -136,7 +137,7 @@ class Piece:
     topic: str
     partition: int
     settled: Settled = NOTHING_SETTLED
-    """What other pieces say of operations of unknown outcome (analysis.unknown)."""
+    """What other pieces say of operations of unknown outcome (checks.unknown)."""
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         # Tasks are given a hundred thousand of them: as dataclasses do it by themselves it takes four times as long.
@@ -161,7 +162,7 @@ class Result:
     lags: list[dict[str, Any]] = field(default_factory=list)
     """The longest real-time lag of this piece; the longest of all in `merge`."""
     claims: list[dict[str, Any]] = field(default_factory=list)
-    """What came of the claims that run.json names (evidence/claims/)."""
+    """What came of the claims that run.json names (checks/claims/)."""
     availability: list[dict[str, Any]] = field(default_factory=list)
     """What faults cost this piece's clients (evidence/availability.py)."""
     subjects: list[dict[str, Any]] = field(default_factory=list)

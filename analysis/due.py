@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from analysis import metadata
 from analysis.replicas import QUIET_NS, Copies, Copy
-from analysis.view import NEVER_NS, EndAnswer, Ints
 from analysis.watermarks import answering, log_ends
+from checks import metadata
+from checks.view import NEVER_NS, EndAnswer, Ints
 from evidence.course import Course
 from evidence.events import Container, Partition, of
 from evidence.history import schema

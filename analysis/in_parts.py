@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from analysis.ahead import in_order
-from analysis.metadata import broker_of
+from checks.metadata import broker_of
 from kafkafiles.errors import ParseError
 from kafkafiles.parts import Part, join, parts_of
 from kafkafiles.replica import Examination, examine

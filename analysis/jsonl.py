@@ -36,13 +36,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis.anomalies import PARTITION_CHECKS
-from analysis.anomalies.cycles import dependencies
-from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.check import OF_HISTORIES, Result, merge, transactions_of
 from analysis.others import NONE, Key, Others, Record, Step, read
-from analysis.settled import OPERATION, TRANSACTION, Operation, Settled
-from analysis.view import (
+from checks.anomalies import PARTITION_CHECKS
+from checks.anomalies.cycles import dependencies
+from checks.anomalies.real_time_lag import real_time_lag
+from checks.catalogue import UNSEEN, WRITE_CYCLE, permitted
+from checks.settled import OPERATION, TRANSACTION, Operation, Settled
+from checks.view import (
     NEVER_NS,
     FinalRead,
     Ints,
@@ -54,7 +55,6 @@ from analysis.view import (
     pack,
     settled_steps,
 )
-from evidence.anomalies import UNSEEN, WRITE_CYCLE, permitted
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError
 from evidence.history import schema
 from evidence.text import forgiving_output, visible
@@ -166,7 +166,7 @@ def _began_anew(key: Key, others: Others, process: str, before: int, after: int)
 
 
 def _longest_lag(key: Key, others: Others) -> int:
-    """The real-time lag of an orderly key (analysis.anomalies.real_time_lag); 0 if no consumer waited."""
+    """The real-time lag of an orderly key (checks.anomalies.real_time_lag); 0 if no consumer waited."""
     times, longest = others.times, 0
     since: dict[int, int] = {}
     for row in (*key.sends, *key.polls):

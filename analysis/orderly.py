@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.view import NEVER_NS, NO_IDENTITY, Bools, Ints, value_of
+from checks.view import NEVER_NS, NO_IDENTITY, Bools, Ints, value_of
 from evidence.history import schema
 
 NONE: Final = -1

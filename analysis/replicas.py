@@ -38,9 +38,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from analysis import metadata, stated
 from analysis.in_parts import read_in_parts
-from analysis.view import (
+from checks import metadata, stated
+from checks.catalogue import registered
+from checks.view import (
     EVIDENCE_LIMIT,
     NO_IDENTITY,
     Evidence,
@@ -52,7 +53,6 @@ from analysis.view import (
     sender,
     value_of,
 )
-from evidence.anomalies import registered
 from evidence.course import UP, Course, in_isr_throughout, isr_at
 from evidence.events import DeleteRecords, Moment, Partition, of
 from evidence.history import record

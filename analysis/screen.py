@@ -2,7 +2,7 @@
 
 Nearly every record of a load of a hundred million is acknowledged at an offset and read at that offset, in order. Such
 records are recognised in one scan, a row group at a time, with the help of one table: which value lies at which offset.
-The rows that remain are few enough for the exact checks (analysis.anomalies), which find in them what they would find
+The rows that remain are few enough for the exact checks (checks.anomalies), which find in them what they would find
 in the whole.
 
 A send is *plain* if it is ok, of no transaction, and lies above all plain sends before it of its process: in offset,
@@ -48,9 +48,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.ahead import in_order
-from analysis.anomalies.real_time_lag import Firsts
 from analysis.due import Asked, Due
-from analysis.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
+from checks.anomalies.real_time_lag import Firsts
+from checks.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
 from kafkafiles.compiled import compiled

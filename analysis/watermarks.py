@@ -32,10 +32,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis import metadata
 from analysis.replicas import ACKS_ALL, QUIET_NS, Copies, Copy
-from analysis.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
-from evidence.anomalies import registered
+from checks import metadata
+from checks.catalogue import registered
+from checks.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
 from evidence.course import DOWN, in_isr_throughout, leader_of, one_leader
 from evidence.events import POWER_LOSS, Log, Partition, of
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from analysis.view import NO_IDENTITY, SEQUENCE_BITS, Ints
+from checks.view import NO_IDENTITY, SEQUENCE_BITS, Ints
 from evidence.history.record import MAGIC, MINIMUM_BYTES
 from kafkafiles import sums
 from kafkafiles.batches import V2_HEADER_BYTES, BatchHeader, header_at

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from evidence import anomalies, claims
+from checks import catalogue as anomalies
+from checks import claims
 from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE
 from harness.workloads.settings import LIBRDKAFKA
@@ -57,7 +58,7 @@ class Documented:
     """What is documented to follow on a line of versions.
 
     `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
-    is in neither catalogue (evidence/anomalies.py, evidence/claims/). `says` is what is documented for these versions
+    is in neither catalogue (checks/catalogue.py, checks/claims/). `says` is what is documented for these versions
     in a sentence, where it is not what the scenario claims.
     """
 
@@ -66,7 +67,7 @@ class Documented:
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
     claims: Sequence[str] = ()
-    """Documented behaviour that must be held, by its names in evidence/claims/."""
+    """Documented behaviour that must be held, by its names in checks/claims/."""
     out_of_sync: bool = False
     """Whether a replica may be out of sync when the run ends; otherwise that is a doubt."""
 

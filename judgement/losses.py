@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from evidence.anomalies import LOST_WRITE
+from checks.catalogue import LOST_WRITE
 from evidence.course import Course
 from evidence.events import Moment, of
 from evidence.rundir import DOOMED, leaves

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from evidence.anomalies import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequence, permitted
+from checks.catalogue import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequence, permitted
 
 Facts = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from evidence.anomalies import HISTORIES, METADATA, REPLICAS
+from checks.catalogue import HISTORIES, METADATA, REPLICAS
 
 Facts = Mapping[str, Any]
 

@@ -28,7 +28,7 @@ The order of severity (unexpected > not-reproduced > error > unknown > observed 
 suite, where each is already established; it is not the order of the questions.
 
 Some anomalies are what Kafka permits under the client's settings, or a documented loss seen from another side. They
-are reported and do not fail a run; the catalogue of anomalies says which, and why (evidence/anomalies.py).
+are reported and do not fail a run; the catalogue of anomalies says which, and why (checks/catalogue.py).
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from evidence import claims, errors, manifest
-from evidence.anomalies import LOST_WRITE, METADATA, consequence, permitted
+from checks import claims
+from checks.catalogue import LOST_WRITE, METADATA, consequence, permitted
+from evidence import errors, manifest
 from evidence.availability import summary
 from evidence.course import Course
 from evidence.events import DEATHS, Configuration, Precondition, of

@@ -2,7 +2,7 @@
 
 A client that commits without being a member is answered by the group's coordinator like any other, as long as the group
 has no members. Each commit and each answer is in the timeline, an error too: what became of an offset that was
-committed is judged from there (analysis/groups.py).
+committed is judged from there (checks/groups.py).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evidence.anomalies import consequence
+from checks.catalogue import consequence
 from evidence.course import acks_text
 from judgement.outcome import Outcome, of_findings
 from judgement.report.facts import RunFacts

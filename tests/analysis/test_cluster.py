@@ -30,8 +30,8 @@ from evidence.errors import EXIT_USAGE
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from tests.analysis.test_job import LOSS, SOUND, without_times
-from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import final_read, polled, sent
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from app import cli
 from audit.access import Access
 from audit.cluster import weak_places
 from audit.live import REQUESTS, read_cluster
 from audit.model import Inputs, Node, Partition
-from harness import cli
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
 from harness.faults.process import pause
@@ -347,7 +347,7 @@ def test_no_report_has_a_secret(cluster: Secured, config: Connect, tmp_path: Pat
     path = config(connection)
     producer = tmp_path / "producer.properties"
     producer.write_text(path.read_text() + "acks=1\n")
-    audit = [sys.executable, "-m", "harness", "audit", str(producer), "--client", "java-2.8.2", "--topic", "orders"]
+    audit = [sys.executable, "-m", "app", "audit", str(producer), "--client", "java-2.8.2", "--topic", "orders"]
     audit += ["--bootstrap", cluster.at(SASL_SSL), "--command-config", str(path)]
     for form in ("console", "json", "sarif", "html", "junit"):
         done = subprocess.run([*audit, "--format", form], capture_output=True, text=True, timeout=120, check=False)

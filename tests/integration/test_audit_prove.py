@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app import cli
 from evidence.rundir import RunDir
-from harness import cli
 
 pytestmark = [pytest.mark.docker, pytest.mark.spark]
 EXAMPLE = Path(__file__).parents[2] / "audit/examples/spring-2.8"

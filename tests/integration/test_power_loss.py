@@ -97,7 +97,7 @@ def test_a_shutdown_that_does_nothing_proves_nothing(tmp_path: Path, monkeypatch
 
 
 def test_clean_unmounts_what_a_killed_doctor_had_mounted(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "harness.cli"]
+    command = [sys.executable, "-m", "app.cli"]
     with subprocess.Popen(
         [*command, "doctor"], env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL
     ) as doctor:

@@ -165,7 +165,7 @@ def ours(run_id: str) -> int:
 
 def start_run(root: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", "run", "double-failover", "--version", "4.3.1", "--runs-dir", str(root)],
+        [sys.executable, "-m", "app.cli", "run", "double-failover", "--version", "4.3.1", "--runs-dir", str(root)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -212,7 +212,7 @@ def test_what_a_killed_harness_left_is_cleaned_and_nothing_else(tmp_path: Path) 
         facts = RunDir(path).read_run()
         assert facts["state"] == "running"
         assert ours(facts["run"]) > 0
-        clean = [sys.executable, "-m", "harness.cli", "clean", "--runs-dir", str(tmp_path)]
+        clean = [sys.executable, "-m", "app.cli", "clean", "--runs-dir", str(tmp_path)]
         subprocess.run(clean, check=True, timeout=INTERRUPT_LIMIT_S)
         assert ours(facts["run"]) == 0
         assert not RunDir(path).data.exists()

@@ -89,7 +89,7 @@ def fresh(root: Path) -> dict[str, RunDir]:
     for scenario, version in FRESH:
         if f"{scenario} {version}" not in _known(root):
             say(f"running {scenario} {version}")
-            command = [sys.executable, "-m", "harness", "run", scenario, "--version", version]
+            command = [sys.executable, "-m", "app", "run", scenario, "--version", version]
             command += ["--case", DEFAULT_CASE] if scenario in files.EXHIBITS else []
             subprocess.run([*command, "--runs-dir", str(root), "--no-check", "--json"], check=False, stdout=-3)
     known = _known(root)

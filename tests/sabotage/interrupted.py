@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from app.cli import EXIT_INTERRUPTED
 from evidence import timeline
 from evidence.errors import EXIT_ERROR, EXIT_UNKNOWN, HarnessError, UsageError
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
-from harness.cli import EXIT_INTERRUPTED
 from harness.cluster.disks import loops_below, mounted_below
 from harness.cluster.docker import connect, find_ours
 
@@ -96,7 +96,7 @@ class Outcome:
 
 
 def begun(victim: Victim) -> bool:
-    """When its own code runs: Python has ignored SIGPIPE by then, and no longer catches SIGINT (harness/__main__.py).
+    """When its own code runs: Python has ignored SIGPIPE by then, and no longer catches SIGINT (app/__main__.py).
 
     Until then Python catches it, and a Ctrl-C ends in a traceback of the interpreter's start.
     """
@@ -361,7 +361,7 @@ def _left(run_dir: RunDir) -> Iterator[str]:
 
 def _next_run(victim: Victim) -> Iterator[str]:
     """What is still there of a run after another one in the same place."""
-    command = [sys.executable, "-m", "harness", "run", "baseline", "--version", "4.3.1", "--no-check", "--quiet"]
+    command = [sys.executable, "-m", "app", "run", "baseline", "--version", "4.3.1", "--no-check", "--quiet"]
     done = subprocess.run(
         [*command, "--runs-dir", str(victim.root)], capture_output=True, text=True, timeout=LIMIT_S, check=False
     )

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import cli, runner
+from app import cli
+from harness import runner
 from harness.cluster import cluster
 from harness.cluster.disks import Keeper
 from harness.faults.answers import Hold, Reset, connections

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from app.matrix import cells
 from evidence.errors import UsageError
 from harness.bugs import Bug, line_of, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Version
-from harness.matrix import cells
 from harness.scenario import Scenario, all_scenarios, get_scenario
 
 BACKPORTED = Bug(id="KAFKA-1", title="it bites", whom="you", since="1.1.0", fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"))

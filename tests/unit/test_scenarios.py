@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from app.matrix import cells
 from evidence.errors import UsageError
 from harness.cluster import versions
-from harness.matrix import cells
 from harness.plan import ClusterPlan, TopicPlan
 from harness.runner import Request, run_id
 from harness.scenario import (

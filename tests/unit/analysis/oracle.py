@@ -1,6 +1,6 @@
 """Definitions read as they stand: slow, without arrays, and of a history's lines alone.
 
-Written from the definitions of anomalies and not from analysis.anomalies, so that the two can be held against each
+Written from the definitions of anomalies and not from checks.anomalies, so that the two can be held against each
 other (test_oracle). A history here is a list of operations that are over, each with the place of its line.
 """
 

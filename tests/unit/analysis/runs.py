@@ -9,7 +9,7 @@ from evidence.events import Controller, Partition
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
-from tests.unit.analysis.histories import Row
+from tests.unit.checks.histories import Row
 
 
 def make_run(root: Path, histories: dict[str, list[Row]], *, close: bool = True, partitions: int = 1) -> RunDir:

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from analysis import check
-from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import check_piece, check_run, merge, pieces
+from checks.anomalies import PARTITION_CHECKS
 from evidence import timeline
 from evidence.errors import UsageError
 from evidence.events import Ends, Moment, Partition
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
-from tests.unit.analysis.histories import final_read, polled, sent
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import final_read, polled, sent
 
 LOSS = {
     "producer-1": [sent(0, 0), sent(1, 1), sent(2, 1)],
@@ -153,7 +153,7 @@ def test_the_claims_that_a_run_names_are_judged(tmp_path: Path, monkeypatch: pyt
     (judged,) = check_run(run_dir)["claims"]
     assert (judged["name"], judged["outcome"]) == ("one-controller-at-a-time", "held")
 
-    monkeypatch.setattr("evidence.claims.CATALOGUE", {})
+    monkeypatch.setattr("checks.claims.CATALOGUE", {})
     findings = check_run(run_dir)
     assert findings["claims"] == []
     crashed = [one["name"] for one in findings["checks"] if one["status"] == "crashed"]

@@ -16,8 +16,8 @@ from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles.replica import Examination
-from tests.unit.analysis.histories import asked_end, final_read, polled, reserved, sent
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import asked_end, final_read, polled, reserved, sent
 from tests.unit.kafkafiles.encode import R, batch, message
 from tests.unit.timelines import at
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.anomalies.phantom import misdelivered, phantom
 from analysis.check import check_run, elsewhere, pieces
-from analysis.view import Ints, PartitionView, pack
-from tests.unit.analysis.histories import Row, final_read, polled, reserved, sent, view
+from checks.anomalies.phantom import misdelivered, phantom
+from checks.view import Ints, PartitionView, pack
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import Row, final_read, polled, reserved, sent, view
 
 
 def seen(*rows: Row, to: dict[int, tuple[str, int]] | None = None, **more: Any) -> PartitionView:

@@ -21,9 +21,9 @@ from analysis.jsonl import check_history
 from analysis.others import read
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
-from tests.unit.analysis.histories import Row, asked_end, assigned, final_read, polled, sent
 from tests.unit.analysis.oracle import KEYS, ORACLE, History, Line, anomalies, generate
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import Row, asked_end, assigned, final_read, polled, sent
 
 WHAT: Final = {"lost-write": "value", "duplicate": "value"}
 """What of a row of evidence the oracle names; of the others it is the offset."""

@@ -18,8 +18,8 @@ from evidence.history import schema, seal
 from evidence.history.read import History, sealed_files
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
-from tests.unit.analysis.histories import Row, asked_end, final_read, polled, sent
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import Row, asked_end, final_read, polled, sent
 from tests.unit.timelines import at
 
 PARTITIONS = 6

@@ -29,7 +29,7 @@ from analysis.replicas import (
     unreplicated_acknowledgement,
     unsent,
 )
-from analysis.view import PartitionView, value_of
+from checks.view import PartitionView, value_of
 from evidence.course import Course
 from evidence.events import Container, ContainerAction, Ends, Event, Fault, FaultPhase, Moment, Partition, Target
 from evidence.history import record
@@ -37,8 +37,8 @@ from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles.checkpoints import EpochStart
 from kafkafiles.walk import EpochRun
-from tests.unit.analysis.histories import final_read, polled, reserved, sent, view
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import final_read, polled, reserved, sent, view
 from tests.unit.kafkafiles.encode import R, batch, message
 from tests.unit.timelines import at
 

@@ -13,18 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis import check, in_parts, screen
-from analysis.anomalies import PARTITION_CHECKS
 from analysis.check import SCREENED, check_piece, pieces
 from analysis.screen import Screened, scan
-from analysis.view import Evidence, PartitionView, view_of
+from checks.anomalies import PARTITION_CHECKS
+from checks.view import Evidence, PartitionView, view_of
 from evidence.events import Container, Ends, Event, Log, Moment, Partition
 from evidence.history import record, seal
 from evidence.history.read import sealed_files
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
-from tests.unit.analysis.histories import Row, asked_end, assigned, final_read, polled, reserved, sent
 from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import Row, asked_end, assigned, final_read, polled, reserved, sent
 from tests.unit.kafkafiles.encode import R, batch, message
 from tests.unit.timelines import at
 

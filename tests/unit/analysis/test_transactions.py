@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from analysis.anomalies.aborted_read import aborted_read
-from analysis.anomalies.lost_write import lost_write
-from analysis.anomalies.order import internal_poll_skip, poll_skip
-from analysis.anomalies.processing import committed_too_far, repeated_processing, skipped_processing
-from analysis.anomalies.real_time_lag import real_time_lag
 from analysis.check import torn_transactions, transactions_of
-from analysis.view import Ending, PartitionView, endings_of
-from tests.unit.analysis.histories import Row, assigned, final_read, polled, sent, table, view
+from checks.anomalies.aborted_read import aborted_read
+from checks.anomalies.lost_write import lost_write
+from checks.anomalies.order import internal_poll_skip, poll_skip
+from checks.anomalies.processing import committed_too_far, repeated_processing, skipped_processing
+from checks.anomalies.real_time_lag import real_time_lag
+from checks.view import Ending, PartitionView, endings_of
+from tests.unit.checks.histories import Row, assigned, final_read, polled, sent, table, view
 
 COMMITTED, ABORTED, UNKNOWN = Ending("ok", 500), Ending("fail", 500), Ending("info", -1)
 

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from analysis.replicas import Copies, load_copies
-from analysis.view import PartitionView
 from analysis.watermarks import (
     high_watermark_regression,
     log_truncated_below_high_watermark,
     read_above_high_watermark,
 )
+from checks.view import PartitionView
 from evidence.course import Course
 from evidence.events import Event, Fault, FaultPhase, Log, Partition, Target, of
 from evidence.rundir import RunDir
-from tests.unit.analysis.histories import Row, polled, sent, view
 from tests.unit.analysis.test_replicas import ARMED, FINAL, SECOND, Contents, container, copies, damage, moment, state
+from tests.unit.checks.histories import Row, polled, sent, view
 from tests.unit.timelines import at
 
 Events = list[Event]

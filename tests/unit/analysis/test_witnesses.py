@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.view import NO_IDENTITY, pack
 from analysis.witnesses import Witnesses
+from checks.view import NO_IDENTITY, pack
 from evidence.history import record
 from tests.unit.kafkafiles.encode import GZIP, LZ4, NONE, SNAPPY, ZSTD, R, batch, message
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from evidence import claims
-from evidence.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks import claims
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
 from evidence.course import Course
 from evidence.events import Acked, Event, Log, OffsetKind, Partition, ReplicaOffset, Send
 from evidence.replication import STEPS, Ends, StepName, ways

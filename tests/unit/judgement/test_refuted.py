@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from checks.catalogue import HISTORIES, METADATA, REPLICAS
 from evidence import manifest
-from evidence.anomalies import HISTORIES, METADATA, REPLICAS
 from evidence.events import End
 from evidence.rundir import END
 from evidence.rundir import MANIFEST as BOUND

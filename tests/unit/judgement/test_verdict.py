@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidence.anomalies import TRUNCATED
+from checks.catalogue import TRUNCATED
 from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import DEATHS, Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target

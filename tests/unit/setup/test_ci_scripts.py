@@ -137,7 +137,7 @@ def test_a_dead_engines_socket_is_no_engine(user: dict[str, str], tmp_path: Path
 
 
 def test_setup_is_of_the_versions_that_are_named() -> None:
-    command = ["make", "--dry-run", "setup", "VERSION=4.3.1 0.10.2.2"]
+    command = ["make", "--no-print-directory", "--dry-run", "setup", "VERSION=4.3.1 0.10.2.2"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
     assert printed.splitlines()[-1].endswith("kafka-chaos setup --versions 4.3.1 0.10.2.2")
     assert printed.splitlines()[0] == 'bash .ci/engine "python3"'

@@ -7,7 +7,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from evidence.rundir import RunDir
-from judgement.report import availability, console, facts, html, reproduced, summary
+from judgement.report import availability, console, facts, html, summary
+from pages import reproduced
 from tests.unit.judgement.report import synthetic
 
 S = 1_000_000_000

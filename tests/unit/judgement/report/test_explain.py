@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from app import cli
 from evidence.rundir import RunDir
-from harness import cli
 from judgement.report import console, facts, html, story
 from tests.unit.judgement.report import synthetic
 

@@ -18,7 +18,7 @@ from judgement import verdict
 from judgement.report import cells, console, facts, html, junit, story, summary, timeline_svg
 from judgement.report.timeline_svg import drawing
 from tests.unit.judgement.report import synthetic
-from tests.unit.judgement.report.test_guide import guide_of
+from tests.unit.pages.test_guide import guide_of
 
 Make = Callable[[Path], RunDir]
 MAKERS: list[Make] = [

@@ -1,0 +1,43 @@
+"""The examples in docs/audit.md: each is a command and what it says, run again with the matrix as it is committed.
+
+    python -m app.audit_page
+
+writes them anew (`make docs` and `make audit-matrix` do), and a test holds the page to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+PAGE: Final = Path("docs/audit.md")
+EXAMPLE: Final = re.compile(r"^```console\n\$ kafka-chaos (audit [^\n]*)\n.*?^```$", re.DOTALL | re.MULTILINE)
+COLUMNS: Final = 100
+
+
+def said(command: str) -> str:
+    """What a command of `kafka-chaos` says, on standard output and then on standard error."""
+    from app import audit, options
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        audit.run(options.parser().parse_args(shlex.split(command)), columns=COLUMNS)
+    return out.getvalue() + err.getvalue()
+
+
+def renewed(text: str) -> str:
+    """A page with every example run again; paths are relative to the working directory."""
+    return EXAMPLE.sub(lambda found: f"```console\n$ kafka-chaos {found[1]}\n{said(found[1])}```", text)
+
+
+def write(page: Path = PAGE) -> None:
+    """Write the page anew."""
+    page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,138 @@
+"""`kafka-chaos museum --report RUN_DIR`: what a maintainer needs of a run of an exhibit, as Markdown.
+
+How to see it again, what was done to the cluster and what proved it, what was found, what the brokers logged of it in
+their own words, and where in the code it is. All of it comes from the run directory, which goes with it as it is, but
+for the place in the code, which the exhibit's bug states (harness/bugs.py).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from checks.catalogue import CATALOGUE
+from evidence import timeline
+from evidence.errors import UsageError
+from evidence.events import Fault, Note, Precondition
+from evidence.rundir import DEFAULT_CASE
+from harness.cluster import versions
+from harness.observers.broker_logs import parse_stamp
+from harness.scenario import get_scenario
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from harness.bugs import Bug
+    from harness.cluster.versions import Version
+    from harness.scenario import Scenario
+
+MOST_LINES: Final = 40
+"""Of what each broker logged."""
+FILES: Final = (
+    ("report.html", "the run as a story, record by record"),
+    ("timeline.jsonl", "what was done, with proofs, and what the cluster said of itself"),
+    ("logs/", "everything the nodes logged"),
+    ("replicas/", "every replica's segments, indexes and checkpoints, at each moment"),
+    ("compose.yml, config/", "the cluster: `docker compose -f compose.yml up -d` brings it up by hand"),
+    ("history/", "what each client sent and read"),
+    ("findings/findings.json, verdict.json", "what the analysis found, and what it was held against"),
+)
+
+
+def logged(bug: Bug, run_dir: RunDir) -> Iterator[tuple[str, str]]:
+    """The lines of the nodes' logs that tell of the bug, with the node, in each node's order."""
+    says = [re.compile(pattern) for pattern in bug.says]
+    for path in sorted(run_dir.logs.glob("*.log")):
+        stamped = map(parse_stamp, path.read_text(errors="replace").splitlines())
+        found = [line for _, line in filter(None, stamped) if any(pattern.search(line) for pattern in says)]
+        yield from ((path.stem, line) for line in found[:MOST_LINES])
+
+
+def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
+    """What was done to the cluster, what was noted, and which preconditions held, with times since the beginning."""
+    for event in events:
+        match event:
+            case Fault(phase="verified" | "unproved" | "healed"):
+                proof = f"; proof: {json.dumps(event.proof, sort_keys=True)}" if event.proof else ""
+                what = "healed" if event.phase == "healed" else event.phase
+                told = f"{event.description} ({what}{proof})"
+            case Note():
+                told = event.text
+            case Precondition():
+                told = f"{event.name}: {'held' if event.held else 'did not hold'}"
+            case _:
+                continue
+        yield f"{(event.at_ns - begun_ns) / 1e9:8.2f} s  {told}"
+
+
+def report(run_dir: RunDir) -> str:
+    """The report. Raises UsageError for a run that is none of an exhibit, or was not judged."""
+    facts = run_dir.read_run()
+    name = str(facts["scenario"])
+    made = get_scenario(name)
+    exhibit = made.exhibit
+    if exhibit is None:
+        raise UsageError(f"{run_dir.path}: {name} is no exhibit of the museum; `kafka-chaos museum` names them")
+    if not run_dir.findings.exists():
+        raise UsageError(f"{run_dir.path}: it was not judged; run `kafka-chaos check {run_dir.path}` first")
+    bug, findings = exhibit.bug, json.loads(run_dir.findings.read_text())["findings"]
+    events = timeline.read(run_dir.timeline).trusted
+    return "\n".join(
+        [
+            f"# {bug.id}: {bug.title}",
+            "",
+            f"Kafka {facts['kafka']} ({facts['mode']}), unmodified; client {facts.get('client') or 'librdkafka'}. "
+            f"It bites {bug.whom}. Releases: {bug.releases}.",
+            "",
+            "## To see it again",
+            "",
+            f"    {facts['command']}",
+            "",
+            f"## What was done ({facts['run']})",
+            "",
+            *_block(done(events, events[0].at_ns if events else 0)),
+            "## What was found",
+            "",
+            *_not_shown(made, versions.get(str(facts["version"])), str(facts.get("case") or DEFAULT_CASE)),
+            *([*_found(findings), *_held(run_dir)] or ["Nothing."]),
+            "",
+            "## What the brokers logged",
+            "",
+            *_block(f"{node}: {line}" for node, line in logged(bug, run_dir)),
+            "## In the code",
+            "",
+            bug.code or "Not known.",
+            "",
+            "## What is in the run directory",
+            "",
+            *(f"- `{path}`: {what}" for path, what in FILES),
+        ]
+    )
+
+
+def _block(lines: Iterable[str]) -> list[str]:
+    return [*(f"    {line}" for line in lines), ""]
+
+
+def _not_shown(made: Scenario, version: Version, case: str) -> list[str]:
+    """That a run does not show the bug, where it is of a case, or of a version, that does not."""
+    if made.shows(version, made.case(case)):
+        return []
+    return [f"This run is there to compare: it does not show the bug. {made.documented_for(version, case).says}", ""]
+
+
+def _held(run_dir: RunDir) -> list[str]:
+    """The documented behaviour that the run held, with what was seen of it."""
+    claims = json.loads(run_dir.verdict.read_text())["claims"] if run_dir.verdict.exists() else []
+    return [f"- **{one['name']}**: {one['says']}. {one['claim']}" for one in claims if one["outcome"] == "held"]
+
+
+def _found(findings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Each finding with what its name means, and its first row of evidence."""
+    told = []
+    for one in findings:
+        entry = CATALOGUE.get(str(one["anomaly"]))
+        told.append(f"- **{one['summary']}**. {entry.definition if entry else ''}".rstrip())
+        told += [f"  `{json.dumps(row, sort_keys=True)}`" for row in (one.get("evidence") or ())[:1]]
+    return told

@@ -1,0 +1,68 @@
+"""`kafka-chaos list`: every scenario and case, and what is documented for each version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evidence.rundir import DEFAULT_CASE
+from harness.cluster import versions
+from harness.scenario import Scenario, all_scenarios
+from pages.scenarios import documented
+
+
+def _row(made: Scenario) -> dict[str, Any]:
+    cases = {
+        case.name: case.as_json()
+        | {
+            "documented": {
+                version.id: made.documented_for(version, case.name).as_json()
+                for version in made.versions
+                if made.applies_to(version, case)
+            }
+        }
+        for case in made.cases.values()
+    }
+    about: dict[str, Any] = {"scenario": made.name, "claim": made.claim, "source": made.source, "suite": made.suite}
+    if made.exhibit is not None:
+        about["exhibit"] = made.exhibit.as_json()
+    plain = {"documented": cases[DEFAULT_CASE]["documented"]} if DEFAULT_CASE in cases else {}
+    return about | plain | {"cases": cases}
+
+
+def as_json() -> dict[str, Any]:
+    """Scenarios and versions, for programs."""
+    known = [
+        {"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java, "exhibits_only": v in versions.OF_EXHIBITS}
+        for v in versions.KNOWN
+    ]
+    return {"scenarios": [_row(made) for made in all_scenarios().values()], "versions": known}
+
+
+def as_text() -> str:
+    """The same for people: versions for which the same is documented stand together."""
+    lines = [line for made in all_scenarios().values() for line in (*_lines(made), "")]
+    return "\n".join([*lines, *_known()])
+
+
+def _known() -> Iterator[str]:
+    yield "versions: " + " ".join(v.id for v in versions.ALL)
+    yield "of exhibits alone: " + " ".join(v.id for v in versions.OF_EXHIBITS)
+
+
+def _lines(made: Scenario) -> Iterator[str]:
+    yield from (made.name, f"  {made.claim}", f"  source: {made.source}")
+    for case in made.cases.values():
+        indent = "  "
+        if case.name != DEFAULT_CASE:
+            yield f"  case {case.name}: {' '.join(f'{key}={value}' for key, value in case.as_json().items())}"
+            indent = "    "
+        for outcome in documented(made, case):
+            text = ", ".join(outcome["required"]) or "none"
+            if outcome["allowed"]:
+                text += f" (allowed: {', '.join(outcome['allowed'])})"
+            if outcome["claims"]:
+                text += f"; claims {', '.join(outcome['claims'])}"
+            yield f"{indent}{text}: {' '.join(outcome['versions'])}"
+            if outcome.get("says"):
+                yield f"{indent}  {outcome['says']}"

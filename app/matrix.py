@@ -1,0 +1,293 @@
+"""Many runs: scenarios × cases × versions × seeds, resumable, several at a time.
+
+A cell is finished when a run directory under the matrix's folder holds its verdict, and that is not "error" (the
+harness or the machine failed, nothing is said about Kafka); a matrix that was killed goes on where it stopped, and a
+run that was cut short is run again. Every run is a process of its own
+(`kafka-chaos run --no-check`), so that one that dies takes nothing with it; the judging is done here, by one
+Spark application for all.
+
+A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how
+many is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
+
+With a limit of time no run is begun after it, and what is left is told and run by the next call. So a night that is
+cut short has every case on some releases of every line, not some cases on every release (`night_order`): each seed
+begins with other releases, and three nights that get through a third have all. Where all scenarios are asked for, a
+third of the museum is run (`of_the_night`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from itertools import count, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from evidence.errors import HarnessError, UsageError
+from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of, write_atomically
+from harness.setup.java import java_home
+from harness.subjects import read_given
+from judgement.judge import Analyst, judge
+from judgement.report import html, junit, summary
+from judgement.report.facts import load_all
+from judgement.verdict import ERROR, read_verdict
+
+if TYPE_CHECKING:
+    from harness.cluster.versions import Version
+    from harness.scenario import Scenario
+    from judgement.report.facts import Loaded
+
+PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
+"""Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""
+
+
+THIRDS: Final = 3
+"""In so many nights every exhibit of the museum is run once, and every cell if each gets through a third of them."""
+
+
+class RunLost(HarnessError):
+    """A run ended without a run directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One run of the matrix."""
+
+    scenario: str
+    version: str
+    seed: int
+    case: str = DEFAULT_CASE
+
+    def __str__(self) -> str:
+        return f"{scenario_of({'scenario': self.scenario, 'case': self.case})} on {self.version}, seed {self.seed}"
+
+
+def cells(
+    scenarios: Iterable[Scenario],
+    versions: Sequence[Version] | None,
+    *,
+    seed: int,
+    repeat: int,
+    cases: Collection[str] = (),
+) -> list[Cell]:
+    """Every case of every scenario on the versions that it applies to: all of one seed before the next, so that a
+    cut-short matrix is even. Without versions they are each scenario's own, which are those of the matrix, or what an
+    exhibit is shown on. `cases` narrows it to the cases of these names.
+
+    Raises UsageError if nothing applies to any of the versions.
+    """
+    found = [
+        (s.name, c.name, v.id)
+        for s in scenarios
+        for v in (s.versions if versions is None else versions)
+        for c in s.cases.values()
+        if s.applies_to(v, c) and (not cases or c.name in cases)
+    ]
+    if not found:
+        raise UsageError("none of these scenarios applies to any of these versions; `kafka-chaos list` shows which do")
+    return [Cell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
+
+
+def of_the_night(scenarios: Sequence[Scenario], seed: int) -> list[Scenario]:
+    """All of these scenarios but the museum's exhibits, and a third of those: another one with each seed."""
+    exhibits = [one for one in scenarios if one.exhibit is not None]
+    tonight = exhibits[seed % THIRDS :: THIRDS]
+    return [one for one in scenarios if one.exhibit is None or one in tonight]
+
+
+def night_order(wanted: Sequence[Cell], seed: int) -> list[Cell]:
+    """The same cells in rounds: in each, every case of every scenario on one version, the next time on one of another
+    line. Another seed begins a third of the versions further on. All cells of one seed come before those of the next.
+
+    >>> cells = [Cell(scenario=s, version=v, seed=1) for s in ("a", "b") for v in ("1", "2", "3")]
+    >>> [cell.scenario + cell.version for cell in night_order(cells, 1)]
+    ['a1', 'b2', 'a2', 'b3', 'a3', 'b1']
+    """
+    rows: dict[tuple[str, str, int], list[Cell]] = {}
+    for cell in wanted:
+        rows.setdefault((cell.scenario, cell.case, cell.seed), []).append(cell)
+    rounds = zip_longest(*(_strided(row, number, seed) for number, row in enumerate(rows.values())))
+    return sorted((cell for one in rounds for cell in one if cell is not None), key=lambda cell: cell.seed)
+
+
+def _strided(row: Sequence[Cell], number: int, seed: int) -> list[Cell]:
+    """A row of cells, versions in order, in steps of about a quarter of it (there are five lines), none twice."""
+    step = next(step for step in count(max(1, len(row) // 4)) if math.gcd(step, len(row)) == 1)
+    begin = number + (seed - 1) * math.ceil(len(row) / THIRDS)
+    return [row[(begin + at) * step % len(row)] for at in range(len(row))]
+
+
+def cell_of(facts: Mapping[str, Any]) -> Cell:
+    """The cell that a run directory's facts belong to; one that was made before there were cases has the default."""
+    case = facts.get("case", DEFAULT_CASE)
+    return Cell(scenario=facts["scenario"], case=case, version=facts["version"], seed=facts["seed"])
+
+
+def finished_cells(
+    root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None, subjects: Path | None = None
+) -> dict[Cell, RunDir]:
+    """The cells under `root` that are finished with these overridden settings, this expectation and these subjects of
+    the user's own, and the newest run of each.
+    """
+    given = [one.as_json for one in read_given(subjects)] if subjects else []
+    asked = {"overridden": dict(settings), "expect": None if expect is None else list(expect), "given": given}
+    found: dict[Cell, RunDir] = {}
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        run_dir = RunDir(path)
+        if not run_dir.verdict.exists():
+            continue
+        try:
+            facts = run_dir.read_run()
+            judged = read_verdict(run_dir)
+        except UsageError:
+            continue
+        # A proof is one run, so one that proves nothing is not the end of it.
+        if (
+            judged.verdict != ERROR
+            and (judged.sound or not given)
+            and asked
+            == {
+                "overridden": facts.get("overridden", {}),
+                "expect": facts.get("expect"),
+                "given": facts.get("given", []),
+            }
+        ):
+            found[cell_of(facts)] = run_dir
+    return found
+
+
+@dataclass(slots=True)
+class Matrix:
+    """Runs cells and judges them. `echo` gets one line for each thing that happens."""
+
+    root: Path
+    settings: Mapping[str, str]
+    jobs: int
+    echo: Callable[[str], None]
+    expect: Sequence[str] | None = None
+    """What the user expects of every run, in place of what is documented."""
+    until: float = math.inf
+    """When the last run may begin (time.monotonic)."""
+    subjects: Path | None = None
+    """A file of the user's own subjects, in place of the scenarios'."""
+    lost: list[str] = field(default_factory=list)
+    """Runs that left nothing behind, each with what it said."""
+    left: int = 0
+    """Runs that were not begun, because it was too late."""
+    _children: set[subprocess.Popen[str]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopping: bool = False
+
+    def run(self, wanted: Sequence[Cell]) -> dict[Cell, RunDir]:
+        """Run every cell that is not finished and return the run directories of all, in order.
+
+        A run that left no run directory at all is told, added to `lost`, and keeps no other from running. One that
+        would begin too late is counted in `left`, and is not among those returned.
+        KeyboardInterrupt ends the runs under way, each of which removes its containers, and is passed on.
+        """
+        done = {
+            cell: run_dir
+            for cell, run_dir in finished_cells(self.root, self.settings, self.expect, self.subjects).items()
+            if cell in set(wanted)
+        }
+        if done:
+            self.echo(f"{len(done)} of {len(wanted)} runs are finished already and not run again")
+        missing = [cell for cell in wanted if cell not in done]
+        if missing:
+            with Analyst(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
+                number = 0
+                futures: dict[Future[RunDir | None], Cell] = {pool.submit(self._in_time, c): c for c in missing}
+                try:
+                    for future in as_completed(futures):
+                        cell = futures[future]
+                        try:
+                            run_dir = future.result()
+                        except RunLost as error:
+                            self.lost.append(str(error))
+                            self.echo(str(error))
+                            continue
+                        if run_dir is None:
+                            self.left += 1
+                            continue
+                        verdict = judge(run_dir, analyst).verdict
+                        done[cell] = run_dir
+                        number += 1
+                        self.echo(f"[{number}] {cell} ({verdict.seconds:.0f} s): {verdict.in_words}")
+                except BaseException:
+                    self._stop()
+                    pool.shutdown(wait=True, cancel_futures=True)
+                    raise
+        return {cell: done[cell] for cell in wanted if cell in done}
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._stopping = True
+            children = list(self._children)
+        for child in children:
+            child.send_signal(signal.SIGINT)
+
+    def _in_time(self, cell: Cell) -> RunDir | None:
+        """Run a cell; None if it is too late to begin."""
+        return self._one(cell) if time.monotonic() < self.until else None
+
+    def _one(self, cell: Cell) -> RunDir:
+        command = [sys.executable, "-m", "app", "run", cell.scenario, "--version", cell.version]
+        command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json"]
+        command += ["--case", cell.case]
+        command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
+        command += [] if self.subjects is None else ["--subjects", str(self.subjects.resolve())]
+        command += [] if self.expect is None else ["--expect", ",".join(self.expect) or "none"]
+        with self._lock:
+            if self._stopping:
+                raise HarnessError(f"{cell}: not started, the matrix is being stopped")
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                env=os.environ | {PARENT_VARIABLE: str(os.getpid())},
+            )
+            self._children.add(child)
+        try:
+            with child:
+                said: list[str] = []
+                assert child.stderr is not None
+                assert child.stdout is not None
+                for line in child.stderr:
+                    said.append(line.rstrip())
+                    self.echo(f"{cell}: {line.rstrip()}")
+                answer = child.stdout.read()
+        finally:
+            with self._lock:
+                self._children.discard(child)
+        try:
+            return RunDir(Path(json.loads(answer)["run_dir"]))
+        except (json.JSONDecodeError, KeyError, TypeError):
+            last = " | ".join(said[-5:])
+            raise RunLost(f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}") from None
+
+
+def write_reports(root: Path, runs: Sequence[RunDir]) -> Loaded:
+    """Write report.html, junit.xml and summary.md of judged runs into `root`, and the last into a CI job's summary if
+    this is one (GITHUB_STEP_SUMMARY). Returns the runs as they were read.
+    """
+    loaded = load_all(runs)
+    html.write_suite(loaded, root / "report.html")
+    junit.write_suite(loaded, root / "junit.xml")
+    told = summary.markdown(loaded)
+    if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(step_summary).open("a", encoding="utf-8") as file:
+            file.write(told)
+    write_atomically(root / "summary.md", told)
+    return loaded

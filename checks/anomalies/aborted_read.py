@@ -1,0 +1,29 @@
+"""aborted-read (G1a): an ok poll returned a value whose writer failed or aborted.
+
+A definite failure says that the record is in no log, so whoever reads it has read what is not there, at any isolation
+level. The values of an aborted transaction are in the log, and only a reader under read_committed must not see them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader, sender
+
+
+def aborted_read(view: PartitionView) -> Rows:
+    """Reads of values of failed sends and aborted transactions, with the writer of each."""
+    sends, polls = view.sends, view.polls
+    # A value that also has a send of another outcome (the same record sent again) is not aborted.
+    failed = sends.fail & ~np.isin(sends.value, sends.value[~sends.fail])
+    rows = np.flatnonzero(polls.good & np.isin(polls.value, sends.value[failed]))
+    writers = {int(sends.value[row]): int(row) for row in np.flatnonzero(failed & np.isin(sends.value, polls.value))}
+    evidence = Rows()
+    for row in rows.tolist():
+        writer = writers[int(polls.value[row])]
+        if sends.transaction[writer] >= 0 and int(polls.process[row]) in view.uncommitted_readers:
+            continue
+        evidence.total += 1
+        if len(evidence) < EVIDENCE_LIMIT:
+            evidence.append({**reader(view, row), "writer": sender(view, writer)})
+    return evidence

@@ -1,0 +1,166 @@
+"""G0 and G1c: cycles of dependencies between transactions.
+
+Transaction b depends on a
+
+    write-write   if b's value comes next after a's in some partition's log (only values of transactions counted)
+    write-read    if b was given a value that a sent
+
+A cycle of write-write dependencies alone is G0 (which Kafka's model permits: partitions are ordered each by itself, so
+transactions that overlap may interleave), one with a write-read dependency in it is G1c. Aborted transactions have no
+place in the log and depend on nothing; reading their values is aborted-read.
+
+`dependencies` is of one partition; a cycle usually runs through several, so `dependency_cycles` takes those of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, PartitionView, Rows, identity_of
+
+WRITE_WRITE: Final = "write-write"
+WRITE_READ: Final = "write-read"
+Transaction = tuple[str, int]
+Dependency = dict[str, Any]
+
+
+def dependencies(view: PartitionView) -> list[Dependency]:
+    """What transactions depend on through this partition, each pair once a kind, with the values that show it."""
+    sends, polls = view.sends, view.polls
+    place = view.places
+    rows = np.flatnonzero((sends.transaction >= 0) & (place >= 0))
+    rows = rows[np.argsort(place[rows], kind="stable")]
+    found: dict[tuple[str, Transaction, Transaction], Dependency] = {}
+
+    def add(kind: str, writer: int, other: Transaction, detail: Mapping[str, Any]) -> None:
+        before = (view.processes[sends.process[writer]], int(sends.transaction[writer]))
+        if before != other:
+            row = {
+                "kind": kind,
+                "before": list(before),
+                "after": list(other),
+                "topic": view.topic,
+                "partition": view.partition,
+                "offset": int(place[writer]),
+                **identity_of(int(sends.value[writer])),
+                **detail,
+            }
+            found.setdefault((kind, before, other), row)
+
+    for one, other in zip(rows[:-1].tolist(), rows[1:].tolist(), strict=True):
+        after = (view.processes[sends.process[other]], int(sends.transaction[other]))
+        add(WRITE_WRITE, one, after, {"next": identity_of(int(sends.value[other])), "next_offset": int(place[other])})
+    writers = {int(sends.value[row]): row for row in rows.tolist()}
+    in_transaction = (polls.transaction >= 0) & polls.good & (polls.value != NO_IDENTITY)
+    for row in np.flatnonzero(in_transaction).tolist() if writers else ():
+        writer = writers.get(int(polls.value[row]))
+        if writer is not None:
+            reader = (view.processes[polls.process[row]], int(polls.transaction[row]))
+            add(WRITE_READ, writer, reader, {})
+    return list(found.values())
+
+
+def _components(graph: Mapping[Transaction, Iterable[Transaction]]) -> Iterator[set[Transaction]]:
+    """The strongly connected components of more than one transaction (Tarjan's, without recursion)."""
+    number: dict[Transaction, int] = {}
+    low: dict[Transaction, int] = {}
+    stack: list[Transaction] = []
+    on_stack: set[Transaction] = set()
+    for root in graph:
+        if root in number:
+            continue
+        work = [(root, iter(graph[root]))]
+        number[root] = low[root] = len(number)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, successors = work[-1]
+            following = next((one for one in successors if one not in number or one in on_stack), None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    component: set[Transaction] = set()
+                    while node not in component:
+                        component.add(stack.pop())
+                    on_stack -= component
+                    if len(component) > 1:
+                        yield component
+            elif following in number:
+                low[node] = min(low[node], number[following])
+            else:
+                number[following] = low[following] = len(number)
+                stack.append(following)
+                on_stack.add(following)
+                work.append((following, iter(graph.get(following, ()))))
+
+
+def _path(
+    graph: Mapping[Transaction, Iterable[Transaction]], start: Transaction, end: Transaction
+) -> list[Transaction]:
+    """A shortest path from `start` to `end`; empty if there is none."""
+    came_from: dict[Transaction, Transaction] = {}
+    seen, level = {start}, [start]
+    while level and end not in seen:
+        following = []
+        for node in level:
+            for successor in graph.get(node, ()):
+                if successor not in seen:
+                    seen.add(successor)
+                    came_from[successor] = node
+                    following.append(successor)
+        level = following
+    if end not in seen:
+        return []
+    path = [end]
+    while path[-1] != start:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def _graph(edges: Iterable[Dependency]) -> dict[Transaction, list[Transaction]]:
+    graph: dict[Transaction, list[Transaction]] = {}
+    for edge in edges:
+        before, after = (edge["before"][0], edge["before"][1]), (edge["after"][0], edge["after"][1])
+        graph.setdefault(before, []).append(after)
+        graph.setdefault(after, [])
+    return graph
+
+
+def _cycle(
+    edges: Sequence[Dependency], through: Sequence[Dependency], inside: set[Transaction]
+) -> list[Dependency] | None:
+    """The shortest cycle within `inside` that begins with one of the edges `through`, as its edges."""
+    own = [edge for edge in edges if {tuple(edge["before"]), tuple(edge["after"])} <= inside]
+    graph = _graph(own)
+    best: list[Dependency] | None = None
+    for first in through:
+        before, after = tuple(first["before"]), tuple(first["after"])
+        if not {before, after} <= inside:
+            continue
+        path = _path(graph, after, before)
+        if path and (best is None or len(path) < len(best)):
+            steps = list(pairwise(path))
+            best = [first, *(next(e for e in own if (tuple(e["before"]), tuple(e["after"])) == step) for step in steps)]
+    return best
+
+
+def dependency_cycles(edges: Sequence[Dependency]) -> tuple[Rows, Rows]:
+    """G0 and G1c: for each set of transactions that depend on each other, a shortest cycle as its dependencies."""
+    of_writes = [edge for edge in edges if edge["kind"] == WRITE_WRITE]
+    of_reads = [edge for edge in edges if edge["kind"] == WRITE_READ]
+    g0, g1c = list[Evidence](), list[Evidence]()
+    for component in _components(_graph(of_writes)):
+        cycle = _cycle(of_writes, of_writes, component)
+        if cycle:
+            g0.append({"cycle": cycle, "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT]})
+    for component in _components(_graph(edges)):
+        cycle = _cycle(edges, of_reads, component)
+        if cycle:
+            g1c.append({"cycle": cycle, "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT]})
+    return tuple(Rows(rows[:EVIDENCE_LIMIT], total=len(rows)) for rows in (g0, g1c))  # type: ignore[return-value]

@@ -1,0 +1,34 @@
+"""inconsistent-offsets: one offset of one partition seen with two values.
+
+Seen by sends that are committed for sure and know their offset, and by all polls. A lost record whose offset was
+given to another one shows here as well: its writer was told that offset. Records that are damaged or not ours do not
+count: whose they are is not known (they are corrupt-record).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
+
+
+def inconsistent_offsets(view: PartitionView) -> Rows:
+    """Offsets with several values, and who saw which."""
+    ours = view.log.value != NO_IDENTITY
+    seen, value = view.log.offset[ours], view.log.value[ours]
+    # Rows of one offset are neighbours, in no order of value: a group of two values has two unlike neighbours.
+    differs = (seen[1:] == seen[:-1]) & (value[1:] != value[:-1])
+    several = np.unique(seen[1:][differs])
+    rows = Rows(total=len(several))
+    for offset in several[:EVIDENCE_LIMIT]:
+        low, high = np.searchsorted(seen, [offset, offset + 1])
+        sends = np.flatnonzero(view.committed & (view.sends.offset == offset))
+        rows.append(
+            {
+                "offset": int(offset),
+                "values": [identity_of(int(one)) for one in np.unique(value[low:high])],
+                "writers": [sender(view, int(row)) for row in sends],
+                "readers": [reader(view, int(row)) for row in np.flatnonzero(view.polls.offset == offset)[:20]],
+            }
+        )
+    return rows

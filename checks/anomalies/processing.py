@@ -1,0 +1,117 @@
+"""A pipeline that consumes, processes and produces: what it committed, against what it processed.
+
+    committed-too-far    an offset was committed while an input below it had not been processed
+    skipped-processing   an input was never processed, and the pipeline has committed an offset beyond it
+    repeated-processing  an input was processed more than once
+
+An input is a record of this partition that some ok poll returned, from the first that the pipeline itself was given
+on: where it begins is its own affair. Values of transactions that are not committed for sure are no inputs. It is
+processed once its output is committed for sure; an output that nobody knows of may be there, so it neither makes an
+input processed twice, nor leaves it unprocessed. (What the output's own partition tells of it counts:
+checks.unknown.) Where the history of a writer is missing, inputs may have been processed that no row tells of: none
+is called skipped. Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at
+least once, exactly once).
+
+Limit: all processes that process a partition are taken for one pipeline.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from checks.view import EVIDENCE_LIMIT, NEVER_NS, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
+
+NAMED: Final = 20
+"""Inputs that one row of evidence names."""
+
+
+def _inputs(view: PartitionView, processed: Steps | None, committed: Steps | None) -> Ints:
+    """Offsets of inputs, ascending."""
+    polls, sends = view.polls, view.sends
+    own = [steps.process for steps in (processed, committed) if steps is not None]
+    pending = sends.value[(sends.transaction >= 0) & ~view.committed]
+    good = polls.good & (polls.offset >= 0)
+    begins = polls.offset[good & np.isin(polls.process, np.concatenate(own))]
+    if processed is not None:
+        begins = np.concatenate([begins, processed.offset])
+    if not len(begins):
+        return np.zeros(0, np.int64)
+    counts = good & (polls.value != NO_IDENTITY) & ~np.isin(polls.value, pending) & (polls.offset >= begins.min())
+    return np.unique(polls.offset[counts])
+
+
+def _processed_at(inputs: Ints, processed: Steps | None) -> Ints:
+    """When each input may first have been processed; NEVER_NS for those that were not."""
+    at_ns = np.full(len(inputs), NEVER_NS, np.int64)
+    if processed is not None:
+        rows = np.flatnonzero(~processed.fail & np.isin(processed.offset, inputs))
+        np.minimum.at(at_ns, np.searchsorted(inputs, processed.offset[rows]), processed.completed_ns[rows])
+    return at_ns
+
+
+def _step(view: PartitionView, steps: Steps, row: int) -> dict[str, Any]:
+    transaction = {} if steps.transaction[row] < 0 else {"transaction": int(steps.transaction[row])}
+    return {
+        "process": view.processes[steps.process[row]],
+        "completed_ns": known(steps.completed_ns[row]),
+        **transaction,
+    }
+
+
+def committed_too_far(view: PartitionView) -> Rows:
+    """Commits of offsets beyond an input that had not been processed by then."""
+    committed = view.committed_offsets
+    if committed is None or view.writers_missing:
+        return Rows()
+    inputs = _inputs(view, view.processed, committed)
+    at_ns = _processed_at(inputs, view.processed)
+    rows = Rows()
+    for row in np.flatnonzero(committed.ok & (committed.completed_ns >= 0)).tolist():
+        below = inputs[: np.searchsorted(inputs, committed.offset[row])]
+        late = below[at_ns[: len(below)] > committed.completed_ns[row]]
+        if len(late):
+            rows.total += 1
+            if len(rows) < EVIDENCE_LIMIT:
+                unprocessed = {"unprocessed": late[:NAMED].tolist(), "unprocessed_count": len(late)}
+                rows.append({"offset": int(committed.offset[row]), **_step(view, committed, row), **unprocessed})
+    return rows
+
+
+def skipped_processing(view: PartitionView) -> Rows:
+    """Inputs that were never processed and that the pipeline will not come back to."""
+    committed = view.committed_offsets
+    if committed is None or view.writers_missing or not committed.ok.any():
+        return Rows()
+    last = int(np.flatnonzero(committed.ok)[np.argmax(committed.offset[committed.ok])])
+    inputs = _inputs(view, view.processed, committed)
+    skipped = inputs[(_processed_at(inputs, view.processed) == NEVER_NS) & (inputs < committed.offset[last])]
+    value = {int(view.polls.offset[row]): row for row in np.flatnonzero(np.isin(view.polls.offset, skipped)).tolist()}
+    furthest = {"offset": int(committed.offset[last])} | _step(view, committed, last)
+    return Rows(
+        (
+            {"offset": offset, **identity_of(int(view.polls.value[value[offset]])), "committed": furthest}
+            for offset in skipped[:EVIDENCE_LIMIT].tolist()
+        ),
+        total=len(skipped),
+    )
+
+
+def repeated_processing(view: PartitionView) -> Rows:
+    """Inputs of which more than one processing took effect."""
+    processed = view.processed
+    if processed is None:
+        return Rows()
+    done = np.flatnonzero(processed.ok)
+    offset, count = np.unique(processed.offset[done], return_counts=True)
+    several = offset[count > 1]
+    rows = Rows(total=len(several))
+    for one in several[:EVIDENCE_LIMIT].tolist():
+        outputs = [
+            _step(view, processed, row)
+            | ({} if processed.value[row] == NO_IDENTITY else {"output": identity_of(int(processed.value[row]))})
+            for row in done[processed.offset[done] == one].tolist()
+        ]
+        rows.append({"offset": one, "process": outputs[-1]["process"], "outputs": outputs})
+    return rows

@@ -1,0 +1,213 @@
+"""Claims about the files in which brokers keep offsets: high watermarks and recovery points."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from checks.claims.basis import (
+    Claim,
+    Judged,
+    Witness,
+    copied,
+    count,
+    elapsed_ms,
+    faults,
+    judged,
+    number_of,
+    setting_ms,
+    start_after,
+    timed,
+    truncations,
+)
+from evidence.course import DOWN, DYING
+from evidence.events import Checkpoint, Moment, of
+
+FILE_TOLERANCE_MS: Final = 4000
+CHECKPOINT: Final = "replication-offset-checkpoint"
+"""For a broker whose thread gets no processor at once, and whose disk is busy (2.7 s were seen)."""
+INTERVAL_MS: Final = 5000
+"""The default of replica.high.watermark.checkpoint.interval.ms, in every version."""
+
+
+def _interval_ms(witness: Witness) -> int:
+    return setting_ms(witness.run, "replica.high.watermark.checkpoint.interval.ms", INTERVAL_MS)
+
+
+def high_watermarks_checkpointed_in_time(witness: Witness) -> Judged:
+    """From one writing of a broker's high watermarks to the next it takes no longer than the interval."""
+    bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
+    rows = [
+        {"node": one.node, "at_ns": one.at_ns, "took_ms": elapsed_ms(one.before_ns, one.written_ns)}
+        | {"bound_ms": bound_ms}
+        for one in of(witness.course.events, Checkpoint)
+        if one.before_ns is not None and one.written_ns is not None
+    ]
+    return timed(
+        rows,
+        lambda row: f"{row['node']} wrote its high watermarks {row['took_ms'] / 1000:.1f} s after the time before",
+        "no file of high watermarks was seen to be written twice",
+    )
+
+
+def clean_stop_writes_checkpoints(witness: Witness) -> Judged:
+    """When a broker has stopped cleanly its high watermarks and recovery points are its logs' ends."""
+    course = witness.course
+    rows = []
+    for stop in faults(course, "stop"):
+        started_ns = start_after(course, stop.node, stop.inject_ns)
+        ends = copied(course, stop.node, stop.inject_ns, started_ns)
+        for one in of(course.events, Checkpoint):
+            if one.node == stop.node and stop.inject_ns < one.at_ns < started_ns:
+                rows += [
+                    {"node": one.node, "at_ns": one.at_ns, "file": one.file, "replica": replica}
+                    | {"offset": (one.offsets or {}).get(replica), "log_end": end.leo}
+                    for replica, end in ends.items()
+                ]
+    wrong = [row for row in rows if row["offset"] != row["log_end"]]
+    seen = count(len(rows), "checkpoint") + " of cleanly stopped brokers at the log's end"
+    return judged(rows, wrong, seen, "no files of a cleanly stopped broker were looked at")
+
+
+def killed_high_watermark_is_recent(witness: Witness) -> Judged:
+    """After kill -9 of a leader the file lacks only what was acknowledged under acks=all within the last interval."""
+    course, rows = witness.course, list[dict[str, Any]]()
+    bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
+    for kill in faults(course, "kill"):
+        gone = (one for one in course.processes.get(kill.node, ()) if one.value in (DYING, DOWN))
+        died_ns = next((one.begin_ns for one in gone if one.end_ns > kill.inject_ns), kill.inject_ns)
+        ends = copied(course, kill.node, kill.inject_ns, start_after(course, kill.node, kill.inject_ns))
+        for (topic, number), states in course.partitions.items():
+            led = [state for state in states if state.begin_ns <= died_ns][-1:]
+            end = ends.get(f"{topic}-{number}")
+            if not led or f"broker-{led[0].leader}" != kill.node or end is None or end.hw is None:
+                continue
+            lacking = [
+                one
+                for one in course.sends
+                if (one.topic, one.partition, one.acks, one.outcome) == (topic, number, "all", "acked")
+                and one.done_ns is not None
+                and led[0].begin_ns <= one.done_ns < died_ns
+                and one.offset is not None
+                and one.offset >= end.hw
+            ]
+            if lacking:
+                took_ms = elapsed_ms(min(one.done_ns or 0 for one in lacking), died_ns)
+                about = {"node": kill.node, "replica": f"{topic}-{number}", "at_ns": died_ns, "lacking": len(lacking)}
+                rows.append(
+                    about | {"high_watermark": end.hw, "log_end": end.leo, "took_ms": took_ms, "bound_ms": bound_ms}
+                )
+    return timed(
+        rows,
+        lambda row: (
+            f"the file of {row['node']} had {row['high_watermark']}, its log {row['log_end']}: "
+            f"{row['took_ms'] / 1000:.1f} s behind"
+        ),
+        "no file of a killed leader was behind what it had acknowledged",
+    )
+
+
+def missing_high_watermark_truncates_all(witness: Witness) -> Judged:
+    """A replica whose broker starts without high watermarks, the file gone or empty, truncates its log to 0."""
+    course, rows = witness.course, list[dict[str, Any]]()
+    for removed in course.faults:
+        if removed.kind != "remove" and (removed.kind, removed.proof.get("bytes")) != ("resize", 0):
+            continue
+        started_ns = start_after(course, removed.node, removed.inject_ns)
+        for replica, end in copied(course, removed.node, removed.inject_ns, started_ns).items():
+            cuts = truncations(course, removed.node, replica, started_ns)
+            if end.leo and end.hw is None and started_ns <= course.end_ns:
+                rows.append(
+                    {"node": removed.node, "replica": replica, "at_ns": started_ns, "log_end": end.leo, "cuts": cuts}
+                )
+    wrong = [row for row in rows if row["cuts"][:1] != [0]]
+    seen = count(len(rows), "replica") + " without a high watermark truncated to 0"
+    return judged(rows, wrong, seen, "no broker started without its file of high watermarks")
+
+
+def wrong_checkpoint_is_bounded(witness: Witness) -> Judged:
+    """An offset beyond the log's end in a file is not believed: what the broker writes later lies in its log."""
+    course, rows = witness.course, list[dict[str, Any]]()
+    for wrong in faults(course, "overwrite"):
+        replica, said = str(wrong.proof.get("replica")), int(wrong.proof.get("offset", 0))
+        started_ns = start_after(course, wrong.node, wrong.inject_ns)
+        ends = copied(course, wrong.node, started_ns, course.end_ns + 1)
+        for one in of(course.events, Checkpoint):
+            its = (one.node, one.file) == (wrong.node, wrong.proof.get("file"))
+            offset = (one.offsets or {}).get(replica)
+            if its and offset is not None and one.at_ns > started_ns and replica in ends:
+                row = {"node": one.node, "file": one.file, "replica": replica, "at_ns": one.at_ns, "said": said}
+                rows.append(row | {"offset": offset, "log_end": ends[replica].leo})
+    beyond = [row for row in rows if row["log_end"] is None or row["offset"] > row["log_end"]]
+    seen = count(len(rows), "checkpoint") + " within the log again"
+    return judged(rows, beyond, seen, "no broker with a wrong checkpoint was seen to write it again")
+
+
+def unreadable_checkpoint_keeps_replica_out(witness: Witness) -> Judged:
+    """While a broker runs with a file of high watermarks that was cut, or has another bit, its replica stays out of the
+    ISR as it was.
+    """
+    course, rows = witness.course, list[dict[str, Any]]()
+    for cut in (*faults(course, "resize"), *faults(course, "flip")):
+        started_ns = start_after(course, cut.node, cut.inject_ns)
+        if cut.proved_ns is None or CHECKPOINT not in str(cut.proof.get("file")) or started_ns > course.end_ns:
+            continue
+        number = number_of(cut.node)
+        for moment in of(course.events, Moment):
+            ended_ns = min((one.inject_ns for one in faults(course, "kill") if one.inject_ns > started_ns), default=0)
+            if cut.node not in moment.nodes or not started_ns < moment.at_ns < ended_ns:
+                continue
+            for replica, end in moment.nodes[cut.node].items():
+                topic, _, partition = replica.rpartition("-")
+                state = course.state_at(topic, int(partition), moment.at_ns)
+                if state is not None:
+                    about = {"node": cut.node, "replica": replica, "at_ns": moment.at_ns, "log_end": end.leo}
+                    rows.append(
+                        about | {"in_isr": number in state.isr, "registered": course.alive_at(cut.node, moment.at_ns)}
+                    )
+    wrong = [row for row in rows if row["in_isr"] or not row["registered"]]
+    seen = count(len(rows), "replica") + " of a registered broker out of the ISR"
+    return judged(rows, wrong, seen, "no replica was copied while its broker ran with a file that it cannot read")
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="high-watermarks-checkpointed-in-time",
+        says="A broker writes its high watermarks to replication-offset-checkpoint at an interval.",
+        source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms",
+        judge=high_watermarks_checkpointed_in_time,
+        bound="replica.high.watermark.checkpoint.interval.ms, and a tolerance of "
+        f"{FILE_TOLERANCE_MS} ms for the machine",
+    ),
+    Claim(
+        name="clean-stop-writes-checkpoints",
+        says="A broker that stops cleanly writes its high watermarks and recovery points, at the ends of its logs.",
+        source="ReplicaManager.shutdown, LogManager.shutdown",
+        judge=clean_stop_writes_checkpoints,
+    ),
+    Claim(
+        name="killed-high-watermark-is-recent",
+        says="After kill -9 the checkpointed high watermark is behind by no more than the interval of its writing.",
+        source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
+        judge=killed_high_watermark_is_recent,
+        bound="from the oldest acknowledgement that it lacks to the death: "
+        f"replica.high.watermark.checkpoint.interval.ms, and a tolerance of {FILE_TOLERANCE_MS} ms for the machine",
+    ),
+    Claim(
+        name="missing-high-watermark-truncates-all",
+        says="A follower that starts without a checkpointed high watermark takes it for 0 and truncates its whole log.",
+        source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (before 0.11); KIP-101",
+        judge=missing_high_watermark_truncates_all,
+    ),
+    Claim(
+        name="unreadable-checkpoint-keeps-replica-out",
+        says="A broker that cannot read its file of high watermarks is registered and serves no replica (before 1.0).",
+        source="OffsetCheckpoint.read, Partition.getOrCreateReplica (before 1.0); KIP-112",
+        judge=unreadable_checkpoint_keeps_replica_out,
+    ),
+    Claim(
+        name="wrong-checkpoint-is-bounded",
+        says="A checkpointed offset beyond the end of a log is not believed: the broker goes by the log's end.",
+        source="Partition.getOrCreateReplica (before 2.3), UnifiedLog.updateHighWatermark, LogLoader",
+        judge=wrong_checkpoint_is_bounded,
+    ),
+)

@@ -1,0 +1,159 @@
+"""Claims about a broker whose wall clock is wrong: what it deletes, what it refuses, and whom it keeps in the ISR."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from checks.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, number_of, row_of
+from checks.claims.isr import check_period_ms, lag_time_ms
+from evidence.course import Course, FaultFact, in_isr_throughout
+from evidence.events import Log, of
+
+RETENTION_MS: Final = re.compile(r"retention time (\d+) ?ms")
+NEWEST_MS: Final = re.compile(r"largestRecordTimestamp=(?:\w+[(\[])?(\d+)")
+"""The time stamp of the newest record of a segment, as the line that deletes it has it."""
+REFUSED: Final = "INVALID_TIMESTAMP"
+TIMES: Final = 2
+"""A lagging replica that is left in the ISR for so many times what it may lag has been left there for good."""
+
+
+def _steps(course: Course) -> Iterator[tuple[FaultFact, int, int]]:
+    """Each clock that was wrong, from when it was seen to be until it was about to be set right."""
+    for fault in faults(course, "clock-step"):
+        if fault.proved_ns is not None:
+            yield fault, fault.proved_ns, fault.heal_ns or course.end_ns
+
+
+def _deletions(witness: Witness) -> Iterator[dict[str, Any]]:
+    """Each time that a broker deleted segments for their age: whether its clock was ahead, and how old the newest
+    record was by the right time, where the line says it.
+    """
+    course = witness.course
+    for line in of(course.events, Log):
+        kept = RETENTION_MS.search(line.line) if line.event == "retention" else None
+        if kept is None:
+            continue
+        ahead = any(
+            fault.node == line.node and fault.proof["seconds"] > 0 and fault.inject_ns <= line.at_ns <= fault.until_ns
+            for fault, _, _ in _steps(course)
+        )
+        newest = NEWEST_MS.search(line.line)
+        yield {
+            "node": line.node,
+            "topic": line.topic,
+            "partition": line.partition,
+            "at_ns": line.at_ns,
+            "clock_ahead": ahead,
+            "age_ms": None if newest is None else line.wall_ns // 1_000_000 - int(newest[1]),
+            "retention_ms": int(kept[1]),
+        }
+
+
+def wrong_clock_deletes_young_records(witness: Witness) -> Judged:
+    """Only a broker whose clock is ahead deletes records for their age, and they are younger than the retention."""
+    rows = list(_deletions(witness))
+    wrong = [
+        row
+        for row in rows
+        if not row["clock_ahead"] or (row["age_ms"] is not None and row["age_ms"] >= row["retention_ms"])
+    ]
+    ages = [row["age_ms"] for row in rows if row["age_ms"] is not None]
+    oldest = f", the newest record up to {max(ages) / 1000:.0f} s old" if ages else ""
+    seen = f"{count(len(rows), 'deletion')} by {', '.join(sorted({row['node'] for row in rows}))}{oldest}"
+    return judged(rows, wrong, seen, "no broker deleted a segment for its age")
+
+
+def _sent_behind(witness: Witness) -> Iterator[dict[str, Any]]:
+    """What was sent to a leader while its clock was behind, and what came of it."""
+    course = witness.course
+    for fault, begin_ns, end_ns in _steps(course):
+        for one in course.sends if fault.proof["seconds"] < 0 else ():
+            state = course.state_at(one.topic, one.partition, one.sent_ns)
+            done = one.done_ns is not None and one.done_ns <= end_ns
+            if begin_ns <= one.sent_ns and done and state is not None and broker(state.leader) == fault.node:
+                yield row_of(fault, (one.topic, one.partition)) | {"outcome": one.outcome, "error": one.error}
+
+
+def clock_behind_refuses_records(witness: Witness) -> Judged:
+    """Records of now are refused by a leader whose clock is behind by more than it takes."""
+    rows = list(_sent_behind(witness))
+    wrong = [row for row in rows if (row["outcome"], row["error"]) != ("failed", REFUSED)]
+    return judged(rows, wrong, f"{count(len(rows), 'record')} refused ({REFUSED})", "nothing was sent to such a leader")
+
+
+def clock_behind_takes_records(witness: Witness) -> Judged:
+    """Records of now are taken by a leader whose clock is behind."""
+    rows = list(_sent_behind(witness))
+    wrong = [row for row in rows if row["outcome"] != "acked"]
+    return judged(rows, wrong, f"{count(len(rows), 'record')} acknowledged", "nothing was sent to such a leader")
+
+
+def _unfetched(witness: Witness) -> Iterator[dict[str, Any]]:
+    """Each replica that was cut from its leader while that one's clock was behind, for longer than it may lag: whether
+    it stayed in the ISR until the clock was set right, and was out of it before the links were healed.
+    """
+    course = witness.course
+    least_ns = TIMES * int((lag_time_ms(witness.run) + check_period_ms(witness.run)) * 1e6)
+    for step, begin_ns, end_ns in _steps(course):
+        for cut in faults(course, "cut"):
+            if step.proof["seconds"] > 0 or cut.proved_ns is None or not begin_ns < cut.inject_ns < end_ns:
+                continue
+            for where, states in course.states.items():
+                then = course.state_at(*where, cut.inject_ns)
+                if then is None or broker(then.leader) != step.node or end_ns - cut.proved_ns < least_ns:
+                    continue
+                for node in (broker(b) for b in then.isr if b != then.leader and cut.between(step.node, broker(b))):
+                    healed_ns = cut.heal_ns or course.end_ns
+                    yield row_of(step, where) | {
+                        "replica": node,
+                        "behind_s": round((end_ns - cut.proved_ns) / 1e9, 1),
+                        "stayed": number_of(node) in in_isr_throughout(states, cut.inject_ns, end_ns),
+                        "left": number_of(node) not in in_isr_throughout(states, end_ns, healed_ns),
+                    }
+
+
+def lag_not_seen_while_clock_behind(witness: Witness) -> Judged:
+    """A replica that fetches nothing stays in the ISR until the leader's clock is right, and leaves it then."""
+    rows = list(_unfetched(witness))
+    wrong = [row for row in rows if not row["stayed"] or not row["left"]]
+    lag_s = lag_time_ms(witness.run) / 1000
+    told = "; ".join(f"{row['replica']} for {row['behind_s']:g} s" for row in rows)
+    return judged(
+        rows,
+        wrong,
+        f"in the ISR without fetching: {told} (replica.lag.time.max.ms is {lag_s:g} s), and out of it afterwards",
+        "no replica was cut for long from a leader whose clock was behind",
+    )
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="wrong-clock-deletes-young-records",
+        says="A broker whose clock is ahead by more than the retention time deletes records that are younger than "
+        "that; no broker with the right time deletes any for their age.",
+        source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33",
+        judge=wrong_clock_deletes_young_records,
+    ),
+    Claim(
+        name="clock-behind-refuses-records",
+        says="A leader whose clock is behind by more than message.timestamp.after.max.ms refuses records that were "
+        f"made now ({REFUSED}).",
+        source="KIP-937; message.timestamp.after.max.ms (1 hour from 4.0 on)",
+        judge=clock_behind_refuses_records,
+    ),
+    Claim(
+        name="clock-behind-takes-records",
+        says="A leader whose clock is behind takes records that were made now, though to it they are of the future.",
+        source="KIP-937; message.timestamp.after.max.ms (unlimited before 4.0)",
+        judge=clock_behind_takes_records,
+    ),
+    Claim(
+        name="lag-not-seen-while-clock-behind",
+        says="A leader whose clock was set back keeps a replica that fetches nothing in the ISR, until its clock has "
+        "come up with the time of the last fetch; then it removes it.",
+        source="Replica.updateFetchState, ReplicaState.isCaughtUp: the latest time of a fetch is kept",
+        judge=lag_not_seen_while_clock_behind,
+    ),
+)

@@ -1,0 +1,132 @@
+"""Claims about a broker that comes back with its id and a blank disk: what becomes of the replicas that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from checks.claims.basis import Claim, Judged, Witness, broker, count, judged, number_of
+from evidence.events import NO_LEADER, Moment, Partition, of
+
+FINAL: Final = "final"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Blank:
+    """A replica whose broker came back without it."""
+
+    broker: int
+    topic: str
+    partition: int
+    at_ns: int
+    """When the broker was started again."""
+    in_isr: bool
+    """Whether it was in the ISR then."""
+    elected: Partition | None
+    """The first leader that was elected then."""
+    back: Partition | None
+    """The first state with the replica in the ISR again, after one without it."""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        return {
+            "node": broker(self.broker),
+            "topic": self.topic,
+            "partition": self.partition,
+            "at_ns": self.at_ns,
+            "in_isr": self.in_isr,
+            "elected": self.elected.leader if self.elected else None,
+            "back_ns": self.back.at_ns if self.back else None,
+        }
+
+
+def _blanks(witness: Witness) -> Iterator[_Blank]:
+    course = witness.course
+    for wipe in course.faults:
+        starts = (one for one in course.faults if one.kind == "start" and one.node == wipe.node)
+        start = next((one for one in starts if one.inject_ns > wipe.inject_ns), None)
+        if wipe.kind != "wipe" or wipe.proved_ns is None or start is None:
+            continue
+        number = number_of(wipe.node)
+        for (topic, partition), states in course.states.items():
+            before = course.state_at(topic, partition, start.inject_ns)
+            if before is None or f"{topic}-{partition}" not in wipe.proof.get("logs_before", ()):
+                continue
+            after = [state for state in states if state.at_ns > start.inject_ns]
+            later = [s for s in after if s.leader != NO_LEADER and s.leader_epoch > before.leader_epoch]
+            isrs = pairwise([before.isr, *(state.isr for state in after)])
+            returns = (two for two, (old, new) in zip(after, isrs, strict=True) if number in new and number not in old)
+            yield _Blank(
+                broker=number,
+                topic=topic,
+                partition=partition,
+                at_ns=start.inject_ns,
+                in_isr=number in before.isr,
+                elected=later[0] if later else None,
+                back=next(returns, None),
+            )
+
+
+def blank_replica_refilled(witness: Witness) -> Judged:
+    """A blank replica that was out of the ISR is back in it, and has in the end all that the others have."""
+    final = next((one for one in reversed(of(witness.course.events, Moment)) if one.label == FINAL), None)
+    rows, wrong = [], []
+    for blank in _blanks(witness):
+        name = f"{blank.topic}-{blank.partition}"
+        ends = {node: held[name].leo for node, held in (final.nodes if final else {}).items() if name in held}
+        if blank.in_isr or len(ends) < 2:
+            continue
+        own = ends.get(broker(blank.broker))
+        rows.append(blank.row | {"log_end": own, "log_ends": ends})
+        wrong += rows[-1:] if blank.back is None or own is None or set(ends.values()) != {own} else []
+    return judged(rows, wrong, count(len(rows), "replica") + " refilled", "no replica out of the ISR came back blank")
+
+
+def _last_in_sync(witness: Witness) -> list[dict[str, Any]]:
+    """The elections of partitions whose last replica in sync had come back blank."""
+    rows = []
+    for blank in _blanks(witness):
+        states = witness.course.states[blank.topic, blank.partition]
+        last = next((state.isr for state in reversed(states) if state.isr and state.at_ns <= blank.at_ns), ())
+        rows += [blank.row | {"last_isr": list(last)}] if blank.elected and last == (blank.broker,) else []
+    return rows
+
+
+def blank_replica_elected(witness: Witness) -> Judged:
+    """The blank replica that was the last in sync is elected."""
+    rows = _last_in_sync(witness)
+    wrong = [row for row in rows if broker(row["elected"]) != row["node"]]
+    return judged(rows, wrong, count(len(rows), "election"), "no replica that was the last in sync came back blank")
+
+
+def blank_replica_passed_over(witness: Witness) -> Judged:
+    """Another replica than the blank one that was the last in sync is elected."""
+    rows = _last_in_sync(witness)
+    wrong = [row for row in rows if broker(row["elected"]) == row["node"]]
+    return judged(rows, wrong, count(len(rows), "election"), "no replica that was the last in sync came back blank")
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="blank-replica-refilled",
+        says="A replica out of the ISR whose broker comes back with a blank disk is filled from the leader, and joins "
+        "the ISR with all of its log.",
+        source="Kafka documentation, Design: replication",
+        judge=blank_replica_refilled,
+    ),
+    Claim(
+        name="blank-replica-elected",
+        says="The last replica in the ISR is elected when its broker comes back, though with a blank disk.",
+        source="Kafka documentation, Design: replication; KIP-966: motivation",
+        judge=blank_replica_elected,
+    ),
+    Claim(
+        name="blank-replica-passed-over",
+        says="The last replica in the ISR is not elected if its broker comes back with a blank disk and another is "
+        "eligible.",
+        source="KIP-966: unclean shutdown of an eligible leader replica",
+        judge=blank_replica_passed_over,
+    ),
+)

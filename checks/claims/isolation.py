@@ -1,0 +1,122 @@
+"""Claims about a leader that has lost those who decide, ZooKeeper or KRaft's controllers, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from checks.claims.basis import (
+    ELECTION_MS,
+    SESSION_BOUND,
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    count,
+    elapsed_ms,
+    judged,
+    known_alone,
+    session_bound_ms,
+    session_ms,
+    timed,
+)
+from evidence.course import FaultFact, Sent
+
+
+def _isolated(witness: Witness) -> Iterator[tuple[FaultFact, str, str, int, int | None]]:
+    """Each cut of a broker from those who decide alone: the fault, the broker's node, each partition that it led then,
+    and when another led that (None: nobody did).
+    """
+    course = witness.course
+    for fault in course.faults:
+        nodes = [node.strip() for node in fault.node.split(",")]
+        brokers = [node for node in nodes if node.startswith("broker-")]
+        if fault.kind != "cut" or fault.proved_ns is None or len(brokers) != 1 or len(nodes) == 1:
+            continue
+        for (topic, partition), states in course.states.items():
+            led = course.state_at(topic, partition, fault.inject_ns)
+            if led is not None and broker(led.leader) == brokers[0]:
+                others = (s.at_ns for s in states if s.at_ns > fault.inject_ns and s.leader not in (-1, led.leader))
+                yield fault, brokers[0], topic, partition, next(others, None)
+
+
+def isolated_leader_replaced_in_time(witness: Witness) -> Judged:
+    """A leader that is cut from those who decide has a successor when its session has ended."""
+    rows = []
+    for fault, node, topic, partition, replaced_ns in _isolated(witness):
+        limit_ms = session_ms(witness.run, node)
+        if replaced_ns is None or limit_ms is None:
+            continue
+        took_ms = max(0.0, elapsed_ms(fault.whole_ns, replaced_ns))
+        row = {"node": node, "topic": topic, "partition": partition, "at_ns": fault.inject_ns, "took_ms": took_ms}
+        rows.append(row | {"bound_ms": session_bound_ms(limit_ms) + ELECTION_MS})
+    return timed(
+        rows,
+        lambda row: (
+            f"{row['topic']}-{row['partition']} had another leader {row['took_ms'] / 1000:.1f} s after the cut "
+            f"of {row['node']}"
+        ),
+        "no leader was cut from those who decide alone, or nobody took its place",
+    )
+
+
+def _sent_to_the_old_leader(witness: Witness, acks: str) -> Iterator[tuple[Sent, str]]:
+    """What clients that know an isolated leader alone sent to it while another led, and that leader."""
+    alone = known_alone(witness.run)
+    for fault, node, topic, partition, replaced_ns in _isolated(witness):
+        until_ns = fault.heal_ns or witness.course.end_ns
+        for sent in witness.course.sends if replaced_ns is not None else ():
+            meanwhile = (replaced_ns or 0) < sent.sent_ns < until_ns
+            if (
+                alone.get(sent.process) == node
+                and meanwhile
+                and (sent.topic, sent.partition, sent.acks) == (topic, partition, acks)
+            ):
+                yield sent, node
+
+
+def _rows(witness: Witness, acks: str) -> list[dict[str, Any]]:
+    return [
+        {"node": node, "process": sent.process, "producer": sent.producer, "sequence": sent.sequence}
+        | {"at_ns": sent.sent_ns, "outcome": sent.outcome, "offset": sent.offset, "error": sent.error}
+        for sent, node in _sent_to_the_old_leader(witness, acks)
+    ]
+
+
+def replaced_leader_acknowledges_acks_1(witness: Witness) -> Judged:
+    """What is sent with acks=1 to a leader that does not know that it is replaced is acknowledged."""
+    rows = _rows(witness, "1")
+    wrong = [row for row in rows if row["outcome"] != "acked"]
+    return judged(rows, wrong, count(len(rows), "record") + " sent to it", "nothing was sent to it with acks=1")
+
+
+def replaced_leader_acknowledges_no_acks_all(witness: Witness) -> Judged:
+    """What is sent with acks=all to a leader that does not know that it is replaced is not acknowledged."""
+    rows = _rows(witness, "all")
+    wrong = [row for row in rows if row["outcome"] == "acked"]
+    return judged(rows, wrong, count(len(rows), "record") + " sent to it", "nothing was sent to it with acks=all")
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="isolated-leader-replaced-in-time",
+        says="A leader that is cut from ZooKeeper, or from KRaft's controllers, alone is replaced when its session has "
+        "ended.",
+        source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
+        "broker.session.timeout.ms",
+        judge=isolated_leader_replaced_in_time,
+        bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented",
+    ),
+    Claim(
+        name="replaced-leader-acknowledges-acks-1",
+        says="A leader that is replaced without knowing it goes on acknowledging acks=1 to clients that know it alone.",
+        source="Kafka documentation, Design: replication; KIP-966",
+        judge=replaced_leader_acknowledges_acks_1,
+    ),
+    Claim(
+        name="replaced-leader-acknowledges-no-acks-all",
+        says="A leader that is replaced without knowing it acknowledges nothing with acks=all.",
+        source="Kafka documentation, Design: replication; producer configuration: acks; KIP-966",
+        judge=replaced_leader_acknowledges_no_acks_all,
+    ),
+)

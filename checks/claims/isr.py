@@ -1,0 +1,275 @@
+"""Claims about the ISR: when a follower leaves it, when it is back, and how ZooKeeper is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from checks.claims.basis import (
+    CONTRADICTED,
+    Claim,
+    Judged,
+    Witness,
+    count,
+    elapsed_ms,
+    faults,
+    judged,
+    number_of,
+    release_of,
+    setting_ms,
+    timed,
+)
+from evidence.course import FROZEN, Course, Interval, TopicPartition
+from evidence.events import IsrChange, Missed, Partition, of
+
+ISR_TOLERANCE_MS: Final = 1500
+"""For a leader that gets no processor at once, a write to ZooKeeper or the controller, and an observer."""
+EARLY_MS: Final = 250
+"""For a fetch that was answered late on a busy machine."""
+FETCH_WAIT_MS: Final = 500
+"""The default of replica.fetch.wait.max.ms, in every version."""
+FETCH_BACKOFF_MS: Final = 1000
+"""The default of replica.fetch.backoff.ms, in every version from 0.9 on."""
+HALVED: Final = (0, 10, 2)
+"""From this release on followers are looked at twice in replica.lag.time.max.ms; before, once."""
+LONG_LAG: Final = (2, 5)
+"""From this release on replica.lag.time.max.ms is 30 s by default; before, 10 s (KIP-537)."""
+NOTIFICATIONS: Final = "/isr_change_notification"
+CHECKED_MS: Final = 2500
+QUIET_MS: Final = 5000
+"""ISR changes are announced by a check every 2.5 s, after 5 s without one (or 60 s after the last announcement)."""
+
+
+def lag_time_ms(run: Mapping[str, Any]) -> int:
+    """The replica.lag.time.max.ms of a run."""
+    return setting_ms(run, "replica.lag.time.max.ms", 30000 if release_of(run) >= LONG_LAG else 10000)
+
+
+def check_period_ms(run: Mapping[str, Any]) -> float:
+    """How often a leader looks for followers that lag."""
+    return lag_time_ms(run) / (2 if release_of(run) >= HALVED else 1)
+
+
+def _freezes(course: Course) -> Iterator[tuple[str, int, Interval]]:
+    """Node, broker id and interval of each freeze, by what the engine says."""
+    for node, intervals in course.processes.items():
+        number = node.rpartition("-")[2]
+        if number.isdigit():
+            yield from ((node, int(number), one) for one in intervals if one.value == FROZEN)
+
+
+def _next(states: Sequence[Partition], at_ns: int, broker: int, *, inside: bool) -> Partition | None:
+    """The first state after a time that has the broker in the ISR, or not, while the leader is the one of that time;
+    None if there is none, if that is how it was already, or if the broker was the leader.
+    """
+    held = next((state for state in reversed(states) if state.at_ns <= at_ns), None)
+    if held is None or held.leader == broker or (broker in held.isr) == inside:
+        return None
+    later = [state for state in states if state.at_ns > at_ns]
+    found = next((state for state in later if (broker in state.isr) == inside), None)
+    return found if found is not None and found.leader == held.leader else None
+
+
+def isr_shrinks_in_lag_time(witness: Witness) -> Judged:
+    """A frozen follower with a session that lasts leaves the ISR no sooner than replica.lag.time.max.ms after its last
+    fetch, and by the next check after that.
+    """
+    rows = [
+        row
+        for node, broker, frozen in _freezes(witness.course)
+        for (topic, number), states in witness.course.states.items()
+        if (left := _next(states, frozen.begin_ns, broker, inside=False)) is not None and left.at_ns < frozen.end_ns
+        for row in _shrink(witness, node, frozen, (topic, number), left)
+    ]
+    early = [row for row in rows if row["took_ms"] < row["least_ms"]]
+    if early:
+        says = f"{early[0]['node']} left the ISR {early[0]['took_ms'] / 1000:.1f} s after it froze: too early"
+        return Judged(outcome=CONTRADICTED, says=says, evidence=early)
+    return timed(
+        rows,
+        lambda row: f"{row['node']} left the ISR {row['took_ms'] / 1000:.1f} s after it froze",
+        "no frozen follower left an ISR while its session lasted",
+    )
+
+
+def _shrink(
+    witness: Witness, node: str, frozen: Interval, partition: TopicPartition, left: Partition
+) -> Iterator[dict[str, Any]]:
+    """How long it took from the freeze on, if the follower was missing a record by then and was still registered."""
+    course, lag_ms = witness.course, lag_time_ms(witness.run)
+    topic, number = partition
+    sent = [one.sent_ns for one in course.sends if (one.topic, one.partition) == partition]
+    missed = [sent_ns for sent_ns in sent if frozen.begin_ns < sent_ns < left.at_ns]
+    if not missed or not course.alive_at(node, left.at_ns):
+        return
+    due_ms = max(lag_ms, (missed[0] - frozen.begin_ns) / 1e6)
+    wait_ms = setting_ms(witness.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
+    yield {
+        "node": node,
+        "topic": topic,
+        "partition": number,
+        "at_ns": frozen.begin_ns,
+        "took_ms": elapsed_ms(frozen.begin_ns, left.at_ns),
+        "least_ms": lag_ms - wait_ms - EARLY_MS,
+        "bound_ms": due_ms + check_period_ms(witness.run) + ISR_TOLERANCE_MS,
+    }
+
+
+def dead_controller_stays_in_isr(witness: Witness) -> Judged:
+    """A follower that was the controller when it was killed leaves the ISR no sooner than it would if nobody knew of
+    its death: replica.lag.time.max.ms after its last fetch.
+    """
+    course, run = witness.course, witness.run
+    least_ms = lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
+    rows: list[dict[str, Any]] = []
+    for killed in faults(course, "kill"):
+        then = course.controller_at(killed.inject_ns)
+        for (topic, partition), states in course.states.items() if then and then.value == killed.node else ():
+            left = _next(states, killed.inject_ns, number_of(killed.node), inside=False)
+            if left is not None and left.at_ns < killed.until_ns:
+                took_ms = elapsed_ms(killed.inject_ns, left.at_ns)
+                about = {"node": killed.node, "topic": topic, "partition": partition, "at_ns": killed.inject_ns}
+                rows.append(about | {"took_ms": took_ms, "least_ms": least_ms})
+    wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
+    shortest = min((row["took_ms"] for row in rows), default=0.0)
+    seen = f"{count(len(rows), 'stay')} of a dead controller in an ISR, the shortest of {shortest / 1000:.1f} s"
+    return judged(rows, wrong, seen, "no controller was killed that followed, or it never left an ISR")
+
+
+def _thawed(course: Course, node: str, frozen: Interval) -> int:
+    """When a node was about to be thawed: the engine tells of it a little later, and by then it may be back already."""
+    healed = [
+        fault.heal_ns for fault in course.faults if (fault.kind, fault.node) == ("freeze", node) and fault.heal_ns
+    ]
+    return next((heal_ns for heal_ns in healed if frozen.begin_ns < heal_ns <= frozen.end_ns), frozen.end_ns)
+
+
+def isr_expands_when_caught_up(witness: Witness) -> Judged:
+    """A follower that left the ISR while it was frozen is back soon after it goes on."""
+    run = witness.run
+    bound_ms = (
+        setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
+        + setting_ms(run, "replica.fetch.backoff.ms", FETCH_BACKOFF_MS)
+        + ISR_TOLERANCE_MS
+    )
+    rows = []
+    for node, broker, frozen in _freezes(witness.course):
+        thawed_ns = _thawed(witness.course, node, frozen)
+        for (topic, number), states in witness.course.states.items():
+            back = _next(states, thawed_ns, broker, inside=True)
+            if back is not None and witness.course.alive_at(node, thawed_ns):
+                took_ms = elapsed_ms(thawed_ns, back.at_ns)
+                about = {"node": node, "topic": topic, "partition": number, "at_ns": thawed_ns}
+                rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
+    return timed(
+        rows,
+        lambda row: f"{row['node']} was back in the ISR {row['took_ms'] / 1000:.1f} s after it went on",
+        "no follower that had been frozen came back into an ISR",
+    )
+
+
+def _changes_by_leaders(course: Course) -> list[tuple[str, int]]:
+    """Partition ("t-0") and time of each change of an ISR under the same leader and leader epoch."""
+    changes = [
+        (f"{topic}-{number}", after.at_ns)
+        for (topic, number), states in course.states.items()
+        for before, after in pairwise(states)
+        if (before.leader, before.leader_epoch) == (after.leader, after.leader_epoch) and before.isr != after.isr
+    ]
+    return sorted(changes, key=lambda change: change[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Announcement:
+    """A notification, or one that came and went between two looks of the observer: then nobody knows what it held."""
+
+    at_ns: int
+    path: str
+    partitions: tuple[str, ...]
+    read: bool
+
+
+def _announcements(course: Course) -> list[_Announcement]:
+    """The notifications of ISR changes in the order in which they were made, or known to have been made."""
+    notes = of(course.events, IsrChange)
+    held = {one.path: one.partitions for one in notes if one.state == "holds"}
+    gone = {one.path for one in notes if one.state == "gone"}
+    found = [
+        _Announcement(at_ns=one.at_ns, path=one.path, partitions=held.get(one.path, ()), read=one.path in gone)
+        for one in notes
+        if one.state == "made"
+    ]
+    found += [
+        _Announcement(at_ns=one.at_ns, path=one.path, partitions=(), read=True)
+        for one in of(course.events, Missed)
+        if one.path == NOTIFICATIONS
+    ]
+    return sorted(found, key=lambda one: one.at_ns)
+
+
+def isr_change_announced(witness: Witness) -> Judged:
+    """Each change of an ISR by its leader is in a notification in ZooKeeper, which is then deleted."""
+    course, bound_ms = witness.course, QUIET_MS + CHECKED_MS + ISR_TOLERANCE_MS
+    changes, announcements = _changes_by_leaders(course), _announcements(course)
+    rows: list[dict[str, Any]] = []
+    for partition, at_ns in changes:
+        later = (one for one in announcements if one.at_ns > at_ns)
+        told = next((one for one in later if partition in (one.partitions or (partition,))), None)
+        # Each further change puts it off.
+        since_ns = max(at for _, at in changes if at == at_ns or (told is not None and at_ns < at < told.at_ns))
+        took_ms = elapsed_ms(since_ns, told.at_ns if told else course.end_ns)
+        row = {"partition": partition, "at_ns": at_ns, "took_ms": took_ms, "bound_ms": bound_ms}
+        if told is not None:
+            rows.append(row | {"path": told.path, "partitions": list(told.partitions), "read": told.read})
+        elif took_ms > bound_ms:
+            rows.append(row | {"path": None, "read": False})
+    unread = [row for row in rows if row["path"] is not None and not row["read"]]
+    if unread:
+        return judged(rows, unread, count(len(rows), "change") + " of an ISR announced and read", "")
+    return timed(
+        rows,
+        lambda row: (
+            f"{count(len(rows), 'change')} of an ISR announced, the slowest after {row['took_ms'] / 1000:.1f} s"
+        ),
+        "no change of an ISR was due to be announced",
+    )
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="isr-shrinks-in-lag-time",
+        says="A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.",
+        source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16, KIP-537",
+        judge=isr_shrinks_in_lag_time,
+        bound="from the freeze: no sooner than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which "
+        f"its last fetch may have waited and {EARLY_MS} ms for the machine; no later than that setting and the "
+        "interval of the leader's check (as long before 0.10.2, half of it from then on: ReplicaManager, "
+        f"isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    ),
+    Claim(
+        name="isr-expands-when-caught-up",
+        says="A follower that went on is back in the ISR with the fetch by which it has caught up.",
+        source="Kafka documentation, Design: replication; broker configuration: replica.fetch.wait.max.ms",
+        judge=isr_expands_when_caught_up,
+        bound="replica.fetch.wait.max.ms for a fetch that finds nothing, replica.fetch.backoff.ms after one that "
+        f"failed while it stood still, and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    ),
+    Claim(
+        name="dead-controller-stays-in-isr",
+        says="Before 2.3 a follower that was the controller when it died stays in the ISR until its leader misses it.",
+        source="KAFKA-3143; Kafka sources, ReplicaStateMachine: startup",
+        judge=dead_controller_stays_in_isr,
+        bound="no sooner after the kill than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which its "
+        f"last fetch may have waited and {EARLY_MS} ms for the machine",
+    ),
+    Claim(
+        name="isr-change-announced",
+        says="A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes that.",
+        source="KAFKA-1367; ReplicaManager, isr-change-propagation (0.9 to protocol 2.6)",
+        judge=isr_change_announced,
+        bound=f"from the last change before it: {QUIET_MS} ms without another change, {CHECKED_MS} ms between checks, "
+        f"and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    ),
+)

@@ -1,0 +1,170 @@
+"""Claims about a follower that is far behind and fetches: 0.8.2 counts messages, later releases only time (KIP-16).
+
+How far it was behind is worked out from two witnesses. The leader at TRACE says, of each fetch, where the follower's
+log ends, which is what it goes by itself; the clients know how many records had been acknowledged by then. That is the
+least that the follower was behind.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from checks.claims.basis import (
+    CONTRADICTED,
+    HELD,
+    NOT_OBSERVED,
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    count,
+    elapsed_ms,
+    setting_ms,
+)
+from evidence.course import TopicPartition
+from evidence.events import Partition
+from evidence.replication import topics_of, trace_of, traced_partitions
+
+MAX_MESSAGES: Final = 4000
+"""The default of replica.lag.max.messages in 0.8.2, and what counts as far behind in releases without it."""
+SEEN_LATER_NS: Final = 1_000_000_000
+"""An observer hears of a departure so much later than the leader decided on it, at most; the follower may have fetched
+meanwhile."""
+LAG_TIME_MS: Final = 10000
+"""The default of replica.lag.time.max.ms up to 2.4; later it is longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lag:
+    """A follower was at least so many records behind, from one of its fetches to the next."""
+
+    node: str
+    begin_ns: int
+    end_ns: int
+    records: int
+
+    def row(self, where: TopicPartition) -> dict[str, Any]:
+        """As evidence."""
+        fetches_ms = elapsed_ms(self.begin_ns, self.end_ns)
+        about = {"topic": where[0], "partition": where[1], "node": self.node, "at_ns": self.end_ns}
+        return about | {"records_behind": self.records, "since_last_fetch_ms": fetches_ms}
+
+
+def _lags(witness: Witness, where: TopicPartition, follower: int, until_ns: int | None = None) -> list[Lag]:
+    """How far a follower was behind before each fetch that its leader told of, or at `until_ns` if that is earlier.
+
+    Of what followed the last fetch nothing is known: lines may be missing there.
+    """
+    acked_ns = [done_ns for _, done_ns in witness.acknowledged(*where)]
+    heard = [
+        one
+        for one in trace_of(witness.course, where).of("remote-log-end")
+        if one.replica == follower
+        and (state := witness.course.state_at(*where, one.at_ns)) is not None
+        and one.node == broker(state.leader)
+    ]
+    ends = [later.at_ns if until_ns is None else min(later.at_ns, until_ns) for later in heard[1:]]
+    return [
+        Lag(
+            node=broker(follower),
+            begin_ns=one.at_ns,
+            end_ns=end_ns,
+            records=bisect_right(acked_ns, end_ns) - one.offset,
+        )
+        for one, end_ns in zip(heard, ends, strict=False)
+        if one.at_ns <= end_ns
+    ]
+
+
+def _lag_time_ns(witness: Witness) -> int:
+    return setting_ms(witness.run, "replica.lag.time.max.ms", LAG_TIME_MS) * 1_000_000
+
+
+def _followers(witness: Witness) -> Iterator[tuple[TopicPartition, int]]:
+    for where in traced_partitions(witness.course, topics_of(witness.run)):
+        said = trace_of(witness.course, where).of("remote-log-end")
+        yield from ((where, follower) for follower in sorted({one.replica for one in said if one.replica is not None}))
+
+
+def _departures(witness: Witness, where: TopicPartition, follower: int) -> list[tuple[Partition, bool]]:
+    """Each state in which the follower was out of the ISR for the first time, its leader still leading; and whether it
+    was in again later.
+    """
+    states = witness.course.states.get(where, ())
+    return [
+        (after, any(follower in later.isr for later in states if later.at_ns > after.at_ns))
+        for before, after in pairwise(states)
+        if follower in before.isr and follower not in after.isr and after.leader == before.leader
+    ]
+
+
+def isr_counts_messages(witness: Witness) -> Judged:
+    """A follower left the ISR while it fetched and was more than replica.lag.max.messages behind, and came back: each
+    time it left, and more than once.
+    """
+    most = setting_ms(witness.run, "replica.lag.max.messages", MAX_MESSAGES)
+    lag_time_ns = _lag_time_ns(witness)
+    rows, wrong = list[dict[str, Any]](), list[dict[str, Any]]()
+    for where, follower in _followers(witness):
+        for left, back in _departures(witness, where, follower):
+            lags = _lags(witness, where, follower, until_ns=left.at_ns)
+            near = [lag for lag in lags if left.at_ns - lag.end_ns < SEEN_LATER_NS]
+            behind = max(near, key=lambda lag: lag.records, default=None)
+            if behind is None:
+                says = f"{broker(follower)} left the ISR, and no line tells how far it was behind"
+                return Judged(outcome=NOT_OBSERVED, says=says)
+            row = behind.row(where) | {"left_ns": left.at_ns, "back": back}
+            rows.append(row)
+            fetched = behind.end_ns - behind.begin_ns < lag_time_ns
+            if behind.records <= most or not fetched or not back:
+                wrong.append(row)
+    if wrong:
+        says = f"{wrong[0]['node']} left the ISR {wrong[0]['records_behind']} records behind"
+        return Judged(outcome=CONTRADICTED, says=says, evidence=wrong)
+    if len(rows) < 2:
+        return Judged(outcome=NOT_OBSERVED, says="no follower left the ISR twice", evidence=rows)
+    far = f"{min(row['records_behind'] for row in rows)} to {max(row['records_behind'] for row in rows)}"
+    says = f"{rows[0]['node']} left the ISR {count(len(rows), 'time')}, {far} records behind, and came back each time"
+    return Judged(outcome=HELD, says=says, evidence=rows)
+
+
+def isr_does_not_count_messages(witness: Witness) -> Judged:
+    """A follower that was more than 4000 records behind, more than once, and fetched, did not leave the ISR."""
+    rows = list[dict[str, Any]]()
+    for where, follower in _followers(witness):
+        lags = _lags(witness, where, follower)
+        far = [lag for lag in lags if lag.records > MAX_MESSAGES and lag.end_ns - lag.begin_ns < _lag_time_ns(witness)]
+        left = _departures(witness, where, follower)
+        if left and far:
+            evidence = [far[0].row(where) | {"left_ns": left[0][0].at_ns}]
+            says = f"{broker(follower)} left the ISR, {far[0].records} records behind"
+            return Judged(outcome=CONTRADICTED, says=says, evidence=evidence)
+        rows += [lag.row(where) for lag in far]
+    if len(rows) < 2:
+        says = f"no follower was seen to be more than {MAX_MESSAGES} records behind twice"
+        return Judged(outcome=NOT_OBSERVED, says=says, evidence=rows)
+    most = max(row["records_behind"] for row in rows)
+    says = f"{rows[0]['node']} was up to {most} records behind, {count(len(rows), 'time')}, and stayed in the ISR"
+    return Judged(outcome=HELD, says=says, evidence=rows)
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="isr-counts-messages",
+        says="A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches, and is "
+        "back when it has caught up.",
+        source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages; KIP-16",
+        judge=isr_counts_messages,
+    ),
+    Claim(
+        name="isr-does-not-count-messages",
+        says="A follower that fetches and catches up within replica.lag.time.max.ms stays in the ISR, however many "
+        "messages it is behind meanwhile.",
+        source="KIP-16",
+        judge=isr_does_not_count_messages,
+    ),
+)

@@ -1,0 +1,487 @@
+"""Claims about where replicas lie: reassignments, leadership that goes back by itself, and how new topics are placed.
+
+What was asked for is in the timeline (`Reassign`, `PlaceTopic`); what came of it is judged by what the cluster stated:
+the znodes /brokers/topics/T and /admin/reassign_partitions, or the metadata log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from checks.claims.basis import (
+    CLIENT_BOUND,
+    CLIENT_MS,
+    ELECTION_MS,
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    count,
+    elapsed_ms,
+    judged,
+    lives,
+    timed,
+)
+from checks.claims.unavailability import longest_pause_ms
+from evidence.course import Course, TopicPartition
+from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
+
+REASSIGNMENT: Final = "/admin/reassign_partitions"
+CHECK_S: Final = 300
+"""The default of leader.imbalance.check.interval.seconds, in every version."""
+RATIO_PERCENT: Final = 10
+"""The default of leader.imbalance.per.broker.percentage, in every version with ZooKeeper."""
+STALLED_MS: Final = 20_000
+"""Nothing is documented: the partitions of a run are small, and a reassignment takes a few seconds."""
+CHECKS: Final = 2
+"""So many checks an imbalance must outlast for it to have been left alone."""
+
+
+# Reassignments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Move:
+    """A reassignment: what was asked for, what had been stated, and what was from then on, until the next."""
+
+    asked: Reassign
+    before: Partition
+    states: Sequence[Partition]
+
+    @property
+    def done(self) -> Partition | None:
+        """The first state with the replicas that were asked for."""
+        return next((state for state in self.states if state.replicas == self.asked.replicas), None)
+
+    def row(self) -> dict[str, Any]:
+        return {
+            "topic": self.asked.topic,
+            "partition": self.asked.partition,
+            "at_ns": self.asked.at_ns,
+            "replicas_before": list(self.before.replicas or ()),
+            "replicas_asked": list(self.asked.replicas),
+            "by": self.asked.by,
+        }
+
+
+def _moves(course: Course) -> Iterator[_Move]:
+    asked = of(course.events, Reassign)
+    for one in asked:
+        key = (one.topic, one.partition)
+        until = next((o.at_ns for o in asked if (o.topic, o.partition) == key and o.at_ns > one.at_ns), course.end_ns)
+        states = course.states.get(key, ())
+        earlier = [state for state in states if state.at_ns <= one.at_ns]
+        later = tuple(state for state in states if one.at_ns < state.at_ns <= until)
+        if earlier:
+            yield _Move(asked=one, before=earlier[-1], states=later)
+
+
+def reassignment_ends_as_asked(witness: Witness) -> Judged:
+    """The partition comes to lie on the brokers that were asked for, all in sync, one of them leading, and stays."""
+    rows, wrong = [], []
+    for move in _moves(witness.course):
+        wanted = move.asked.replicas
+        whole = [one for one in move.states if one.replicas == wanted and set(one.isr) == set(wanted)]
+        ended = next((one for one in whole if one.leader in wanted), None)
+        last = move.states[-1] if move.states else move.before
+        took = {"took_ms": elapsed_ms(move.asked.at_ns, ended.at_ns)} if ended else {}
+        stated = {"replicas": list(last.replicas or ()), "isr": list(last.isr), "leader": last.leader}
+        rows.append(move.row() | stated | took)
+        wrong += rows[-1:] if ended is None or last.replicas != wanted or last.leader not in wanted else []
+    slowest = max((row["took_ms"] for row in rows if "took_ms" in row), default=0.0)
+    seen = f"{count(len(rows), 'reassignment')} asked for and over, the slowest after {slowest / 1000:.1f} s"
+    return judged(rows, wrong, seen, "no reassignment was asked for")
+
+
+def reassignment_stalls(witness: Witness) -> Judged:
+    """A partition that is to lie on other brokers does not come to be in sync there, for long, though nothing strikes
+    the brokers that were asked for, and they are alive.
+    """
+    course, rows = witness.course, []
+    for move in _moves(course):
+        wanted = move.asked.replicas
+        nodes = {broker(number) for number in wanted}
+        over = [one.at_ns for one in move.states if one.replicas == wanted and set(one.isr) == set(wanted)]
+        struck = [one.inject_ns for one in course.faults if one.inject_ns > move.asked.at_ns and one.node in nodes]
+        until_ns = min([*over, *struck, course.end_ns])
+        if all(lives(course, number, move.asked.at_ns) for number in wanted):
+            watched_ms = elapsed_ms(move.asked.at_ns, until_ns)
+            rows.append(move.row() | {"over": bool(over) and over[0] == until_ns, "watched_ms": watched_ms})
+    stalled = [row for row in rows if not row["over"] and row["watched_ms"] >= STALLED_MS]
+    if stalled:
+        longest = max(row["watched_ms"] for row in stalled)
+        return judged(stalled, (), f"{count(len(stalled), 'reassignment')} not over after {longest / 1000:.0f} s", "")
+    over_in_time = [row for row in rows if row["over"]]
+    seen = f"{count(len(over_in_time), 'reassignment')} over"
+    return judged(over_in_time, over_in_time, seen, "no reassignment was watched for long enough")
+
+
+def reassignment_adds_before_it_removes(witness: Witness) -> Judged:
+    """New replicas are added to the old ones; old ones go in another step, when all that stay are in sync."""
+    rows, wrong = [], []
+    for move in _moves(witness.course):
+        for before, after in pairwise((move.before, *move.states)):
+            old, new = set(before.replicas or ()), set(after.replicas or ())
+            if old == new:
+                continue
+            stated = {"replicas_before": list(before.replicas or ()), "replicas": list(after.replicas or ())}
+            rows.append(move.row() | stated | {"at_ns": after.at_ns, "isr": list(after.isr)})
+            removed_in_sync = new < old and new <= set(after.isr)
+            wrong += [] if new > old or removed_in_sync else rows[-1:]
+    return judged(rows, wrong, count(len(rows), "change") + " of an assignment", "no assignment changed")
+
+
+def reassignment_elects_first_of_new(witness: Witness) -> Judged:
+    """If the leader is none of the new replicas, the first of these that lives and is in sync leads."""
+    rows, wrong = [], []
+    for move in _moves(witness.course):
+        for before, after in pairwise((move.before, *move.states)):
+            wanted = move.asked.replicas
+            if after.leader == before.leader or before.leader in wanted or after.leader not in wanted:
+                continue
+            in_sync = {*before.isr, *after.isr}
+            eligible = [one for one in wanted if one in in_sync and lives(witness.course, one, after.at_ns)]
+            rows.append(move.row() | {"at_ns": after.at_ns, "leader": after.leader, "leader_before": before.leader})
+            wrong += rows[-1:] if eligible[:1] != [after.leader] else []
+    return judged(rows, wrong, count(len(rows), "leader") + " elected for a move", "no leader made way for a new one")
+
+
+def reassignment_znode_comes_and_goes(witness: Witness) -> Judged:
+    """/admin/reassign_partitions names what is asked for, and is deleted by the controller when that is done."""
+    rows, wrong = [], []
+    told = [one for one in of(witness.course.events, Znode) if one.path == REASSIGNMENT]
+    for move in _moves(witness.course):
+        named = {"topic": move.asked.topic, "partition": move.asked.partition, "replicas": list(move.asked.replicas)}
+        held = [one for one in told if one.content is not None and one.at_ns >= move.asked.at_ns]
+        made = next((one for one in held if named in one.entries.get("partitions", ())), None)
+        if made is None:
+            continue
+        gone = next((one for one in told if one.content is None and one.at_ns > made.at_ns), None)
+        times = {"made_ns": made.at_ns, "gone_ns": gone.at_ns if gone else None}
+        rows.append(move.row() | {"path": REASSIGNMENT, "content": made.content} | times)
+        early = gone is not None and (move.done is None or gone.at_ns < move.done.at_ns)
+        wrong += rows[-1:] if gone is None or early else []
+    return judged(rows, wrong, count(len(rows), "request") + " in the znode", f"nothing was in {REASSIGNMENT}")
+
+
+def reassignment_states_its_change(witness: Witness) -> Judged:
+    """While it lasts the assignment says which replicas are added and which will be removed; then nothing of either."""
+    rows, wrong = [], []
+    for move in _moves(witness.course):
+        old, new = set(move.before.replicas or ()), set(move.asked.replicas)
+        stated = [one for one in move.states if one.adding is not None and one.removing is not None]
+        during = next((one for one in stated if one.adding or one.removing), None)
+        if not stated:
+            continue
+        said = {"adding": list(during.adding or ()), "removing": list(during.removing or ())} if during else {}
+        last = stated[-1]
+        rows.append(move.row() | said | {"adding_at_end": last.adding, "removing_at_end": last.removing})
+        right = during is not None and set(said["adding"]) == new - old and set(said["removing"]) == old - new
+        wrong += [] if right and not last.adding and not last.removing else rows[-1:]
+    return judged(rows, wrong, count(len(rows), "reassignment") + " stated", "no assignment says what is added")
+
+
+def removed_replicas_are_deleted(witness: Witness) -> Judged:
+    """Brokers that a partition was moved away from, and that ran all the time, have deleted its log by the end."""
+    rows, wrong = [], []
+    copies = of(witness.course.events, Moment)
+    for move in _moves(witness.course):
+        for number in sorted(set(move.before.replicas or ()) - set(move.asked.replicas)):
+            node, done = broker(number), move.done
+            if done is None or not copies or copies[-1].at_ns < done.at_ns or node not in copies[-1].nodes:
+                continue
+            if witness.course.undisturbed_since(node, copies[-1].at_ns) > move.asked.at_ns:
+                continue
+            left = f"{move.asked.topic}-{move.asked.partition}" in copies[-1].nodes[node]
+            rows.append(move.row() | {"node": node, "moment": copies[-1].name, "still_there": left})
+            wrong += rows[-1:] if left else []
+    return judged(rows, wrong, count(len(rows), "replica") + " deleted", "no broker that ran on was moved away from")
+
+
+def move_pauses_writes_briefly(witness: Witness) -> Judged:
+    """Producers that write while a partition moves wait only until they have found its next leader."""
+    rows = []
+    for move in _moves(witness.course):
+        acknowledged = witness.acknowledged(move.asked.topic, move.asked.partition)
+        took_ms = longest_pause_ms(acknowledged, move.asked.at_ns, witness.course.end_ns)
+        moved = any(one.leader != move.before.leader for one in move.states)
+        if moved and took_ms is not None:
+            rows.append(move.row() | {"took_ms": took_ms, "bound_ms": ELECTION_MS + CLIENT_MS})
+    return timed(
+        rows,
+        lambda row: f"{row['topic']}-{row['partition']} took no writes for {row['took_ms'] / 1000:.2f} s",
+        "nobody wrote while a leader was moved",
+    )
+
+
+# Leadership that goes back by itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Imbalance:
+    """How long a preferred replica was in sync and another led that lived, and how it ended."""
+
+    partition: TopicPartition
+    preferred: int
+    percent: float
+    """Of the partitions that the broker should lead, how many it did not when this began."""
+    begin_ns: int
+    end_ns: int
+    over: bool
+    """Whether it ended with the election of the preferred replica."""
+
+    def row(self) -> dict[str, Any]:
+        topic, number = self.partition
+        return {
+            "topic": topic,
+            "partition": number,
+            "preferred": self.preferred,
+            "percent": round(self.percent, 1),
+            "at_ns": self.begin_ns,
+            "took_ms": elapsed_ms(self.begin_ns, self.end_ns),
+            "moved": self.over,
+        }
+
+
+def _imbalances(course: Course) -> Iterator[_Imbalance]:
+    for key, states in course.states.items():
+        begun: Partition | None = None
+        for state in states:
+            preferred = (state.replicas or (NO_LEADER,))[0]
+            waits = state.leader not in (NO_LEADER, preferred) and preferred in state.isr
+            if waits and begun is None and lives(course, preferred, state.at_ns):
+                begun = state
+            elif begun is not None and not waits:
+                yield _imbalance(course, key, begun, state.at_ns, over=state.leader == preferred)
+                begun = None
+        if begun is not None:
+            yield _imbalance(course, key, begun, course.end_ns, over=False)
+
+
+def _imbalance(course: Course, key: TopicPartition, begun: Partition, end_ns: int, *, over: bool) -> _Imbalance:
+    preferred = (begun.replicas or (NO_LEADER,))[0]
+    stated = [[one for one in states if one.at_ns <= begun.at_ns][-1:] for states in course.states.values()]
+    its = [one for states in stated for one in states if (one.replicas or (NO_LEADER,))[0] == preferred]
+    percent = 100 * sum(one.leader != preferred for one in its) / len(its)
+    about = {"partition": key, "preferred": preferred, "begin_ns": begun.at_ns, "end_ns": end_ns}
+    return _Imbalance(**about, percent=percent, over=over)  # type: ignore[arg-type]
+
+
+def _check_ms(run: Mapping[str, Any]) -> int:
+    return 1000 * int((run.get("settings") or {}).get("leader.imbalance.check.interval.seconds", CHECK_S))
+
+
+def _allowed_percent(run: Mapping[str, Any]) -> float:
+    """What share of a broker's leaderships may be elsewhere: KRaft's controller knows none."""
+    if run.get("mode") == "kraft":
+        return -1.0
+    return float((run.get("settings") or {}).get("leader.imbalance.per.broker.percentage", RATIO_PERCENT))
+
+
+def leadership_returns_by_itself(witness: Witness) -> Judged:
+    """Where too few of the partitions are led by their preferred broker, leadership goes back with the next check."""
+    bound_ms = _check_ms(witness.run) + ELECTION_MS
+    found = [one for one in _imbalances(witness.course) if one.percent > _allowed_percent(witness.run)]
+    # One that ended otherwise, or with the run, before a check was due says nothing.
+    rows = [one.row() | {"bound_ms": bound_ms} for one in found]
+    return timed(
+        [row for row in rows if row["moved"] or row["took_ms"] > bound_ms],
+        lambda row: (
+            f"{row['topic']}-{row['partition']}: {row['percent']:.0f} % of the leaderships of broker-"
+            f"{row['preferred']} were elsewhere, "
+            + (f"it led again after {row['took_ms'] / 1000:.1f} s" if row["moved"] else "and stayed there")
+        ),
+        "no broker missed enough of its leaderships for long enough",
+    )
+
+
+def small_imbalance_is_left(witness: Witness) -> Judged:
+    """Where no more than the allowed share is led by others, leadership stays there, check after check."""
+    least_ms = CHECKS * _check_ms(witness.run)
+    found = [one for one in _imbalances(witness.course) if one.percent <= _allowed_percent(witness.run)]
+    rows = [one.row() | {"least_ms": least_ms} for one in found]
+    rows = [row for row in rows if row["moved"] or row["took_ms"] >= least_ms]
+    wrong = [row for row in rows if row["moved"]]
+    return judged(rows, wrong, count(len(rows), "small imbalance") + " left", "no small imbalance outlasted two checks")
+
+
+# New topics
+
+
+def _placed(course: Course) -> Iterator[tuple[PlaceTopic, list[tuple[int, ...]], int]]:
+    """Each topic that Kafka placed, with a partition for each broker at least: its replicas, and how many brokers
+    lived.
+    """
+    for made in of(course.events, PlaceTopic):
+        keys = [(made.topic, number) for number in range(made.partitions)]
+        first = [course.states[key][0].replicas or () for key in keys if key in course.states]
+        alive = sum(course.alive_at(node, made.at_ns) for node in course.registrations)
+        if len(first) == made.partitions >= alive > 1:
+            yield made, first, alive
+
+
+def _rounds(placed: Sequence[tuple[int, ...]], brokers: int) -> Iterator[Sequence[tuple[int, ...]]]:
+    """The partitions, as many at a time as there are brokers; what is left over at the end is no round."""
+    for begin in range(0, len(placed) - brokers + 1, brokers):
+        yield placed[begin : begin + brokers]
+
+
+def _row(made: PlaceTopic, placed: Sequence[tuple[int, ...]], brokers: int) -> dict[str, Any]:
+    assignment = {str(number): list(replicas) for number, replicas in enumerate(placed)}
+    about = {"topic": made.topic, "brokers": brokers, "replication": made.replication, "by": made.by}
+    return about | {"at_ns": made.at_ns, "assignment": assignment}
+
+
+def replicas_placed_evenly(witness: Witness) -> Judged:
+    """In every round of as many partitions as there are brokers each broker is first once, and has its share."""
+    rows, wrong = [], []
+    for made, placed, brokers in _placed(witness.course):
+        rows.append(_row(made, placed, brokers))
+        even = all(_is_even(part, made.replication) for part in _rounds(placed, brokers))
+        wrong += [] if even else rows[-1:]
+    return judged(rows, wrong, count(len(rows), "topic") + " placed", "Kafka placed no topic")
+
+
+def _is_even(part: Sequence[tuple[int, ...]], replication: int) -> bool:
+    """Whether each of as many brokers as partitions is first once, and has `replication` replicas, one of each."""
+    firsts = {replicas[0] for replicas in part if replicas}
+    shares = [sum(one in replicas for replicas in part) for one in firsts]
+    whole = all(len(set(replicas)) == len(replicas) == replication for replicas in part)
+    return whole and shares == [replication] * len(part)
+
+
+def replicas_placed_by_shift(witness: Witness) -> Judged:
+    """First replicas go round the brokers; the others lie behind by a shift, which grows with each round."""
+    rows, wrong = [], []
+    for made, placed, brokers in _placed(witness.course):
+        order = [replicas[0] for replicas in placed[:brokers]]
+        second = order.index(placed[0][1]) if made.replication > 1 and placed[0][1] in order else 1
+        rows.append(_row(made, placed, brokers) | {"order": order, "shift": second - 1})
+        wrong += [] if list(placed) == shifted(order, second - 1, len(placed), made.replication) else rows[-1:]
+    return judged(rows, wrong, count(len(rows), "topic") + " placed", "Kafka placed no topic")
+
+
+def shifted(order: Sequence[int], shift: int, partitions: int, replication: int) -> list[tuple[int, ...]]:
+    """What AdminUtils.assignReplicasToBrokers makes of brokers in an order that begins with partition 0's first.
+
+    >>> shifted((1, 2, 3), 0, 4, 2)
+    [(1, 2), (2, 3), (3, 1), (1, 3)]
+    """
+    brokers, placed = len(order), []
+    for number in range(partitions):
+        first = number % brokers
+        behind = [1 + (shift + number // brokers + j) % (brokers - 1) for j in range(replication - 1)]
+        placed.append((order[first], *(order[(first + step) % brokers] for step in behind)))
+    return placed
+
+
+def replicas_placed_in_stripes(witness: Witness) -> Judged:
+    """In each round the brokers have an order anew, and a partition lies on brokers that follow each other in it."""
+    rows, wrong = [], []
+    for made, placed, brokers in _placed(witness.course):
+        rows.append(_row(made, placed, brokers))
+        rounds = _rounds(placed, brokers)
+        striped = all(list(part) == _stripes([one[0] for one in part], made.replication) for part in rounds)
+        wrong += [] if striped else rows[-1:]
+    return judged(rows, wrong, count(len(rows), "topic") + " placed", "Kafka placed no topic")
+
+
+def _stripes(order: Sequence[int], replication: int) -> list[tuple[int, ...]]:
+    return [tuple(order[(first + j) % len(order)] for j in range(replication)) for first in range(len(order))]
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="reassignment-ends-as-asked",
+        says="A partition that is reassigned comes to lie on the brokers that were asked for, which are its ISR, and "
+        "one of which leads.",
+        source="Kafka documentation, Expanding your cluster; KIP-455",
+        judge=reassignment_ends_as_asked,
+    ),
+    Claim(
+        name="reassignment-stalls",
+        says="A reassignment does not end, though every broker that was asked for is alive.",
+        source="KAFKA-6003",
+        judge=reassignment_stalls,
+        bound=f"nothing is documented: {STALLED_MS} ms, and nothing strikes these brokers meanwhile",
+    ),
+    Claim(
+        name="reassignment-adds-before-it-removes",
+        says="A reassignment adds replicas first, and removes old ones only when all that stay are in sync.",
+        source="Kafka sources, KafkaController: onPartitionReassignment, PartitionReassignmentReplicas; KIP-455, "
+        "KAFKA-15665",
+        judge=reassignment_adds_before_it_removes,
+    ),
+    Claim(
+        name="reassignment-elects-first-of-new",
+        says="If a partition's leader is none of its new replicas, the first of these that lives and is in sync leads.",
+        source="Kafka sources: ReassignedPartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
+        "PartitionChangeBuilder",
+        judge=reassignment_elects_first_of_new,
+    ),
+    Claim(
+        name="reassignment-znode-comes-and-goes",
+        says="/admin/reassign_partitions holds what is asked for, until the controller deletes it when that is done.",
+        source="Kafka sources: ReassignPartitionsCommand, KafkaController (up to 2.3; KIP-455)",
+        judge=reassignment_znode_comes_and_goes,
+    ),
+    Claim(
+        name="reassignment-states-its-change",
+        says="While a reassignment lasts the assignment names the replicas that are added and removed, then none.",
+        source="KIP-455; Kafka sources: TopicZNode, PartitionChangeRecord",
+        judge=reassignment_states_its_change,
+    ),
+    Claim(
+        name="removed-replicas-are-deleted",
+        says="Brokers from which a partition was moved away delete its log.",
+        source="Kafka sources, KafkaController: StopReplica with deletePartition; KIP-455",
+        judge=removed_replicas_are_deleted,
+    ),
+    Claim(
+        name="move-pauses-writes-briefly",
+        says="While a partition moves with its leader writes pause only until producers have found the next one.",
+        source="Kafka documentation, Expanding your cluster; Kafka sources, ReplicaManager: stopReplicas",
+        judge=move_pauses_writes_briefly,
+        bound=f"{ELECTION_MS} ms for the election, of which no bound is documented, and {CLIENT_BOUND}",
+    ),
+    Claim(
+        name="leadership-returns-by-itself",
+        says="With auto.leader.rebalance.enable leadership goes back to preferred replicas that are in sync, where a "
+        "broker lacks more than leader.imbalance.per.broker.percentage of its leaderships (KRaft: any).",
+        source="Kafka documentation, Balancing leadership; broker configuration: auto.leader.rebalance.enable, "
+        "leader.imbalance.check.interval.seconds, leader.imbalance.per.broker.percentage",
+        judge=leadership_returns_by_itself,
+        bound=f"leader.imbalance.check.interval.seconds, and {ELECTION_MS} ms for the election, of which no bound is "
+        "documented",
+    ),
+    Claim(
+        name="small-imbalance-is-left",
+        says="Where a broker lacks no more than leader.imbalance.per.broker.percentage of its leaderships they stay "
+        "where they are, though it is in sync.",
+        source="Kafka documentation, broker configuration: leader.imbalance.per.broker.percentage",
+        judge=small_imbalance_is_left,
+    ),
+    Claim(
+        name="replicas-placed-evenly",
+        says="Kafka places a new topic so that of as many partitions in a row as there are brokers each broker leads "
+        "one, and has as many replicas as any other.",
+        source="Kafka sources: AdminUtils.assignReplicasToBrokers, StripedReplicaPlacer",
+        judge=replicas_placed_evenly,
+    ),
+    Claim(
+        name="replicas-placed-by-shift",
+        says="With ZooKeeper the first replica of partition i is on broker (s+i) mod n of some order, and the others "
+        "follow by a shift that grows by one with each round.",
+        source="Kafka sources: AdminUtils.assignReplicasToBrokers",
+        judge=replicas_placed_by_shift,
+    ),
+    Claim(
+        name="replicas-placed-in-stripes",
+        says="With KRaft each round has the brokers in a random order, and partition i on those from the i-th on.",
+        source="Kafka sources: StripedReplicaPlacer; KIP-631",
+        judge=replicas_placed_in_stripes,
+    ),
+)

@@ -1,0 +1,168 @@
+"""Claims about power loss: what a disk holds of what was written to it, by the proofs of the faults.
+
+The proof of a power loss says of each replica how far its log went as the process had written it, how far it goes on
+the disk, batch for batch the same, and how old the oldest batch that is lost was (harness/faults/power.py). Clients'
+histories say how many records had been acknowledged by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from checks.claims.basis import Claim, Judged, Witness, broker, count, judged, timed
+from evidence.course import FaultFact
+from evidence.events import POWER_LOSS, Partition, Znode, of
+
+TOLERANCE_MS: Final = 5000
+"""For a kernel that has other disks to write to first, and producers that stamp a record before it is sent."""
+CENTISECOND_MS: Final = 10
+METADATA: Final = "__cluster_metadata-0"
+STATED_NS: Final = 500_000_000
+"""The observer reads what a controller has written, and flushes a moment later: what was stated before that counts."""
+ZOOKEEPER: Final = "zookeeper"
+TOPICS: Final = "/brokers/topics/"
+NO_ZOOKEEPER: Final = "ZooKeeper did not lose power, or was not seen again"
+FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
+
+
+def _rows(witness: Witness) -> Iterator[tuple[FaultFact, dict[str, Any]]]:
+    """Each proved power loss, and each replica of the run's topics that its node had."""
+    topics = {
+        f"{topic['name']}-{number}" for topic in witness.run.get("topics") or () for number in topic["partitions"]
+    }
+    for fault in witness.course.faults:
+        if fault.kind != POWER_LOSS or fault.proved_ns is None:
+            continue
+        for name, replica in (fault.proof.get("replicas") or {}).items():
+            if name in topics:
+                topic, _, number = name.rpartition("-")
+                about = {"node": fault.node, "at_ns": fault.inject_ns, "topic": topic, "partition": int(number)}
+                kept = ("written", "held", "bytes_beyond", "beyond_is_zeros", "oldest_lost_ms")
+                yield fault, about | {key: replica.get(key) for key in kept}
+
+
+def lost_records_are_recent(witness: Witness) -> Judged:
+    """What a disk lost is not older than the kernel lets dirty pages become, or than the brokers flush."""
+    rows, settings = [], witness.run.get("settings") or {}
+    flushed = [settings[name] for name in FLUSHES if name in settings]
+    flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSHES) else None
+    for fault, row in _rows(witness):
+        kernel = fault.proof.get("writeback") or {}
+        expire, wake = kernel.get("dirty_expire_centisecs"), kernel.get("dirty_writeback_centisecs")
+        if row["oldest_lost_ms"] is not None and expire is not None and wake:
+            written_ms = (expire + wake) * CENTISECOND_MS
+            bound_ms = (written_ms if flushed_ms is None else min(written_ms, flushed_ms)) + TOLERANCE_MS
+            rows.append(row | {"took_ms": row["oldest_lost_ms"], "bound_ms": bound_ms})
+    return timed(
+        rows,
+        lambda row: f"the oldest record that {row['node']} lost was {row['took_ms'] / 1000:.1f} s old",
+        "no disk lost a record with a time stamp",
+    )
+
+
+def flushed_records_survive(witness: Witness) -> Judged:
+    """Each disk holds at least as many offsets as records had been acknowledged when its power went."""
+    rows = []
+    for fault, row in _rows(witness):
+        where = (row["topic"], row["partition"])
+        state = witness.course.state_at(*where, fault.inject_ns)
+        if state is not None and row["node"] in map(broker, state.isr):
+            acked = sum(done_ns <= fault.inject_ns for _, done_ns in witness.acknowledged(*where))
+            rows.append(row | {"acknowledged": acked})
+    wrong = [row for row in rows if (row["held"] or 0) < row["acknowledged"]]
+    seen = count(len(rows), "replica") + " with everything acknowledged on its disk"
+    return judged(rows, wrong, seen, "no disk of a replica in sync lost power")
+
+
+def metadata_survives(witness: Witness) -> Judged:
+    """The disk of each controller that lost power holds the metadata log as far as the cluster had stated it."""
+    rows: list[dict[str, Any]] = []
+    for fault in witness.course.faults:
+        replica = (fault.proof.get("replicas") or {}).get(METADATA)
+        if fault.kind != POWER_LOSS or not fault.node.startswith("controller-") or replica is None:
+            continue
+        stated = [
+            one.version
+            for one in of(witness.course.events, Partition)
+            if one.version is not None and one.at_ns <= fault.inject_ns - STATED_NS
+        ]
+        if stated:
+            row = {"node": fault.node, "at_ns": fault.inject_ns, "stated": max(stated), "held": replica.get("held")}
+            rows.append(row | {"written": replica.get("written")})
+    wrong = [row for row in rows if (row["held"] or 0) <= row["stated"]]
+    return judged(rows, wrong, count(len(rows), "metadata log") + " whole", "no controller's disk lost power")
+
+
+def _znodes(witness: Witness) -> Iterator[dict[str, Any]]:
+    """Each znode of topics that ZooKeeper had told of before it lost power, and what it told first after that."""
+    course = witness.course
+    for fault in course.faults:
+        if fault.kind != POWER_LOSS or fault.node != ZOOKEEPER or fault.proved_ns is None:
+            continue
+        told = [one for one in of(course.events, Znode) if one.path.startswith(TOPICS)]
+        before = {one.path: one for one in told if one.at_ns <= fault.inject_ns}
+        after = {one.path: one for one in reversed(told) if one.at_ns > fault.proved_ns}
+        seen_again = any(one.at_ns > fault.proved_ns for one in of(course.events, Znode))
+        for path, had in before.items() if seen_again else ():
+            has = after.get(path, had)
+            if had.content is not None:
+                older = has.content is None or (has.created == had.created and has.version < had.version)
+                yield {
+                    "node": fault.node,
+                    "at_ns": fault.inject_ns,
+                    "path": path,
+                    "version": had.version,
+                    "older": older,
+                }
+
+
+def zookeeper_keeps(witness: Witness) -> Judged:
+    """Each znode of a topic that ZooKeeper had told of is there when it is back, as it was or newer."""
+    rows = list(_znodes(witness))
+    wrong = [row for row in rows if row["older"]]
+    return judged(rows, wrong, count(len(rows), "znode") + " kept", NO_ZOOKEEPER)
+
+
+def zookeeper_forgets(witness: Witness) -> Judged:
+    """A znode of a topic that ZooKeeper had told of is gone, or older, when it is back."""
+    rows = list(_znodes(witness))
+    forgotten = [row for row in rows if row["older"]]
+    return judged(forgotten or rows, [] if forgotten else rows, count(len(rows), "znode") + " told of", NO_ZOOKEEPER)
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="zookeeper-keeps-what-it-told",
+        says="ZooKeeper that loses power is back with each topic and partition state that it had told of.",
+        source="ZooKeeper administrator's guide: forceSync",
+        judge=zookeeper_keeps,
+    ),
+    Claim(
+        name="unforced-zookeeper-forgets",
+        says="ZooKeeper with forceSync=no that loses power has forgotten what it told of last.",
+        source="ZooKeeper administrator's guide: forceSync (unsafe options)",
+        judge=zookeeper_forgets,
+    ),
+    Claim(
+        name="lost-records-are-recent",
+        says="What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush.",
+        source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka documentation,"
+        " broker configuration: log.flush.interval.ms",
+        bound="both settings of the machine, which the proof of the power loss has, or both of the brokers' if they"
+        f" are set and less, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
+        judge=lost_records_are_recent,
+    ),
+    Claim(
+        name="flushed-records-survive",
+        says="With a flush of each message, a disk that loses power holds every record that was acknowledged.",
+        source="Kafka documentation, broker configuration: log.flush.interval.messages",
+        judge=flushed_records_survive,
+    ),
+    Claim(
+        name="metadata-survives-power-loss",
+        says="The disk of a controller that loses power holds every partition's state that the cluster had stated.",
+        source="KIP-595: the leader of the quorum flushes before it counts itself, followers before they fetch on",
+        judge=metadata_survives,
+    ),
+)

@@ -1,0 +1,103 @@
+"""Claims about truncation: what a replica keeps of its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from checks.claims.basis import (
+    Claim,
+    Judged,
+    Witness,
+    broker,
+    copied,
+    count,
+    faults,
+    judged,
+    start_after,
+    truncations,
+)
+from evidence.course import Course
+from evidence.events import Moment, of
+
+
+def restarted_replica_keeps_its_log(witness: Witness) -> Judged:
+    """A replica whose broker was killed and started again holds, when it is copied next, all that it held before."""
+    rows = list(_restarted(witness.course))
+    wrong = [row for row in rows if row["lowest_end"] < row["log_end_before"]]
+    nothing = "no replica was copied between its broker's death and its start, and after that"
+    return judged(rows, wrong, count(len(rows), "replica") + " restarted", nothing)
+
+
+def restarted_replica_truncates_to_high_watermark(witness: Witness) -> Judged:
+    """A replica whose broker was killed with records above its high watermark has cut them off when it is back."""
+    rows = [row for row in _restarted(witness.course) if row["log_end_before"] > row["high_watermark_before"]]
+    wrong = [row for row in rows if row["lowest_end"] != row["high_watermark_before"]]
+    nothing = "no replica that died with records above its high watermark was copied then, and after its start"
+    return judged(rows, wrong, count(len(rows), "replica") + " restarted", nothing)
+
+
+def diverged_replica_truncates(witness: Witness) -> Judged:
+    """A replica that returns to a leader elected with a shorter log has cut off all beyond that when it is back."""
+    restarted, rows = list(_restarted(witness.course)), list[dict[str, Any]]()
+    for row in restarted:
+        topic, _, number = row["replica"].rpartition("-")
+        state = witness.course.state_at(topic, int(number), row["at_ns"])
+        leader = None if state is None else broker(state.leader)
+        shorter = [
+            one["log_end_before"]
+            for one in restarted
+            if (one["node"], one["replica"]) == (leader, row["replica"]) and one["at_ns"] < row["at_ns"]
+            if one["log_end_before"] < row["log_end_before"]
+        ]
+        rows += [row | {"leader": leader, "leader_log_end_before": shorter[-1]}] if shorter else []
+    wrong = [row for row in rows if row["lowest_end"] != row["leader_log_end_before"]]
+    nothing = "no replica returned to a leader that had been elected with a shorter log"
+    return judged(rows, wrong, count(len(rows), "replica") + " returned", nothing)
+
+
+def _restarted(course: Course) -> Iterator[dict[str, Any]]:
+    """Replicas of brokers that were killed and started: how far they went when they were copied while the broker was
+    down and when it was up again, and the lowest end between, by its log.
+    """
+    for kill in faults(course, "kill"):
+        started_ns = start_after(course, kill.node, kill.inject_ns)
+        after = next((moment for moment in of(course.events, Moment) if moment.at_ns > started_ns), None)
+        before = copied(course, kill.node, kill.inject_ns, started_ns) if after is not None else {}
+        for name, ends in before.items():
+            assert after is not None
+            later = after.nodes.get(kill.node, {}).get(name, ends)
+            cuts = truncations(course, kill.node, name, started_ns, after.at_ns)
+            known = [end for end in (later.leo, *cuts) if end is not None]
+            if ends.leo is not None and known:
+                yield {
+                    "node": kill.node,
+                    "replica": name,
+                    "at_ns": started_ns,
+                    "log_end_before": ends.leo,
+                    "high_watermark_before": ends.hw or 0,
+                    "log_end_after": later.leo,
+                    "lowest_end": min(known),
+                }
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    Claim(
+        name="restarted-replica-keeps-its-log",
+        says="A replica that restarts while its leader lives truncates nothing that it held when it died.",
+        source="KIP-101",
+        judge=restarted_replica_keeps_its_log,
+    ),
+    Claim(
+        name="restarted-replica-truncates-to-high-watermark",
+        says="A replica that restarts truncates what it held above its checkpointed high watermark (before 0.11).",
+        source="KIP-101",
+        judge=restarted_replica_truncates_to_high_watermark,
+    ),
+    Claim(
+        name="diverged-replica-truncates",
+        says="A replica that returns to a leader elected with a shorter log truncates to the end that this log had.",
+        source="KIP-101",
+        judge=diverged_replica_truncates,
+    ),
+)

@@ -1,0 +1,461 @@
+"""The pages of docs/ that are generated: one for each scenario, an index, what was reproduced, how long things took.
+
+Everything on them comes from the scenarios as plain values (`kafka-chaos list --json` has most of them) and from data
+that was made of run directories once and is committed beside (docs/scenarios/data/). So the same code and the same data
+give the same pages, and a test holds the committed ones to that. `kafka-chaos guide RUN_DIR…` makes the data anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from checks import claims
+from checks.catalogue import LOST_WRITE
+from evidence.rundir import DEFAULT_CASE, write_atomically, write_json
+from evidence.text import markdown as escaped
+from judgement.report import timings
+from judgement.report.cells import version_key
+from pages import museum, reproduced, survives
+
+FOLDER: Final = "scenarios"
+DATA: Final = "data"
+ORDER: Final = (
+    "",
+    "truncation",
+    "replication",
+    "controller",
+    "placement",
+    "brokers",
+    "partition",
+    "producer",
+    "durability",
+    "museum",
+)
+"""The sections in the order in which they are read; others follow."""
+MADE: Final = "Made by `kafka-chaos guide` (`make docs`); do not edit."
+LONGEST_SEQUENCE: Final = 60
+HELD: Final = claims.HELD
+EVERY_VERSION: Final = "every version"
+
+CLIENTS: Final = {
+    "write_pause_ms": "longest pause of writes",
+    "read_pause_ms": "longest pause of reads",
+    "first_success_ms": "first success after a fault",
+    "errors": "errors",
+}
+
+Value = Mapping[str, Any]
+
+
+def pages(described: Value, data: Value) -> dict[str, str]:
+    """Every page by its path below docs/: pure."""
+    scenarios = in_order(described)
+    made = {f"{FOLDER}/{one['name']}.md": page(one, data.get(one["name"]) or {}) for one in scenarios}
+    made[f"{FOLDER}/README.md"] = index(described, scenarios)
+    if index_of_bugs := museum.page(described, scenarios, data, MADE):
+        made[museum.PAGE] = index_of_bugs
+    if data:
+        made["reproduced.md"] = table(described, scenarios, data)
+        made["timings.md"] = durations(scenarios, data)
+    if any(cell.get("lost_records") for cell in _counted(data)):
+        made[survives.PAGE] = survives.page(described, data)
+    return {path: text.rstrip("\n") + "\n" for path, text in made.items()}
+
+
+def _counted(data: Value) -> Iterator[Value]:
+    """The cells of the scenarios that the page of what survives what has."""
+    for name in {row.scenario for row in survives.ROWS}:
+        for of_case in ((data.get(name) or {}).get("cases") or {}).values():
+            yield from of_case.values()
+
+
+def in_order(described: Value) -> list[Value]:
+    """The scenarios as they are read: by section, within it as its introduction names them, then by name."""
+
+    def key(one: Value) -> tuple[Any, ...]:
+        section, name = one["section"], one["name"]
+        known = ORDER.index(section) if section in ORDER else len(ORDER)
+        at = described["sections"].get(section, "").find(f"`{name}`")
+        return (known, section, at if at >= 0 else 10**6, name)
+
+    return sorted(described["scenarios"], key=key)
+
+
+# One scenario
+
+
+def page(one: Value, data: Value) -> str:
+    """The page of a scenario."""
+    lines = [f"# {one['name']}", "", MADE, "", f"> {one['claim']}", ""]
+    suite = ", in the default suite" if one["suite"] else ""
+    where = f"[{one['file']}](../../{one['file']}){suite}"
+    lines += [f"Source: {one['source']}. File: {where}. All scenarios: [the index](README.md).", ""]
+    lines += ["## What an operator takes from it", "", one["operator"], ""]
+    lines += ["## What happens", "", *_paragraphs(one["told"])]
+    lines += _shown(data)
+    lines += ["## The steps", "", "As the scenario has them:", "", "```python", one["steps"], "```", ""]
+    lines += _documented(one)
+    lines += _seen(one, data)
+    return "\n".join(lines)
+
+
+def _paragraphs(text: str) -> list[str]:
+    """A docstring as paragraphs, each a line; what is indented stays as it is."""
+    found: list[str] = []
+    for part in text.split("\n\n"):
+        found += [part if part.startswith(" ") else " ".join(part.split()), ""]
+    return found
+
+
+def _shown(data: Value) -> Iterator[str]:
+    shown = data.get("shown")
+    if not shown:
+        return
+    run = f"{shown['version']}, seed {shown['seed']}" + (
+        f", case {shown['case']}" if shown["case"] != DEFAULT_CASE else ""
+    )
+    for name, words in shown.get("pictures", {}).items():
+        yield from (f"![{words}]({DATA}/{name})", "", f"*{words}*", "")
+    yield from (f"As it ran on {run}: {escaped(shown['outcome'])}. {escaped(shown['title'])}:", "")
+    yield from ("| at | witness | what |", "|---:|---|---|")
+    steps = shown["sequence"]
+    for at_s, witness, what in steps[:LONGEST_SEQUENCE]:
+        at = "" if at_s is None else f"{at_s:.2f} s"
+        yield f"| {at} | {witness} | {escaped(what)} |"
+    if len(steps) > LONGEST_SEQUENCE:
+        yield f"| | | {len(steps) - LONGEST_SEQUENCE} more steps |"
+    yield ""
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _documented(one: Value) -> Iterator[str]:
+    """What is documented, case by case and line by line of versions."""
+    yield from ("## What is documented", "")
+    several = _has_cases(one)
+    if several:
+        yield from ("| case | what it changes |", "|---|---|")
+        for case in one["cases"]:
+            yield f"| {case['name']} | {escaped(_changes(case['changes'])) or '–'} |"
+        yield ""
+    for case in one["cases"]:
+        if several:
+            yield from (f"### Case {case['name']}", "")
+        for outcome in case["documented"]:
+            versions, says = ", ".join(outcome["versions"]), outcome.get("says") or one["claim"]
+            yield f"**{_line(outcome, case)}** ({versions}): {says}"
+            yield ""
+            must = f"must be seen: {_names(outcome['required'])}" if outcome["required"] else "no anomaly must be seen"
+            may = f"; may be seen: {_names(outcome['allowed'])}" if outcome["allowed"] else ""
+            yield f"- {must}{may}"
+            for name in outcome["claims"]:
+                yield f"- claim [`{name}`](../claims.md): {claims.CATALOGUE[name].says}"
+            yield ""
+
+
+def _line(outcome: Value, case: Value) -> str:
+    """The line of versions that an outcome is stated for, as the beginning of a sentence. The first line that a version
+    is in counts, so the last one, which is often "every version", is that of the others.
+    """
+    rest = outcome["on"] == EVERY_VERSION and len(case["documented"]) > 1
+    label = "all others" if rest else str(outcome["on"])
+    return label[:1].upper() + label[1:]
+
+
+def losing(one: Value) -> str:
+    """Where a scenario's loss is documented: cases, each with its lines of versions; "" if nowhere."""
+    parts = []
+    for case in one["cases"]:
+        lines = [str(outcome["on"]) for outcome in case["documented"] if LOST_WRITE in outcome["required"]]
+        if lines:
+            parts.append((f"{case['name']}: " if _has_cases(one) else "") + "; ".join(lines))
+    return " · ".join(parts)
+
+
+def _changes(changes: Value) -> str:
+    parts = []
+    for key, value in changes.items():
+        if isinstance(value, Mapping):
+            parts += [f"{name}={setting}" for name, setting in value.items()]
+        else:
+            parts.append(f"{key}={value}")
+    return ", ".join(parts)
+
+
+def _seen(one: Value, data: Value) -> Iterator[str]:
+    """What was seen in runs."""
+    yield from ("## What was seen", "")
+    cells = list(_cells(one, data))
+    if not cells:
+        yield from ("No runs of it are on record here yet.", "")
+        return
+    yield from (
+        "“n of m”: of m runs on real brokers n ended as documented. Claims: how many of those that were judged held.",
+        "",
+        "| case | version | as documented | lost records | anomalies seen | claims held | median time |",
+        "|---|---|---|---|---|---|---|",
+    )
+    for case, version, cell in cells:
+        time = "" if cell["seconds"] is None else f"{cell['seconds']:.0f} s"
+        lost = f"in {cell['lost']} runs" if cell["lost"] else "no"
+        columns = (case, version, _of(cell), lost, ", ".join(cell["seen"]) or "none", _held(cell), time)
+        yield f"| {' | '.join(map(escaped, columns))} |"
+    yield ""
+    for case, version, cell in cells:
+        for line in cell["not_good"]:
+            yield f"- not as documented, {case} on {version}: {escaped(line)}"
+    yield ""
+    clients = [
+        (case, version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
+        for case, version, cell in cells
+        if cell.get("clients")
+    ]
+    if clients:
+        yield from ("What clients saw, of the worst partition of each run: the least, the median and the most.", "")
+        yield from (*_table(("case", "version", *CLIENTS.values()), clients), "")
+    rows = _timings(cells)
+    if rows:
+        yield from ("How long things took ([all of them](../timings.md)):", "", *_table(timings.HEADINGS, rows), "")
+
+
+def _spread(figures: Sequence[float] | None, key: str) -> str:
+    if not figures:
+        return "–"
+    _, *values = figures
+    shown = [f"{value / 1000:.2f}" if key.endswith("_ms") else f"{value:.0f}" for value in values]
+    return " / ".join(shown) + (" s" if key.endswith("_ms") else "")
+
+
+def _has_cases(one: Value) -> bool:
+    """Whether a scenario declares cases; one that does not has one called "default"."""
+    return [case["name"] for case in one["cases"]] != [DEFAULT_CASE]
+
+
+def _of(cell: Value) -> str:
+    return f"{cell['good']} of {cell['runs']}"
+
+
+def _held(cell: Value) -> str:
+    every = list(cell["claims"].values())
+    total = sum(sum(outcomes.values()) for outcomes in every)
+    return f"{sum(outcomes.get(HELD, 0) for outcomes in every)} of {total}" if total else "–"
+
+
+def _cells(one: Value, data: Value) -> Iterator[tuple[str, str, Value]]:
+    """Case ("–" where a scenario has no cases), version and what runs showed there, in the order of the scenario's
+    cases; of former cases nothing.
+    """
+    cases = data.get("cases") or {}
+    for case in one["cases"]:
+        of_case, name = cases.get(case["name"]) or {}, case["name"] if _has_cases(one) else "–"
+        for version in sorted(of_case, key=version_key):
+            yield name, version, of_case[version]
+
+
+def _timings(cells: Iterable[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
+    rows = [
+        timings.row(f"`{name}`", case, version, timing)
+        for case, version, cell in cells
+        for name, timing in cell["timings"].items()
+    ]
+    return sorted(rows, key=lambda row: row[0])
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(headings)} |"
+    yield "|" + "---|" * len(headings)
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+# The index
+
+
+def index(described: Value, scenarios: Sequence[Value]) -> str:
+    """docs/scenarios/README.md: a guide to Kafka's replication in the order in which it is best read."""
+    names = {one["name"] for one in scenarios}
+    lines = [
+        "# Kafka's replication, by example",
+        "",
+        MADE,
+        "",
+        "Each page is about one documented behaviour: what is claimed and where, the sequence that shows it on real",
+        "brokers, what was seen on which version, and what somebody who runs Kafka should take from it. Read in this",
+        "order they are a guide to how Kafka keeps copies of records, and to when it does not.",
+        "",
+        "What was reproduced, in one table: [reproduced.md](../reproduced.md). How long things took:",
+        "[timings.md](../timings.md). What names mean: [anomalies](../anomalies.md), [claims](../claims.md).",
+        "",
+    ]
+    for section in dict.fromkeys(one["section"] for one in scenarios):
+        if section:
+            heading, introduction = introduced(described["sections"].get(section, ""), section)
+            lines += [f"## {heading}", "", *(_linked(part, names) for part in introduction)]
+        else:
+            lines += ["## Without any fault", ""]
+        for one in scenarios:
+            if one["section"] == section:
+                lost = f" Acknowledged records are lost: {where}." if (where := losing(one)) else ""
+                lines.append(f"- [{one['name']}]({one['name']}.md): {one['claim']}{lost} *{one['operator']}*")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def introduced(docstring: str, section: str) -> tuple[str, list[str]]:
+    """The heading of a section and its introduction, from the docstring of its folder: what stands before the first
+    colon or, without one, the first line.
+    """
+    first, *rest = docstring.strip().split("\n\n") if docstring.strip() else [section]
+    before, colon, after = " ".join(first.split()).partition(": ")
+    text = [f"{after[:1].upper()}{after[1:]}", ""] if colon else []
+    return before.rstrip("."), [*text, *_paragraphs("\n\n".join(rest))] if rest else text
+
+
+def _linked(text: str, names: set[str]) -> str:
+    """Names of scenarios as links to their pages."""
+    return re.sub(r"`([a-z0-9-]+)`", lambda m: f"[{m[1]}]({m[1]}.md)" if m[1] in names else m[0], text)
+
+
+def links(text: str) -> list[str]:
+    """What a page links below docs/, pictures included, without the places within pages."""
+    found = re.findall(r"\]\(([^)#]+)[^)]*\)", text)
+    return [link for link in found if "://" not in link]
+
+
+# All of them
+
+
+def table(described: Value, scenarios: Sequence[Value], data: Value) -> str:
+    """docs/reproduced.md: a row for each scenario and case, a column for each version."""
+    listed = [one for one in scenarios if not one.get("exhibit")]
+    cells = [(one, *found) for one in listed for found in _cells(one, data.get(one["name"]) or {})]
+    versions = [version for version in described["versions"] if any(version == v for _, _, v, _ in cells)]
+    good, total = (sum(cell[key] for *_, cell in cells) for key in ("good", "runs"))
+    held = sum(outcomes.get(HELD, 0) for *_, cell in cells for outcomes in cell["claims"].values())
+    judged = sum(sum(outcomes.values()) for *_, cell in cells for outcomes in cell["claims"].values())
+    lines = [
+        "# What was reproduced on which version",
+        "",
+        f"{MADE} It is made from run directories.",
+        "",
+        "“n/m”: of m runs on real brokers n ended as documented: every anomaly that the sources state for that",
+        "version was seen, no other was, every claim held, and every fault was proved. **Bold** where acknowledged",
+        "records were lost. Below it how many of the claims that were judged held. An empty cell was not run or does",
+        "not apply. How long things took: [timings.md](timings.md). The museum has a table of its own:",
+        f"[{museum.PAGE}]({museum.PAGE}).",
+        "",
+        f"{good} of {total} runs ended as documented; {held} of {judged} claims held.",
+        "",
+        f"| scenario | case | {' | '.join(versions)} |",
+        "|---|---|" + "---|" * len(versions),
+    ]
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for one, case, version, cell in cells:
+        ran = f"{cell['good']}/{cell['runs']}"
+        held_here = _held(cell).replace(" of ", "/")
+        claimed = "" if held_here == "–" else f"<br>{held_here} claims"
+        rows.setdefault((one["name"], case), {})[version] = (f"**{ran}**" if cell["lost"] else ran) + claimed
+    for (name, case), of_version in rows.items():
+        link = f"[{name}]({FOLDER}/{name}.md)"
+        lines.append(f"| {link} | {case} | {' | '.join(of_version.get(v, '') for v in versions)} |")
+    bad = [(one, case, v, line) for one, case, v, cell in cells for line in cell["not_good"]]
+    if bad:
+        lines += ["", "## Runs that did not end as documented", ""]
+        lines += [f"- {one['name']} ({case}) on {version}: {escaped(line)}" for one, case, version, line in bad]
+    days = sorted({day for *_, cell in cells for day in cell["days"]})
+    commits = sorted({commit for *_, cell in cells for commit in cell["commits"]})
+    machines = sorted({m for one in data.values() for m in one.get("machines") or ()})
+    lines += ["", f"Run from {days[0]} to {days[-1]} on {escaped('; '.join(machines))}." if days else ""]
+    lines += [*textwrap.wrap(f"Commits: {', '.join(commits)}.", 118)]
+    return "\n".join(lines)
+
+
+def durations(scenarios: Sequence[Value], data: Value) -> str:
+    """docs/timings.md: the spread of every duration."""
+    lines = [
+        "# How long things took",
+        "",
+        f"{MADE} It is made from run directories.",
+        "",
+        "Claims that are durations, over the runs of each case on each version: the least, the median and the",
+        "greatest of what was measured, beside the bound that the run's settings give ([claims.md](claims.md) says",
+        "how). A run with several measurements counts with the one nearest to its bound.",
+        "",
+    ]
+    for one in scenarios:
+        rows = _timings(_cells(one, data.get(one["name"]) or {}))
+        if rows:
+            lines += [f"## [{one['name']}]({FOLDER}/{one['name']}.md)", "", *_table(timings.HEADINGS, rows), ""]
+    return "\n".join(lines)
+
+
+# Files
+
+
+def read_data(docs: Path) -> dict[str, Any]:
+    """The committed data, by scenario."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted((docs / FOLDER / DATA).glob("*.json"))}
+
+
+def write_data(docs: Path, described: Value, runs: Sequence[reproduced.Judged], tell: Callable[[str], None]) -> None:
+    """Count the cells anew that these runs are of; others stay as they were counted, and so does the run that is shown
+    of a scenario unless its cell is among them. `tell` hears what is not drawn.
+    """
+    folder = docs / FOLDER / DATA
+    cases = {one["name"]: [case["name"] for case in one["cases"]] for one in described["scenarios"]}
+    before = read_data(docs)
+    for name, counted in reproduced.data(runs).items():
+        if name not in cases:
+            continue
+        value = merged(before.get(name) or {}, counted, cases[name])
+        if "shown" not in value:
+            for old in folder.glob(f"{name}.*svg"):
+                old.unlink()
+            of_it = [one for one in runs if one.run["scenario"] == name]
+            told, pictures = reproduced.told(of_it, cases[name], tell)
+            for file, svg in pictures.items():
+                write_atomically(folder / file, svg)
+            value |= {"shown": told} if told else {}
+        write_json(folder / f"{name}.json", value)
+
+
+def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any]:
+    """A scenario's data with the cells that were counted anew in place of the former ones, without cases that are gone;
+    without the run that is shown if that is of such a cell: pure.
+    """
+    old, new = before.get("cases") or {}, counted["cases"]
+    value: dict[str, Any] = {
+        "cases": {
+            case: {version: of_case[version] for version in sorted(of_case, key=version_key)}
+            for case in sorted({*old, *new} & {*cases})
+            for of_case in [old.get(case, {}) | new.get(case, {})]
+        },
+        "machines": sorted({*(before.get("machines") or ()), *counted["machines"]}),
+    }
+    shown = before.get("shown")
+    if shown and shown["case"] in cases and shown["version"] not in new.get(shown["case"], {}):
+        value["shown"] = shown
+    return value
+
+
+def write_pages(docs: Path, described: Value) -> list[str]:
+    """Write every page; returns those that were not as they are now. Pages of scenarios that are gone are removed."""
+    made = pages(described, read_data(docs))
+    changed = []
+    for path, text in made.items():
+        file = docs / path
+        if not file.exists() or file.read_text() != text:
+            write_atomically(file, text)
+            changed.append(path)
+    for file in sorted((docs / FOLDER).glob("*.md")):
+        if f"{FOLDER}/{file.name}" not in made:
+            file.unlink()
+            changed.append(f"{FOLDER}/{file.name}")
+    return changed

@@ -1,0 +1,260 @@
+"""What many runs showed, put together by scenario, case and version: the data of the generated pages in docs/.
+
+Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
+has no verdict, or whose files changed since it was judged is left out and named; so are runs with settings or an
+expectation of the user's own, for which nothing is documented.
+
+One run of each scenario is shown in full: how its sequence went and its picture. It is one that ended as documented,
+of the first case; with what is required there, on the newest version that has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from checks.catalogue import LOST_WRITE
+from evidence.errors import UsageError
+from evidence.rundir import DEFAULT_CASE, RunDir, find_runs
+from judgement.report import availability, timeline_svg, timings
+from judgement.report.cells import version_key
+from judgement.report.facts import RunFacts, load
+from judgement.report.headline import outcome
+from judgement.report.story import course, run_stories
+from judgement.verdict import Verdict, read_verdict
+from pages import survives
+
+READERS: Final = 8
+"""Threads that read run directories: most of that is waiting for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A run and its verdict, without its evidence."""
+
+    run_dir: RunDir
+    run: Mapping[str, Any]
+    verdict: Verdict
+
+    @property
+    def case(self) -> str:
+        return str(self.run.get("case") or DEFAULT_CASE)
+
+    @property
+    def version(self) -> str:
+        return str(self.run["version"])
+
+
+class Gathered(NamedTuple):
+    """Judged runs, and a line for each directory that was left out."""
+
+    runs: list[Judged]
+    left_out: list[str]
+
+
+def find(roots: Iterable[Path]) -> list[RunDir]:
+    """The run directories at these places, or one or two levels below."""
+    found: list[RunDir] = []
+    for root in roots:
+        below = [root, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())] if root.is_dir() else []
+        for place in below:
+            try:
+                found += find_runs(place)
+            except (UsageError, OSError):
+                continue
+            if place == root:
+                break
+    return list({run_dir.path.resolve(): run_dir for run_dir in found}.values())
+
+
+def gather(run_dirs: Iterable[RunDir]) -> Gathered:
+    """Read these runs."""
+
+    def read(run_dir: RunDir) -> Judged | str:
+        try:
+            one = Judged(run_dir, run_dir.read_run(), read_verdict(run_dir))
+        except UsageError as error:
+            return str(error)
+        except Exception as error:  # whatever is wrong with one old directory, the others are read
+            return f"{run_dir.path}: not readable ({type(error).__name__}: {error})"
+        own = one.run.get("observed") or one.run.get("overridden") or one.run.get("expect") is not None
+        return f"{run_dir.path}: with settings or an expectation of the user's own" if own else one
+
+    with ThreadPoolExecutor(READERS) as pool:
+        answers = list(pool.map(read, run_dirs))
+    return Gathered([a for a in answers if isinstance(a, Judged)], [a for a in answers if isinstance(a, str)])
+
+
+def data(runs: Sequence[Judged]) -> dict[str, dict[str, Any]]:
+    """What runs showed, by scenario: `cases`, by case and version, and the `machines` that they ran on."""
+    found: dict[str, dict[str, dict[str, list[Judged]]]] = {}
+    for one in runs:
+        versions = found.setdefault(str(one.run["scenario"]), {}).setdefault(one.case, {})
+        versions.setdefault(one.version, []).append(one)
+    return {
+        scenario: {
+            "cases": {
+                case: {
+                    v: cell(found[scenario][case][v]) | price(scenario, found[scenario][case][v])
+                    for v in sorted(found[scenario][case], key=version_key)
+                }
+                for case in sorted(found[scenario])
+            },
+            "machines": sorted(
+                {_machine(one) for of_case in found[scenario].values() for each in of_case.values() for one in each}
+            ),
+        }
+        for scenario in sorted(found)
+    }
+
+
+def without_place(text: str, run: str) -> str:
+    """What is told of a run without the directories that it lay in, which are of one machine.
+
+    >>> without_place("no room: /home/me/runs/the-run-1/data/broker-1", "the-run-1")
+    'no room: data/broker-1'
+    """
+    return re.sub(rf"(?:/[\w.+-]+)+/{re.escape(run)}/", "", text)
+
+
+def cell(runs: Sequence[Judged]) -> dict[str, Any]:
+    """What runs of one scenario and case on one version showed; the same runs in any order give the same."""
+    verdicts = [one.verdict for one in runs]
+    seen = Counter(name for verdict in verdicts for name in verdict.seen)
+    claims: dict[str, Counter[str]] = {}
+    for judged in chain.from_iterable(verdict.claims for verdict in verdicts):
+        claims.setdefault(str(judged.get("name")), Counter())[str(judged.get("outcome"))] += 1
+    seconds = [verdict.seconds for verdict in verdicts if verdict.seconds]
+    return {
+        "runs": len(runs),
+        "good": sum(verdict.good for verdict in verdicts),
+        "verdicts": dict(sorted(Counter(verdict.verdict for verdict in verdicts).items())),
+        "not_good": sorted(_not_good(one) for one in runs if not one.verdict.good)[:5],
+        "lost": seen[LOST_WRITE],
+        **survives.counts(runs),
+        "seen": dict(sorted(seen.items())),
+        "claims": {name: dict(sorted(outcomes.items())) for name, outcomes in sorted(claims.items())},
+        "timings": timings.of_claims(chain.from_iterable(verdict.claims for verdict in verdicts)),
+        "clients": _clients(verdicts),
+        "seconds": round(median(seconds), 1) if seconds else None,
+        "days": _days(runs),
+        "commits": sorted({str(one.run.get("commit") or "no commit")[:8] for one in runs}),
+    }
+
+
+def price(scenario: str, runs: Sequence[Judged]) -> dict[str, float]:
+    """What an acknowledgement took in runs that differ in when brokers flush: the least of their medians, that of the
+    run that other work on the machine disturbed least.
+    """
+    if scenario != survives.PRICED:
+        return {}
+    taken = [survives.median_ack_ms(one.run_dir) for one in runs if one.verdict.good]
+    known = [each for each in taken if each is not None]
+    return {"ack_ms": min(known)} if known else {}
+
+
+def _clients(verdicts: Iterable[Verdict]) -> dict[str, list[float]]:
+    """The spread of what clients saw, of the worst partition of each run: pauses, errors, time to the first success."""
+    found: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        for key in ("write_pause_ms", "read_pause_ms", "first_success_ms", "errors"):
+            values = [float(row[key]) for row in verdict.availability if row.get(key) is not None]
+            if values:
+                found.setdefault(key, []).append(max(values))
+    return {key: timings.spread(values) for key, values in found.items()}
+
+
+def _days(runs: Sequence[Judged]) -> list[str]:
+    stamps = [int(one.run["started_wall_ns"]) for one in runs if one.run.get("started_wall_ns")]
+    days = sorted(datetime.fromtimestamp(stamp // 10**9, UTC).strftime("%Y-%m-%d") for stamp in stamps)
+    return list(dict.fromkeys([*days[:1], *days[-1:]]))
+
+
+def _machine(one: Judged) -> str:
+    host = one.run.get("host") or {}
+    return f"{host.get('cores')} cores, Linux {host.get('kernel')}, Docker {host.get('docker')}"
+
+
+# The run that is shown
+
+
+def chosen(runs: Sequence[Judged], cases: Sequence[str]) -> Judged | None:
+    """The run of a scenario to show: of the first of its cases that has good runs; None if none has."""
+    good = [one for one in runs if one.verdict.good]
+    for case in cases:
+        of_case = [one for one in good if one.case == case]
+        telling = [one for one in of_case if one.verdict.required] or of_case
+        if telling:
+            newest = max((one.version for one in telling), key=version_key)
+            return min(
+                (one for one in telling if one.version == newest),
+                key=lambda one: (int(one.run.get("seed") or 0), str(one.run.get("run"))),
+            )
+    return None
+
+
+def _not_good(one: Judged) -> str:
+    name = str(one.run.get("run"))
+    return f"{name}: {without_place(one.verdict.in_words, name)}"
+
+
+def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
+    """How the sequence of a run went, and its picture: the data of a page, and an SVG file."""
+    where = timeline_svg.chosen_partitions(facts)
+    told = [*run_stories(facts).stories[:1], *(course(facts, one) for one in where[:1])]
+    steps = told[0].steps if told else ()
+    about = {
+        "run": str(facts.run.get("run")),
+        "case": str(facts.run.get("case") or DEFAULT_CASE),
+        "version": str(facts.run["version"]),
+        "seed": facts.run.get("seed"),
+        "outcome": outcome(facts).text,
+        "title": told[0].title if told else "",
+        "sequence": [
+            [None if step.at_ns is None else round(facts.at(step.at_ns), 2), step.witness, step.text] for step in steps
+        ],
+    }
+    return about, without_place(timeline_svg.render(facts, standalone=True), str(about["run"]))
+
+
+def told(
+    runs: Sequence[Judged], cases: Sequence[str], tell: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why."""
+    one = chosen(runs, cases)
+    if one is None:
+        return {}, {}
+    try:
+        about, picture = shown(load(one.run_dir))
+        clients = _clients_of(one, runs, cases)
+    except Exception as error:  # an old directory that lacks some evidence is counted, and not shown
+        tell(f"no picture of {one.run_dir.path}: {type(error).__name__}: {error}")
+        return {}, {}
+    scenario = str(one.run["scenario"])
+    pictures = {f"{scenario}.svg": picture}
+    words = {f"{scenario}.svg": f"A run on {about['version']}, as its report draws it: {about['outcome']}."}
+    if clients:
+        pictures[f"{scenario}.clients.svg"] = clients
+        words[f"{scenario}.clients.svg"] = f"What clients saw on {one.version}; the first fault is at 0 s."
+    return about | {"pictures": words}, pictures
+
+
+def _clients_of(one: Judged, runs: Sequence[Judged], cases: Sequence[str]) -> str:
+    """What clients saw in a run of each case on the version of the one that is shown, one below the other; "" if none
+    wrote through it.
+    """
+    of_cases = []
+    for case in cases:
+        alike = [other for other in runs if (other.case, other.version) == (case, one.version) and other.verdict.good]
+        if alike and any(other.verdict.availability for other in alike):
+            first = min(alike, key=lambda other: (int(other.run.get("seed") or 0), str(other.run.get("run"))))
+            of_cases.append(("" if case == DEFAULT_CASE else case, load(first.run_dir)))
+    return availability.side_by_side(of_cases, f"What clients of {one.run['scenario']} saw on {one.version}")

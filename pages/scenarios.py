@@ -1,0 +1,90 @@
+"""The scenarios as plain values, for the pages that are made of them (pages/guide.py).
+
+A page is generated from its scenario: the claim, its source, the docstring that tells the sequence, the steps as they
+are written, the cases, what is documented for which versions, and what an operator takes from it. The folder that a
+scenario lies in is its section, which the docstring of the folder's package introduces.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from evidence.rundir import DEFAULT_CASE
+from harness.case import Case
+from harness.cluster import versions
+from harness.scenario import PACKAGE, Scenario, all_scenarios
+
+
+def described() -> dict[str, Any]:
+    """Every scenario (`scenarios`), the docstrings of their folders (`sections`), and the versions in their order."""
+    made = all_scenarios().values()
+    folders = sorted({_folder(one) for one in made} - {""})
+    return {
+        "versions": [version.id for version in versions.KNOWN],
+        "sections": {
+            folder: inspect.getdoc(importlib.import_module(f"{PACKAGE}.{folder}")) or "" for folder in folders
+        },
+        "scenarios": [of(one) for one in made],
+    }
+
+
+def of(made: Scenario) -> dict[str, Any]:
+    """One scenario."""
+    module = sys.modules[made.file]
+    return {
+        "name": made.name,
+        "section": _folder(made),
+        "file": made.file.replace(".", "/") + ".py",
+        "claim": made.claim,
+        "source": made.source,
+        "operator": made.operator,
+        "applies": made.applies.label,
+        "suite": made.suite,
+        "exhibit": None if made.exhibit is None else made.exhibit.as_json() | {"also": also(made)},
+        "told": inspect.getdoc(module) or "",
+        "steps": steps_of(inspect.getsource(module)),
+        "cases": [
+            {"name": case.name, "changes": case.as_json(), "documented": documented(made, case)}
+            for case in made.cases.values()
+        ],
+    }
+
+
+def also(made: Scenario) -> list[str]:
+    """The cases of an exhibit, beside the default one, that show its bug on the newest version that it is shown on."""
+    if made.exhibit is None:
+        return []
+    newest = versions.get(made.exhibit.affected[-1])
+    return [case.name for case in made.cases.values() if case.name != DEFAULT_CASE and made.shows(newest, case)]
+
+
+def _folder(made: Scenario) -> str:
+    _, *folders, _ = made.file.split(".")
+    return ".".join(folders)
+
+
+def steps_of(source: str) -> str:
+    """The functions of a scenario's file, without what declares the scenario."""
+    lines = source.splitlines()
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    return "\n\n\n".join("\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions)
+
+
+def documented(made: Scenario, case: Case) -> list[dict[str, Any]]:
+    """What is documented for a case, each with the versions that it is stated for, in the order of these."""
+    found: list[dict[str, Any]] = []
+    for version in made.versions:
+        if made.applies_to(version, case):
+            outcome = made.documented_for(version, case.name)
+            stated: Mapping[str, Any] = outcome.as_json() | {"on": outcome.on.label}
+            same = next((one for one in found if {**one, "versions": None} == {**stated, "versions": None}), None)
+            if same is None:
+                same = {**stated, "versions": []}
+                found.append(same)
+            same["versions"].append(version.id)
+    return found

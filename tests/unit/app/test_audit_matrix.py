@@ -1,0 +1,321 @@
+"""The audit's matrix gathered from run directories, and the scenarios that measure it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import ANY
+
+import pytest
+
+from app import audit_matrix
+from app.audit_cells import VERSIONS, line_of, scenarios
+from app.audit_matrix import gather, main, measured_by, tonight
+from audit import cells
+from audit.cells import FAULTS, LINES, Key, load, pruned
+from evidence.rundir import RunDir, write_json
+from evidence.timeline import Timeline
+from harness.cluster import versions
+from harness.run import Run
+from harness.subjects import Given, Outcome, Producer, Topic
+from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
+from scenarios.audit import (
+    MEASURED,
+    REFUSED,
+    double_failover,
+    follower_reboot,
+    last_replica,
+    none,
+    plan,
+    power_loss,
+    shrunk_isr_crash,
+    under_load,
+)
+
+SUBJECT = {
+    "client": "librdkafka", "acks": "1", "idempotence": False, "in_flight": 5, "retries": "many",
+    "replication_factor": 3, "min_insync_replicas": 1, "unclean": False, "flush_each": False,
+    "topic": "rf3-min1", "partition": 0, "process": "producer-1", "client_release": "",
+    "overrides": {"request.timeout.ms": "12000"},
+    "stated": {"must": ["loses"], "may": [], "why": "w", "source": "s"}, "doomed": None,
+}  # fmt: skip
+LOST = {
+    "anomaly": "lost-write", "topic": "rf3-min1", "partition": 0, "count": 1,
+    "evidence": [{"process": "producer-1", "sequence": 4}],
+}  # fmt: skip
+COUNTS = {
+    "topic": "rf3-min1", "partition": 0, "process": "producer-1", "acks": [1],
+    "acknowledged": 12, "refused": 0, "unknown_present": 1, "unknown_absent": 2,
+}  # fmt: skip
+
+
+def a_run(root: Path, name: str = "r1", *, sound: bool = True, verdict: str = AS_DOCUMENTED, **facts: Any) -> RunDir:
+    run_dir = RunDir(root / name)
+    run_dir.path.mkdir(parents=True)
+    known = {"run": name, "scenario": "audit-leader-crash-behind", "version": "2.8.2", "commit": "abc"}
+    run_dir.write_run(
+        known | {"subjects": [SUBJECT], "started_wall_ns": 1795319363816285330, "state": "complete"} | facts
+    )
+    write_json(run_dir.findings, {"findings": [LOST], "subjects": [COUNTS], "checks": [], "problems": []})
+    write_json(run_dir.verdict, Verdict(verdict=verdict, sound=sound, run=name).as_json())
+    Timeline(run_dir.timeline).close()
+    return run_dir
+
+
+def a_stage(version: versions.Version, *given: Given) -> Run:
+    return cast("Run", SimpleNamespace(version=version, given=given))
+
+
+def test_a_sound_run_measures_a_cell_for_each_of_its_subjects(tmp_path: Path) -> None:
+    (cell,) = measured_by(a_run(tmp_path))
+    assert (cell.key.line, cell.key.version, cell.key.fault) == ("epoch", "2.8.2", "leader-crash-behind")
+    assert cell.stated.must == {"loses"}
+    (run,) = cell.runs
+    assert (run.run, run.date, run.commit, run.broker_version) == ("r1", "2026-11-22", "abc", "2.8.2")
+    assert (run.acknowledged, run.lost, run.unknown_present, run.unknown_absent) == (12, 1, 1, 2)
+    assert cell.as_stated
+
+
+def test_a_run_in_doubt_measures_nothing_and_is_told(tmp_path: Path) -> None:
+    a_run(tmp_path, "r1")
+    a_run(tmp_path, "r2", sound=False)
+    a_run(tmp_path, "r3", observed=True)
+    gathered = gather(tmp_path)
+    assert [len(cell.runs) for cell in gathered.cells] == [1]
+    assert [line.split()[0] for line in gathered.left_out] == ["r2", "r3"]
+
+
+def test_a_run_that_contradicts_what_is_stated_is_measured(tmp_path: Path) -> None:
+    stated = {"must": [], "may": [], "why": "", "source": ""}
+    (cell,) = measured_by(a_run(tmp_path, verdict=UNEXPECTED, subjects=[SUBJECT | {"stated": stated}]))
+    assert not cell.as_stated
+
+
+def test_a_run_says_whether_its_topics_flush_and_an_older_one_did_not(tmp_path: Path) -> None:
+    older = {name: value for name, value in SUBJECT.items() if name != "flush_each"}
+    for number, (subject, flushes) in enumerate([(older, False), (SUBJECT | {"flush_each": True}, True)]):
+        (cell,) = measured_by(a_run(tmp_path, f"r{number}", subjects=[subject]))
+        assert cell.key.flush_each is flushes
+
+
+def test_a_run_without_subjects_is_passed_over(tmp_path: Path) -> None:
+    assert measured_by(a_run(tmp_path, subjects=[])) == []
+    assert measured_by(a_run(tmp_path, "r2", scenario="baseline")) == []
+
+
+def test_runs_of_one_cell_are_put_together_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_run(tmp_path / "runs", "r1")
+    a_run(tmp_path / "runs", "r2")
+    matrix, docs = tmp_path / "matrix.json", tmp_path / "docs"
+    docs.mkdir()
+    monkeypatch.setattr(load, "__defaults__", (matrix,))
+    monkeypatch.setattr(audit_matrix.write, "__defaults__", (docs, matrix))
+    assert main(["gather", "--runs-dir", str(tmp_path / "runs"), "--docs", str(docs)]) == 0
+    (cell,) = load(matrix)
+    assert [run.run for run in cell.runs] == ["r1", "r2"]
+    assert "**1 cells**" in (docs / "audit-matrix.md").read_text()
+    assert (docs / "audit-matrix-epoch.svg").read_text().startswith("<svg")
+
+
+def test_a_folder_without_runs_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gather", "--runs-dir", str(tmp_path / "none")]) == 254
+    assert "no run directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("lost", "status"), [(True, 0), (False, 1)])
+def test_a_night_fails_on_a_cell_that_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lost: bool, status: int
+) -> None:
+    before = gather(a_run(tmp_path / "before").path.parent)
+    now = a_run(tmp_path / "now", "r2")
+    if not lost:
+        write_json(now.findings, {"findings": [], "subjects": [COUNTS], "checks": [], "problems": []})
+    monkeypatch.setattr(cells, "load", lambda: before.cells)
+    monkeypatch.setattr(audit_matrix, "measure", lambda *_: gather(tmp_path / "now"))
+    assert main(["nightly", "--faults", "leader-crash-behind"]) == status
+    said = capsys.readouterr().err
+    assert said.startswith("tonight: leader-crash-behind\n")
+    assert ("loses in 1 of 1 runs before, in 0 of 1 now" in said) == (status == 1)
+
+
+def test_a_night_without_a_measurement_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_run(tmp_path, sound=False)
+    monkeypatch.setattr(audit_matrix, "measure", lambda *_: gather(tmp_path))
+    assert main(["nightly"]) == 2
+
+
+def test_every_fault_has_its_night() -> None:
+    faults = list(scenarios())
+    assert {tonight(faults, day) for day in range(100, 100 + len(faults))} == set(faults)
+
+
+def test_there_is_a_scenario_for_each_fault_of_the_matrix() -> None:
+    assert set(scenarios()) == set(FAULTS)
+
+
+def test_every_line_is_measured_by_one_version() -> None:
+    assert [line_of(versions.get(name)) for name in VERSIONS] == list(LINES)
+    assert all(MEASURED.holds(versions.get(name)) for name in VERSIONS)
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
+    """Each cell of a plan stands for itself: no argument leads to another one, but for clients that are synchronous."""
+    version = versions.get(name)
+    subjects = plan(a_stage(version), lambda *_: Outcome(), unclean=(False, True))
+    keys = [
+        Key(**one.key, line=line_of(version), version=name, fault="shrunk-isr-crash")
+        for one in subjects
+        if one.producer.client != "scala"
+    ]
+    assert len(set(keys)) == len(keys)
+    assert [str(key) for key in keys if pruned(key)[0] != key] == []
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_of_power_loss_nothing_is_measured_that_cannot_differ_and_all_lose_unless_they_flush(name: str) -> None:
+    version = versions.get(name)
+    subjects = plan(a_stage(version), power_loss.stated, among=lambda one: power_loss.measured_in(one, version))
+    keys = [Key(**one.key, line=line_of(version), version=name, fault="power-loss") for one in subjects]
+    assert [
+        str(key) for key, one in zip(keys, subjects, strict=True)
+        if one.producer.client != "scala" and pruned(key)[0] != key
+    ] == []  # fmt: skip
+    stated = [one for one in subjects if one.stated.why != REFUSED.why]
+    assert all(("loses" in one.stated.must) is not one.topic.flush_each for one in stated)
+    assert not any("loses" in one.stated.may for one in stated)
+    assert {one.topic.replication_factor for one in subjects} == {1, 3}
+    assert {one.topic.flush_each for one in subjects if one.producer.acks == "all"} == {True, False}
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_of_the_last_replica_nothing_is_measured_that_cannot_differ(name: str) -> None:
+    version = versions.get(name)
+    subjects = plan(
+        a_stage(version),
+        lambda p, t: last_replica.stated(p, t, version),
+        among=lambda one: last_replica.measured_in(one, version),
+    )
+    keys = [Key(**one.key, line=line_of(version), version=name, fault="last-replica") for one in subjects]
+    assert len(set(keys)) == len(keys)
+    assert [
+        str(key) for key, one in zip(keys, subjects, strict=True)
+        if one.producer.client != "scala" and pruned(key)[0] != key
+    ] == []  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_the_last_replica_loses_what_is_not_flushed_unless_another_is_eligible(name: str) -> None:
+    version = versions.get(name)
+
+    def loses(acks: str, least: int, *, unclean: bool = False, flush: bool = False) -> bool:
+        topic = Topic(min_insync_replicas=least, unclean=unclean, flush_each=flush)
+        outcome = last_replica.stated(Producer(client="java", acks=acks), topic, version)
+        assert "loses" not in outcome.may
+        return "loses" in outcome.must
+
+    kraft = version.mode == "kraft"
+    for acks in ("0", "1", "all"):
+        assert loses(acks, 1)
+        assert not loses(acks, 1, flush=True)
+        assert loses(acks, 2, unclean=True)
+        assert not loses(acks, 2, unclean=True, flush=True)
+    # The follower that leads then never had what the leader acknowledged alone: flushes are no help.
+    assert [loses(acks, 2) for acks in ("0", "1", "all")] == [True, True, not kraft]
+    assert [loses(acks, 2, flush=True) for acks in ("0", "1", "all")] == [kraft, kraft, False]
+
+
+@pytest.mark.parametrize(
+    ("acks", "least", "retries", "may"),
+    [
+        ("all", 1, "many", {"duplicates", "reorders"}),
+        ("all", 2, "many", {"duplicates", "reorders", "refuses"}),
+        ("all", 2, "0", {"refuses"}),
+        ("1", 2, "many", {"duplicates", "reorders"}),
+        ("0", 2, "many", set()),
+    ],
+)
+def test_alone_the_last_replica_may_refuse_acks_all_with_min_insync_replicas_2(
+    acks: str, least: int, retries: str, may: set[str]
+) -> None:
+    producer = Producer(client="java", acks=acks, retries=retries)
+    topic = Topic(min_insync_replicas=least, flush_each=True)
+    assert last_replica.stated(producer, topic, versions.get("2.8.2")) == Outcome(
+        may=frozenset(may), why=ANY, source=ANY
+    )
+
+
+def test_followers_that_would_end_themselves_are_not_measured() -> None:
+    for name in VERSIONS:
+        version = versions.get(name)
+        topics = list(last_replica.measured_in(Producer(client="java", acks="all"), version))
+        assert all(topic.unclean for topic in topics) is (name == "0.10.2.2")
+
+
+def test_what_a_flush_costs_is_measured_of_topics_of_three_replicas() -> None:
+    version = versions.get("2.8.2")
+    subjects = plan(a_stage(version), none.stated, among=lambda one: none.measured_in(one, version))
+    assert {one.topic.replication_factor for one in subjects if one.topic.flush_each} == {3}
+    assert {one.topic.replication_factor for one in subjects if not one.topic.flush_each} == {1, 2, 3}
+    assert {one.producer for one in subjects if one.topic.flush_each} == {one.producer for one in subjects}
+
+
+def test_eligible_replicas_lose_what_acks_1_was_told_with_unclean_elections_off() -> None:
+    kraft, old = versions.get("4.3.1"), versions.get("3.9.2-zk")
+
+    def losing(version: versions.Version) -> set[tuple[str, int, bool]]:
+        subjects = plan(a_stage(version), lambda p, t: shrunk_isr_crash.stated(p, t, version), unclean=(False, True))
+        return {
+            (one.producer.acks, one.topic.min_insync_replicas, one.topic.unclean)
+            for one in subjects
+            if "loses" in one.stated.must
+        }
+
+    assert losing(old) == {("0", 1, True), ("1", 1, True), ("all", 1, True)}
+    assert losing(kraft) - losing(old) == {("0", 2, True), ("1", 2, True), ("0", 2, False), ("1", 2, False)}
+
+
+@pytest.mark.parametrize(
+    ("truncates", "replicas"), [(True, {3}), (False, set())], ids=["to the high watermark", "by leader epoch"]
+)
+def test_two_elections_lose_with_every_acks_where_followers_truncate(truncates: bool, replicas: set[int]) -> None:
+    subjects = plan(a_stage(versions.get("2.8.2")), lambda p, t: double_failover.stated(p, t, truncates=truncates))
+    losing = [one for one in subjects if "loses" in one.stated.must]
+    assert {one.topic.replication_factor for one in losing} == replicas
+    assert {one.producer.acks for one in losing} == ({"0", "1", "all"} if truncates else set())
+    assert any(one.topic.min_insync_replicas == 2 for one in losing) is truncates
+
+
+def test_a_follower_that_reboots_loses_where_it_stays_in_the_isr() -> None:
+    def losing(*, trap: bool) -> set[int]:
+        subjects = plan(a_stage(versions.get("0.10.2.2")), lambda p, t: follower_reboot.stated(p, t, trap=trap))
+        return {one.topic.replication_factor for one in subjects if "loses" in one.stated.must}
+
+    assert losing(trap=True) == {2, 3}
+    assert losing(trap=False) == set()
+
+
+def test_idempotent_librdkafka_may_begin_anew_and_java_may_not() -> None:
+    def duplicating(client: str, *, away: bool = False) -> set[tuple[int, int, int]]:
+        stated = partial(under_load.stated, away=away)
+        return {
+            (one.producer.in_flight, one.topic.replication_factor, one.topic.min_insync_replicas)
+            for one in plan(a_stage(versions.get("4.3.1")), stated)
+            if one.producer.client == client and one.producer.idempotence and "duplicates" in one.stated.may
+        }
+
+    assert duplicating("java") == duplicating("java", away=True) == set()
+    several = {(5, replicas, least) for replicas in (1, 2, 3) for least in (1, 2) if replicas >= least}
+    assert duplicating("librdkafka") == {(1, 1, 1), (1, 2, 2)} | several
+    assert duplicating("librdkafka", away=True) == several | {(1, *sizes) for _, *sizes in several}
+
+
+def test_the_committed_matrix_names_known_lines_and_faults() -> None:
+    for cell in load():
+        assert cell.key.fault in FAULTS
+        assert cell.key.line in LINES
+        assert cell.runs
+        assert asdict(cell.key)["client"] in ("librdkafka", "java", "scala")

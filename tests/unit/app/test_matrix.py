@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from app import matrix
+from app.matrix import Cell, Matrix, RunLost, finished_cells, night_order, of_the_night
+from evidence import manifest
+from evidence.rundir import RunDir
+from harness.scenario import all_scenarios
+from judgement.verdict import Verdict
+
+ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
+
+
+class NoAnalyst:
+    def __init__(self, java_home: str) -> None: ...
+
+    def __enter__(self) -> NoAnalyst:
+        return self
+
+    def __exit__(self, *raised: object) -> None: ...
+
+
+def finished(path: Path, cell: Cell, verdict: str = "as-documented", **facts: Any) -> RunDir:
+    path.mkdir()
+    run_dir = RunDir(path)
+    stated = {"schema": 1, "scenario": cell.scenario, "version": cell.version, "seed": cell.seed} | facts
+    (path / "run.json").write_text(json.dumps(stated))
+    run_dir.verdict.write_text(json.dumps(Verdict(verdict=verdict).as_json()))
+    return run_dir
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
+    """Runs that need no brokers: seed 1 leaves a run directory, seed 2 nothing."""
+    cells: list[Cell] = []
+
+    def one(self: Matrix, cell: Cell) -> RunDir:
+        cells.append(cell)
+        if cell == TWO:
+            raise RunLost(f"{cell}: ended with -9 and left no run directory")
+        return RunDir(tmp_path / "one")
+
+    monkeypatch.setattr(Matrix, "_one", one)
+    monkeypatch.setattr(matrix, "Analyst", NoAnalyst)
+    monkeypatch.setattr(matrix, "java_home", lambda: "/a/java")
+    monkeypatch.setattr(
+        matrix, "judge", lambda run_dir, analyst: SimpleNamespace(verdict=Verdict(verdict="as-documented"))
+    )
+    return cells
+
+
+def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(ran: list[Cell], tmp_path: Path) -> None:
+    said: list[str] = []
+    made = Matrix(tmp_path, {}, 1, said.append)
+    runs = made.run([TWO, ONE])
+    assert sorted(ran, key=str) == [ONE, TWO]
+    assert list(runs) == [ONE]
+    assert made.lost == ["baseline on 4.3.1, seed 2: ended with -9 and left no run directory"]
+    assert sorted(said) == ["[1] baseline on 4.3.1, seed 1 (0 s): as-documented", *made.lost]
+
+
+def test_no_run_begins_after_the_limit_and_what_is_left_is_counted(ran: list[Cell], tmp_path: Path) -> None:
+    late = Matrix(tmp_path, {}, 1, lambda line: None, until=time.monotonic() - 1)
+    assert late.run([ONE, TWO]) == {}
+    assert (ran, late.left) == ([], 2)
+    early = Matrix(tmp_path, {}, 1, lambda line: None, until=time.monotonic() + 3600)
+    assert list(early.run([ONE])) == [ONE]
+    assert early.left == 0
+
+
+def test_a_night_that_is_cut_short_has_every_case_and_every_line() -> None:
+    lines = ["old", "epoch", "pinned", "zk3", "kraft"]
+    versions = [f"{line}-{number}" for line in lines for number in range(3)]
+    wanted = [Cell(scenario=s, case=c, version=v, seed=1) for s in "abcd" for v in versions for c in ("x", "y")]
+    nights = [night_order(wanted, seed)[: len(wanted) // 3] for seed in (1, 2, 3)]
+    for night in nights:
+        seen = {(cell.scenario, cell.case, cell.version.split("-")[0]) for cell in night}
+        assert {(scenario, case) for scenario, case, _ in seen} == {(s, c) for s in "abcd" for c in ("x", "y")}
+        assert all(len({line for *case, line in seen if case == [s, "x"]}) >= 4 for s in "abcd")
+    assert sorted((cell for night in nights for cell in night), key=str) == sorted(wanted, key=str)
+
+
+def test_a_night_has_all_of_one_seed_before_the_next_and_nothing_twice() -> None:
+    wanted = [Cell(scenario=s, version=v, seed=seed) for seed in (1, 2) for s in "ab" for v in ("1", "2", "3", "4")]
+    order = night_order([*wanted, Cell(scenario="c", version="1", seed=1)], 5)
+    assert [cell.seed for cell in order] == [1] * 9 + [2] * 8
+    assert len(set(order)) == len(order) == 17
+
+
+def test_each_night_has_a_third_of_the_museum_and_three_nights_have_all_of_it() -> None:
+    every = list(all_scenarios().values())
+    exhibits = {one.name for one in every if one.exhibit is not None}
+    nights = [[one.name for one in of_the_night(every, seed)] for seed in (1, 2, 3)]
+    for names in nights:
+        assert [name for name in names if name not in exhibits] == [one.name for one in every if one.exhibit is None]
+        assert len(exhibits.intersection(names)) <= len(exhibits) // 3 + 1
+    assert sorted(name for names in nights for name in names if name in exhibits) == sorted(exhibits)
+
+
+def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: list[Cell], tmp_path: Path) -> None:
+    finished(tmp_path / "here", ONE)
+    finished(tmp_path / "other", TWO, overridden={"unclean.leader.election.enable": "true"})
+    assert list(finished_cells(tmp_path, {})) == [ONE]
+    runs = Matrix(tmp_path, {}, 1, lambda line: None).run([ONE, TWO])
+    assert ran == [TWO]
+    assert runs[ONE].path.name == "here"
+
+
+def test_a_run_from_before_there_were_cases_is_the_default_case(tmp_path: Path) -> None:
+    finished(tmp_path / "old", ONE)
+    finished(tmp_path / "new", TWO, case="acks-1")
+    assert set(finished_cells(tmp_path, {})) == {ONE, replace(TWO, case="acks-1")}
+
+
+def test_a_cell_of_another_expectation_is_run_again(tmp_path: Path) -> None:
+    finished(tmp_path / "expected", ONE, overridden={"a": "b"}, expect=["lost-write"])
+    assert finished_cells(tmp_path, {"a": "b"}) == {}
+    assert list(finished_cells(tmp_path, {"a": "b"}, ["lost-write"])) == [ONE]
+
+
+def test_a_run_that_was_cut_short_is_not_finished(tmp_path: Path) -> None:
+    finished(tmp_path / "torn", ONE).verdict.write_text("{")
+    finished(tmp_path / "unjudged", TWO).verdict.unlink()
+    finished(tmp_path / "failed", TWO, "error")
+    assert finished_cells(tmp_path, {}) == {}
+
+
+def test_a_cell_whose_files_are_not_those_that_were_judged_is_run_again(tmp_path: Path) -> None:
+    run_dir = finished(tmp_path / "here", ONE)
+    manifest.write(run_dir, "r1")
+    assert finished_cells(tmp_path, {}) == {}
+    run_dir.manifest.unlink()
+    assert list(finished_cells(tmp_path, {})) == [ONE]

@@ -1,0 +1,121 @@
+"""Signals and crashes of the command line itself: no traceback for Ctrl-C, 255 for every defect, nobody listening."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+
+from app import cli
+from evidence.errors import EXIT_ERROR
+
+LIMIT_S = 60.0
+
+
+def start(code: str, **options: Any) -> subprocess.Popen[str]:
+    """The code in a process that ignores no signal: what nohup has this one ignore is inherited."""
+    command = ["env", "--default-signal", sys.executable, "-c", code]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+WORKING = """
+import sys
+from app import cli
+from harness.setup import doctor
+def work():
+    print("at work", flush=True)
+    sys.stdin.read()
+doctor.diagnose = work
+sys.exit(cli.main(["doctor"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_every_signal_that_ends_a_session_interrupts(number: signal.Signals) -> None:
+    with start(WORKING, stdin=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "at work\n"
+        process.send_signal(number)
+        _, said = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == cli.EXIT_INTERRUPTED
+    assert said.startswith("kafka-chaos: interrupted")
+    assert "Traceback" not in said
+
+
+IGNORING = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+"""
+
+
+def test_nohup_is_heeded() -> None:
+    with start(IGNORING + WORKING, stdin=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=LIMIT_S)
+    # Had the first one counted, the second would have been answered with patience.
+    assert [line.partition(";")[0] for line in said.splitlines()] == ["kafka-chaos: interrupted"]
+
+
+IMPORTING = """
+import builtins, os, signal, sys
+real = builtins.__import__
+def slow(name, *rest):
+    if name == "argparse" and "app.cli" in sys.modules:
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *rest)
+builtins.__import__ = slow
+from app.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_ctrl_c_while_modules_load_shows_no_traceback() -> None:
+    with start(IMPORTING) as process:
+        _, said = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, said) == (-signal.SIGINT, "")
+
+
+def test_a_closed_terminal_is_not_the_end_of_the_work() -> None:
+    code = "from app import cli; cli._say('one'); cli._say('two'); print('done')"
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=write_end, text=True) as process:
+        os.close(write_end)
+        out, _ = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (0, "done\n")
+
+
+def test_results_that_nobody_reads_are_no_verdict() -> None:
+    code = "import sys; from app import cli; sys.exit(cli.main(['list', '--json']))"
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=write_end, stderr=subprocess.PIPE, text=True) as process:
+        os.close(write_end)
+        _, said = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, said) == (EXIT_ERROR, "")
+
+
+def failing(error: Exception) -> Callable[[], NoReturn]:
+    def fail() -> NoReturn:
+        raise error
+
+    return fail
+
+
+def test_a_defect_is_a_line_a_traceback_and_255(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.setup.doctor.diagnose", failing(TypeError("unsupported\noperand")))
+    assert cli.main(["doctor"]) == EXIT_ERROR
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("kafka-chaos: TypeError: unsupported operand (a defect of kafka-chaos")
+    assert lines[1].startswith("Traceback")

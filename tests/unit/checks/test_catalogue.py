@@ -1,0 +1,48 @@
+"""The catalogue of anomalies and the checks of the analysis name the same things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.check import check_run
+from checks import catalogue as anomalies
+from evidence.errors import UsageError
+from harness.scenario import EVERY_VERSION, Documented
+from tests.unit.analysis.runs import make_run
+from tests.unit.checks.histories import polled, sent
+
+PAGE = Path(__file__).parents[3] / "docs" / "anomalies.md"
+
+
+def test_the_checks_of_a_run_are_the_catalogue(tmp_path: Path) -> None:
+    ran = check_run(make_run(tmp_path / "run", {"producer-1": [sent(0, 0)], "consumer-1": [polled(0, 0)]}))
+    assert {check["name"] for check in ran["checks"]} == set(anomalies.CATALOGUE)
+
+
+def test_every_entry_has_a_name_of_its_own_and_says_what_it_is() -> None:
+    assert len(anomalies.CATALOGUE) == len(anomalies.EVERY)
+    for entry in anomalies.EVERY:
+        assert entry.definition.endswith(".")
+        assert entry.source
+        assert entry.follows_from in {"", *anomalies.CATALOGUE}
+        assert bool(entry.permitted) == (entry.permits is not anomalies.Anomaly.__dataclass_fields__["permits"].default)
+
+
+def test_a_check_that_is_not_listed_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no anomaly 'lost-wriet'; did you mean lost-write"):
+        anomalies.registered({"lost-wriet": None})
+
+
+def test_a_scenario_that_names_no_anomaly_is_refused() -> None:
+    typo = frozenset({"lost-wriet"})
+    with pytest.raises(UsageError, match="did you mean lost-write"):
+        Documented(on=EVERY_VERSION, required=typo)
+    with pytest.raises(UsageError, match="did you mean lost-write"):
+        Documented(on=EVERY_VERSION, allowed=typo)
+
+
+def test_the_page_is_what_the_catalogue_makes() -> None:
+    """`kafka-chaos list --anomalies --markdown > docs/anomalies.md` writes it again."""
+    assert PAGE.read_text() == anomalies.page()
