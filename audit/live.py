@@ -79,12 +79,12 @@ def read_cluster(
     command_config: Path | None = None,
     zookeeper: str | None = None,
     topics: Collection[str] = (),
-    limit_s: float = LIMIT_S,
+    timeout_s: float = LIMIT_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Inputs:
     """The brokers and topics of a live cluster: all topics, and a problem for each of `topics` that is not there.
 
-    `limit_s` is how long the cluster may take to answer at all, and each further question; a cluster that nobody can
+    `timeout_s` is how long the cluster may take to answer at all, and each further question; a cluster that nobody can
     reach takes that long. `say` is told what is being asked. Raises UsageError for an address that is none.
     """
     origin = Origin(f"cluster {bootstrap}")
@@ -95,11 +95,11 @@ def read_cluster(
             access.tls_context()
     except UsageError as error:
         return Inputs(problems=(Problem(origin, "unreadable", str(error), CORRECT),))
-    told = _ask(bootstrap, addresses, access, topics, limit_s, say)
+    told = _ask(bootstrap, addresses, access, topics, timeout_s, say)
     if isinstance(told, Refusal):
         return Inputs(problems=(Problem(origin, told.kind, told.says, told.do),))
     if zookeeper:
-        told = _with_zookeeper(told, zookeeper, limit_s, say)
+        told = _with_zookeeper(told, zookeeper, timeout_s, say)
     return inputs(told)
 
 
@@ -126,21 +126,21 @@ def _ask(
     addresses: Sequence[tuple[str, int]],
     access: Access,
     topics: Collection[str],
-    limit_s: float,
+    timeout_s: float,
     say: Callable[[str], None],
 ) -> Told | Refusal:
-    say(f"asking {bootstrap} who it is (at most {limit_s:g} s)")
-    first = _first_offer(addresses, access, limit_s)
+    say(f"asking {bootstrap} who it is (at most {timeout_s:g} s)")
+    first = _first_offer(addresses, access, timeout_s)
     if isinstance(first, Refusal):
         return first
     try:
-        client = _Client(bootstrap, access, first, limit_s)
+        client = _Client(bootstrap, access, first, timeout_s)
         seen = client.cluster()
     except _NotTold as error:
         return error.refusal
     without: list[Refusal] = []
     say(f"asking {named('broker', sorted(seen.brokers))} for releases, racks and settings")
-    members = _members(seen.brokers, client.racks(without), access, limit_s)
+    members = _members(seen.brokers, client.racks(without), access, timeout_s)
     missing = client.missing([name for name in topics if name not in seen.topics])
     broker_settings: Mapping[int, tuple[Entry, ...] | Refusal] = {}
     topic_settings: Mapping[str, tuple[Entry, ...] | Refusal] = {}
@@ -149,7 +149,7 @@ def _ask(
         topic_settings = client.settings_of_topics(sorted(seen.topics))
     found = seen.topics
     if first.features.get(ELR, 0) > 0 and DESCRIBE_TOPIC_PARTITIONS in first.apis:
-        found = _with_eligible_leaders(found, addresses, members, access, limit_s, without)
+        found = _with_eligible_leaders(found, addresses, members, access, timeout_s, without)
     return Told(
         address=bootstrap,
         first=first,
@@ -162,7 +162,7 @@ def _ask(
     )
 
 
-def _side_by_side(work: Mapping[T, Callable[[], Any]], limit_s: float) -> dict[T, Any]:
+def _side_by_side(work: Mapping[T, Callable[[], Any]], timeout_s: float) -> dict[T, Any]:
     """What each of these returns or raises (WireError, UsageError), all at once. Looking a name up cannot be told to
     give up: what is not done within the limit is TimeoutError, and its thread is left to itself.
     """
@@ -176,35 +176,35 @@ def _side_by_side(work: Mapping[T, Callable[[], Any]], limit_s: float) -> dict[T
 
     for key, job in work.items():
         threading.Thread(target=run, args=(key, job), daemon=True).start()
-    until, found = time.monotonic() + limit_s, dict[T, Any]()
+    until, found = time.monotonic() + timeout_s, dict[T, Any]()
     while len(found) < len(work):
         try:
             key, result = done.get(timeout=max(until - time.monotonic(), 0.001))
         except queue.Empty:
             break
         found[key] = result
-    late = wire.WireError(f"no answer within {limit_s:g} s")
+    late = wire.WireError(f"no answer within {timeout_s:g} s")
     return {key: found.get(key, late) for key in work}
 
 
-def _first_offer(addresses: Sequence[tuple[str, int]], access: Access, limit_s: float) -> Offer | Refusal:
+def _first_offer(addresses: Sequence[tuple[str, int]], access: Access, timeout_s: float) -> Offer | Refusal:
     """What the first of these brokers offers that answers; a broker before 0.10 offers nothing and is there."""
-    jobs = {each: partial(wire.offer, *each, access, limit_s) for each in addresses}
-    answers: dict[tuple[str, int], Any] = _side_by_side(jobs, limit_s + 0.5)
+    jobs = {each: partial(wire.offer, *each, access, timeout_s) for each in addresses}
+    answers: dict[tuple[str, int], Any] = _side_by_side(jobs, timeout_s + 0.5)
     offers = [answer for answer in answers.values() if isinstance(answer, Offer)]
     if offers:
         return offers[0]
     if any(isinstance(answer, wire.EndedError) for answer in answers.values()) and not access.tls:
         return Offer()
     reasons = "; ".join(f"{address(*at)}: {access.scrub(str(answer))}" for at, answer in answers.items())
-    return Refusal("unreachable", f"no broker answers within {limit_s:g} s ({reasons})")
+    return Refusal("unreachable", f"no broker answers within {timeout_s:g} s ({reasons})")
 
 
 def _members(
-    brokers: Mapping[int, tuple[str, int]], racks: Mapping[int, str | None], access: Access, limit_s: float
+    brokers: Mapping[int, tuple[str, int]], racks: Mapping[int, str | None], access: Access, timeout_s: float
 ) -> tuple[Member, ...]:
-    jobs = {number: partial(wire.offer, *at, access, limit_s) for number, at in brokers.items()}
-    answers: dict[int, Any] = _side_by_side(jobs, limit_s + 0.5)
+    jobs = {number: partial(wire.offer, *at, access, timeout_s) for number, at in brokers.items()}
+    answers: dict[int, Any] = _side_by_side(jobs, timeout_s + 0.5)
     found: list[Member] = []
     for number, (host, port) in sorted(brokers.items()):
         answer = answers[number]
@@ -221,7 +221,7 @@ def _with_eligible_leaders(
     addresses: Sequence[tuple[str, int]],
     members: Sequence[Member],
     access: Access,
-    limit_s: float,
+    timeout_s: float,
     without: list[Refusal],
 ) -> dict[str, tuple[Partition, ...]]:
     """The partitions with their eligible leaders, from the first broker that tells them."""
@@ -229,7 +229,7 @@ def _with_eligible_leaders(
     reached = [(each.host, each.port) for each in members if isinstance(each.offer, Offer)]
     for host, port in [*reached, *addresses][:3] if topics else ():
         try:
-            eligible = wire.eligible_leaders(host, port, access, sorted(topics), limit_s)
+            eligible = wire.eligible_leaders(host, port, access, sorted(topics), timeout_s)
         except wire.WireError as error:
             reasons.append(f"{address(host, port)}: {access.scrub(str(error))}")
             if isinstance(error, wire.Unspoken):
@@ -261,10 +261,10 @@ class _NotTold(Exception):
 class _Client:
     """The client library's side of the conversation."""
 
-    def __init__(self, bootstrap: str, access: Access, first: Offer, limit_s: float) -> None:
+    def __init__(self, bootstrap: str, access: Access, first: Offer, timeout_s: float) -> None:
         from confluent_kafka.admin import AdminClient
 
-        self._access, self._first, self._limit_s = access, first, limit_s
+        self._access, self._first, self._timeout_s = access, first, timeout_s
         self._errors: list[Any] = []
         logger = logging.Logger("kafka-chaos-audit")  # nobody's: what it is told goes nowhere
         logger.addHandler(logging.NullHandler())
@@ -273,8 +273,8 @@ class _Client:
             "client.id": wire.CLIENT,
             "enable.metrics.push": False,
             "allow.auto.create.topics": False,
-            "socket.timeout.ms": int(limit_s * 1000),
-            "socket.connection.setup.timeout.ms": int(limit_s * 1000),
+            "socket.timeout.ms": int(timeout_s * 1000),
+            "socket.connection.setup.timeout.ms": int(timeout_s * 1000),
             "log_level": 0,
             "error_cb": self._errors.append,
             **({} if first.told else BEFORE_API_VERSIONS),
@@ -291,12 +291,12 @@ class _Client:
 
         def ask() -> None:
             try:
-                done.set_result(self._client.list_topics(timeout=self._limit_s))
+                done.set_result(self._client.list_topics(timeout=self._timeout_s))
             except Exception as error:
                 done.set_exception(error)
 
         threading.Thread(target=ask, daemon=True).start()
-        until = time.monotonic() + self._limit_s + 1
+        until = time.monotonic() + self._timeout_s + 1
         while not done.done() and time.monotonic() < until:
             self._client.poll(0.1)
             if fatal := next((each for each in self._errors if each.name() in ("_AUTHENTICATION", "_SSL")), None):
@@ -329,7 +329,7 @@ class _Client:
                 "unreachable", says, "does this listener want SASL (security.protocol SASL_PLAINTEXT or SASL_SSL)?"
             )
         last = f"; {self._words(self._errors[-1])}" if self._errors else ""
-        says = f"no answer to Metadata within {self._limit_s:g} s ({self._words(error)}{last})"
+        says = f"no answer to Metadata within {self._timeout_s:g} s ({self._words(error)}{last})"
         return Refusal("unreachable", says)
 
     def _not_let_in(self, error: Any) -> Refusal:
@@ -342,7 +342,9 @@ class _Client:
         if not self._first.told:  # there were none before 0.10
             return {}
         try:
-            described = self._client.describe_cluster(request_timeout=self._limit_s).result(timeout=self._limit_s + 1)
+            described = self._client.describe_cluster(request_timeout=self._timeout_s).result(
+                timeout=self._timeout_s + 1
+            )
         except Exception as error:
             without.append(Refusal("unreachable", f"the racks are not known ({self._words(error)})"))
             return {}
@@ -356,7 +358,7 @@ class _Client:
             return dict.fromkeys(names)
         from confluent_kafka import TopicCollection
 
-        asked = self._client.describe_topics(TopicCollection(list(names)), request_timeout=self._limit_s)
+        asked = self._client.describe_topics(TopicCollection(list(names)), request_timeout=self._timeout_s)
         found: dict[str, Refusal | None] = {}
         for name, future in asked.items():
             error = self._error_of(future)
@@ -381,7 +383,7 @@ class _Client:
 
     def _describe(self, resources: Sequence[Any]) -> dict[Any, Future[Any]]:
         described: dict[Any, Future[Any]] = self._client.describe_configs(
-            list(resources), request_timeout=self._limit_s
+            list(resources), request_timeout=self._timeout_s
         )
         return described
 
@@ -389,7 +391,7 @@ class _Client:
         found: dict[str, tuple[Entry, ...] | Refusal] = {}
         for resource, future in asked.items():
             try:
-                told = future.result(timeout=self._limit_s + 1)
+                told = future.result(timeout=self._timeout_s + 1)
             except Exception as error:
                 code = error.args[0].name() if error.args and hasattr(error.args[0], "name") else ""
                 kind: Literal["rights", "unreachable"] = "rights" if "AUTHORIZATION" in code else "unreachable"
@@ -400,7 +402,7 @@ class _Client:
 
     def _error_of(self, future: Future[Any]) -> str | None:
         try:
-            future.result(timeout=self._limit_s + 1)
+            future.result(timeout=self._timeout_s + 1)
         except Exception as error:
             return error.args[0].name() if error.args and hasattr(error.args[0], "name") else self._words(error)
         return None
@@ -432,20 +434,20 @@ def _entry(told: Any) -> Entry:
 # ZooKeeper
 
 
-def _with_zookeeper(told: Told, hosts: str, limit_s: float, say: Callable[[str], None]) -> Told:
+def _with_zookeeper(told: Told, hosts: str, timeout_s: float, say: Callable[[str], None]) -> Told:
     """The same with the settings of topics that only ZooKeeper tells."""
     unknown = [name for name in told.topics if not isinstance(told.topic_settings.get(name), tuple)]
     if not unknown:
         return told
     say(f"asking ZooKeeper at {hosts} for settings of topics")
     try:
-        settings = _znodes(hosts, unknown, limit_s)
+        settings = _znodes(hosts, unknown, timeout_s)
     except _NotTold as error:
         return replace(told, without=(*told.without, error.refusal))
     return replace(told, topic_settings={**told.topic_settings, **settings}, from_zookeeper=True)
 
 
-def _znodes(hosts: str, topics: Sequence[str], limit_s: float) -> dict[str, tuple[Entry, ...] | Refusal]:
+def _znodes(hosts: str, topics: Sequence[str], timeout_s: float) -> dict[str, tuple[Entry, ...] | Refusal]:
     """The settings of topics from their znodes, which are read and nothing else. Raises _NotTold."""
     from kazoo.client import KazooClient
     from kazoo.exceptions import KazooException, NoNodeError
@@ -453,10 +455,10 @@ def _znodes(hosts: str, topics: Sequence[str], limit_s: float) -> dict[str, tupl
 
     logger = logging.Logger("kafka-chaos-audit")
     logger.addHandler(logging.NullHandler())
-    client = KazooClient(hosts, timeout=limit_s, read_only=True, logger=logger)
+    client = KazooClient(hosts, timeout=timeout_s, read_only=True, logger=logger)
     found: dict[str, tuple[Entry, ...] | Refusal] = {}
     try:
-        client.start(timeout=limit_s)
+        client.start(timeout=timeout_s)
         for topic in topics:
             try:
                 data, _ = client.get(f"/config/topics/{topic}")

@@ -85,14 +85,14 @@ class Eligible:
 
 
 class Connection:
-    """One connection to a broker, over TLS if `access` says so, which ends `limit_s` from now whatever happens.
+    """One connection to a broker, over TLS if `access` says so, which ends `timeout_s` from now whatever happens.
 
     Raises WireError if there is none.
     """
 
-    def __init__(self, host: str, port: int, access: Access, limit_s: float) -> None:
-        self._until = time.monotonic() + limit_s
-        self._limit_s = limit_s
+    def __init__(self, host: str, port: int, access: Access, timeout_s: float) -> None:
+        self._until = time.monotonic() + timeout_s
+        self._timeout_s = timeout_s
         self._number = 0
         self._speaks_tls = access.tls
         self._socket = self._guarded(lambda: self._connect(host, port, access))
@@ -157,7 +157,7 @@ class Connection:
         except ssl.SSLError as error:
             raise WireError(_no_tls(error)) from None
         except TimeoutError:
-            raise SilentError(f"no answer within {self._limit_s:.3g} s") from None
+            raise SilentError(f"no answer within {self._timeout_s:.3g} s") from None
         except socket.gaierror as error:
             raise WireError(f"the name is not known here ({error.strerror})") from None
         except _Ended:
@@ -215,14 +215,14 @@ def _no_tls(error: ssl.SSLError) -> str:
     return f"no TLS connection: {reason}{hint}"
 
 
-def offer(host: str, port: int, access: Access, limit_s: float) -> Offer:
+def offer(host: str, port: int, access: Access, timeout_s: float) -> Offer:
     """What a broker offers. Raises WireError; EndedError is also what brokers of 0.8 do. Those of 0.9 never answer, but
     they answer ListGroups, which is asked for when half of the time is over.
 
     The newest ApiVersions is tried first. A broker that does not know it answers with version 0, since 2.4 with the
     newest one that it knows (KIP-511), and takes no second question on a SASL connection: so each has its own.
     """
-    until = time.monotonic() + limit_s
+    until = time.monotonic() + timeout_s
 
     def ask(request: int, version: int, most_s: float) -> Reader:
         body = compact(CLIENT) + compact(CLIENT_VERSION) + NO_TAGS if version >= 3 else b""
@@ -232,15 +232,15 @@ def offer(host: str, port: int, access: Access, limit_s: float) -> Offer:
     version = NEWEST_API_VERSIONS
     while True:
         try:
-            answer = ask(API_VERSIONS, version, limit_s / 2)
+            answer = ask(API_VERSIONS, version, timeout_s / 2)
         except (EndedError, SilentError) as error:
             try:
-                ask(LIST_GROUPS, 0, limit_s)
+                ask(LIST_GROUPS, 0, timeout_s)
             except WireError:
                 silent = isinstance(error, SilentError)
-                raise SilentError(f"no answer within {limit_s:.3g} s") if silent else error from None
+                raise SilentError(f"no answer within {timeout_s:.3g} s") if silent else error from None
             try:  # a broker that is only slow has had time to become faster
-                answer = ask(API_VERSIONS, version, limit_s / 10)
+                answer = ask(API_VERSIONS, version, timeout_s / 10)
             except (EndedError, SilentError):
                 return Offer(apis={LIST_GROUPS: 0})
         code = answer.int16()
@@ -345,14 +345,14 @@ class Scram:
 
 
 def eligible_leaders(
-    host: str, port: int, access: Access, topics: Sequence[str], limit_s: float
+    host: str, port: int, access: Access, topics: Sequence[str], timeout_s: float
 ) -> dict[tuple[str, int], Eligible]:
     """The eligible leaders of these topics' partitions, as far as they may be described. Raises WireError.
 
     No topic is made by asking for it (`DescribeTopicPartitionsRequestHandler`).
     """
     found: dict[tuple[str, int], Eligible] = {}
-    with Connection(host, port, access, limit_s) as connection:
+    with Connection(host, port, access, timeout_s) as connection:
         authenticate(connection, access)
         cursor: tuple[str, int] | None = None
         while True:

@@ -80,10 +80,10 @@ def one_broker(version: str) -> Iterator[tuple[str, str]]:
         compose("down", "--volumes", "--timeout", "1")
 
 
-def wait_for_topic(bootstrap: str, topic: str, limit_s: float = 60.0) -> None:
+def wait_for_topic(bootstrap: str, topic: str, timeout_s: float = 60.0) -> None:
     """Have the topic created by asking for it, and wait until every partition has a leader."""
     client = Producer({"bootstrap.servers": bootstrap, "log_level": 0, "allow.auto.create.topics": True})
-    deadline = time.monotonic() + limit_s
+    deadline = time.monotonic() + timeout_s
     seen: object = "nothing"
     while time.monotonic() < deadline:
         try:
@@ -94,7 +94,7 @@ def wait_for_topic(bootstrap: str, topic: str, limit_s: float = 60.0) -> None:
         seen = {number: one.leader for number, one in partitions.items()}
         if len(partitions) == len(PARTITIONS) and all(one.leader >= 0 for one in partitions.values()):
             return
-    raise WaitTimeout(f"topic {topic} has no leaders after {limit_s:.0f} s; last seen: {seen}")
+    raise WaitTimeout(f"topic {topic} has no leaders after {timeout_s:.0f} s; last seen: {seen}")
 
 
 def start(options: Mapping[str, Any]) -> subprocess.Popen[str]:

@@ -62,8 +62,8 @@ class PlainSender:
     def poll(self, timeout_s: float) -> None:
         self._client.poll(timeout_s)
 
-    def close(self, limit_s: float) -> None:
-        self._client.flush(limit_s)
+    def close(self, timeout_s: float) -> None:
+        self._client.flush(timeout_s)
 
 
 def processor_s() -> float:

@@ -128,14 +128,14 @@ class Conversation:
             reader.join(KILL_LIMIT_S)  # its last words may still be on their way
         return self._gone(f"the process {self.name} has ended (status {code}); it said: {self.said}")
 
-    def close(self, limit_s: float = CLOSE_LIMIT_S) -> None:
-        """End the process: by the end of its input, after `limit_s` SIGTERM, then SIGKILL; twice does no harm."""
+    def close(self, timeout_s: float = CLOSE_LIMIT_S) -> None:
+        """End the process: by the end of its input, after `timeout_s` SIGTERM, then SIGKILL; twice does no harm."""
         if self._process.stdin is not None and not self._process.stdin.closed:
             try:
                 self._process.stdin.close()
             except BrokenPipeError:
                 self._complain("input closed early")
-        for patience_s, escalate in ((limit_s, self._process.terminate), (KILL_LIMIT_S, self._process.kill)):
+        for patience_s, escalate in ((timeout_s, self._process.terminate), (KILL_LIMIT_S, self._process.kill)):
             try:
                 self._process.wait(patience_s)
                 break

@@ -11,11 +11,11 @@ T = TypeVar("T")
 POLL_S: Final = 0.02
 
 
-def poll(ask: Callable[[], T], limit_s: float, *, until: Callable[[T], object] = bool, every_s: float = POLL_S) -> T:
-    """Ask, and ask again, until an answer satisfies `until` or `limit_s` is over: the last answer, which satisfies or
+def poll(ask: Callable[[], T], timeout_s: float, *, until: Callable[[T], object] = bool, every_s: float = POLL_S) -> T:
+    """Ask, and ask again, until an answer satisfies `until` or `timeout_s` is over: the last answer, which satisfies or
     says what was seen in the end. It is asked at least once.
     """
-    deadline = time.monotonic() + limit_s
+    deadline = time.monotonic() + timeout_s
     while not until(answer := ask()) and time.monotonic() < deadline:
         time.sleep(every_s)
     return answer

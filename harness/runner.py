@@ -368,14 +368,14 @@ def _whole(run: Run, partitions: Iterable[Partition]) -> list[Partition]:
     """Those of the partitions whose ISR is whole, waiting until it is. When one was waited for in vain, the others have
     had that time too: a replica that stays away costs one limit, not one for each of its partitions.
     """
-    whole, limit_s = [], FINAL_ISR_LIMIT_S
+    whole, timeout_s = [], FINAL_ISR_LIMIT_S
     for t in partitions:
         try:
-            run.wait_isr(t, run.replicas_of(t), limit_s)
+            run.wait_isr(t, run.replicas_of(t), timeout_s)
             whole.append(t)
         except WaitTimeout as error:
             run.note(f"not every replica came back in sync: {error}")
-            limit_s = LATE_ISR_LIMIT_S
+            timeout_s = LATE_ISR_LIMIT_S
     return whole
 
 

@@ -41,7 +41,7 @@ class Migration:
     observer: ClusterObserver
     """Of ZooKeeper."""
     name: str = "migration"
-    limit_s: float = LIMIT_S
+    timeout_s: float = LIMIT_S
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -55,15 +55,15 @@ class Migration:
         """Nothing: it begins by itself when every broker has registered with the controller."""
 
     def verify(self) -> Proof:
-        line = poll(self._said, self.limit_s, every_s=POLL_S)
+        line = poll(self._said, self.timeout_s, every_s=POLL_S)
         if line is None:
             raise FaultUnproved(
-                f"{self.node.name} did not say in {self.limit_s:.0f} s that it has completed the migration; it said at "
-                f"last:\n{self.node.said()[-2000:]}"
+                f"{self.node.name} did not say in {self.timeout_s:.0f} s that it has completed the migration; "
+                f"it said at last:\n{self.node.said()[-2000:]}"
             )
         what = f"ZooKeeper names {self.node.name} as the one that keeps the metadata, and as the controller"
         try:
-            state = self.observer.wait(self._taken_over, what=what, timeout_s=self.limit_s)
+            state = self.observer.wait(self._taken_over, what=what, timeout_s=self.timeout_s)
         except WaitTimeout as error:
             raise FaultUnproved(str(error)) from None
         switched = f"{SWITCH}=true"

@@ -62,10 +62,10 @@ class OfOneNode:
     def _begin(self) -> None:
         self._since_ns = time.time_ns()
 
-    def _event(self, action: ContainerAction, limit_s: float = EVENT_LIMIT_S) -> Container:
+    def _event(self, action: ContainerAction, timeout_s: float = EVENT_LIMIT_S) -> Container:
         """Docker's event of this kind since the injection; FaultUnproved if there is none."""
         try:
-            return self.events.wait(self.node.name, action, since_ns=self._since_ns, timeout_s=limit_s)
+            return self.events.wait(self.node.name, action, since_ns=self._since_ns, timeout_s=timeout_s)
         except WaitTimeout as error:
             raise FaultUnproved(f"{self.node.name}: no {action!r} event from Docker: {error}") from None
 
@@ -229,7 +229,7 @@ class Exit(OfOneNode):
     says: str
     """A pattern of the line by which it does."""
     name: str = "exit"
-    limit_s: float = EXIT_LIMIT_S
+    timeout_s: float = EXIT_LIMIT_S
 
     @property
     def description(self) -> str:
@@ -240,7 +240,7 @@ class Exit(OfOneNode):
         self._since_ns = int(self.node.started().timestamp() * 1e9)
 
     def verify(self) -> Proof:
-        died = self._event("die", self.limit_s)
+        died = self._event("die", self.timeout_s)
         if not died.exit_code or died.exit_code > SIGNALLED:
             raise FaultUnproved(f"{self.node.name}: ended with exit code {died.exit_code}: not by itself")
         said = self.node.said()

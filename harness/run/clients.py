@@ -59,16 +59,16 @@ class OpenTransaction:
         t: Partition,
         count: int = 1,
         *,
-        limit_s: float = SEND_LIMIT_S,
+        timeout_s: float = SEND_LIMIT_S,
         must: bool = True,
         key: str | None = None,
     ) -> list[Sent]:
         """Send records within the transaction, one after the other, each when it is known what came of the one before.
 
-        Raises PreconditionNotHeld if one is not delivered within `limit_s`, unless it need not be (`must`).
+        Raises PreconditionNotHeld if one is not delivered within `timeout_s`, unless it need not be (`must`).
         """
         with self._account.step("send in a transaction", partition=str(t), count=count):
-            sent = self._producer.send(t.topic, t.number, count=count, timeout_s=limit_s, key=key)
+            sent = self._producer.send(t.topic, t.number, count=count, timeout_s=timeout_s, key=key)
         _require_ok(self._account, sent if must else (), f"a record sent to {t} in a transaction is delivered")
         return sent
 
@@ -144,7 +144,7 @@ class Clients:
         acks: str = "all",
         only: Target | None = None,
         settings: Mapping[str, str] = NO_SETTINGS,
-        limit_s: float = SEND_LIMIT_S,
+        timeout_s: float = SEND_LIMIT_S,
         doomed: bool = False,
         must: bool = True,
         key: str | None = None,
@@ -153,11 +153,11 @@ class Clients:
         unknown. `doomed` names those whose loss the scenario documents: no other record may be lost. `settings` are
         the producer's own, `key` is the records'.
 
-        Raises PreconditionNotHeld if one is not acknowledged within `limit_s`, unless it need not be (`must`).
+        Raises PreconditionNotHeld if one is not acknowledged within `timeout_s`, unless it need not be (`must`).
         """
         producer = self.producer(acks=acks, only=only, settings=settings)
         with self._account.step("send", partition=str(t), count=count, acks=acks):
-            sent = producer.send(t.topic, t.number, count=count, timeout_s=limit_s, doomed=doomed, key=key)
+            sent = producer.send(t.topic, t.number, count=count, timeout_s=timeout_s, doomed=doomed, key=key)
         _require_ok(self._account, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")
         return sent
 
@@ -207,7 +207,7 @@ class Clients:
         *,
         commit: bool = True,
         settings: Mapping[str, str] = NO_SETTINGS,
-        limit_s: float = SEND_LIMIT_S,
+        timeout_s: float = SEND_LIMIT_S,
         doomed: bool = False,
     ) -> Iterator[OpenTransaction]:
         """A transaction that lasts as long as the block: committed at its end, or aborted if not `commit`; what came
@@ -219,11 +219,11 @@ class Clients:
         no transactions.
         """
         producer = self._transactional_producer(transactional_id, settings, doomed=doomed)
-        _require_ok(self._account, [producer.begin(timeout_s=limit_s)], "a transaction begins")
+        _require_ok(self._account, [producer.begin(timeout_s=timeout_s)], "a transaction begins")
         transaction = OpenTransaction(producer, self._account)
         yield transaction
         with self._account.step("commit" if commit else "abort", transactional_id=transactional_id):
-            transaction.ended = producer.commit(timeout_s=limit_s) if commit else producer.abort(timeout_s=limit_s)
+            transaction.ended = producer.commit(timeout_s=timeout_s) if commit else producer.abort(timeout_s=timeout_s)
 
     def _transactional_producer(
         self, transactional_id: str, settings: Mapping[str, str], *, doomed: bool

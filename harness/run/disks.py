@@ -76,11 +76,13 @@ class Disks:
                 for segment in segments:
                     flush_file(segment)
 
-    def wait_files(self, what: str, satisfied: Callable[[], bool], describe: Callable[[], str], limit_s: float) -> None:
+    def wait_files(
+        self, what: str, satisfied: Callable[[], bool], describe: Callable[[], str], timeout_s: float
+    ) -> None:
         """Wait until files on the brokers' disks show something; WaitTimeout says what they show."""
         with self._account.step(f"wait until {what}"):
-            if not poll(satisfied, limit_s):
-                raise WaitTimeout(f"not within {limit_s:.0f} s: {what}; seen: {describe()}")
+            if not poll(satisfied, timeout_s):
+                raise WaitTimeout(f"not within {timeout_s:.0f} s: {what}; seen: {describe()}")
 
     def wait_high_watermark(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:
         """Wait until these replicas have checkpointed this high watermark."""
@@ -138,14 +140,14 @@ class Disks:
         what = f"{names} have checkpointed that {t} begins at {offset}"
         self.wait_files(what, lambda: set(seen()) == {offset}, lambda: str(seen()), FILE_LIMIT_S)
 
-    def wait_cleaned(self, t: Partition, offset: int, targets: Sequence[Target], limit_s: float) -> None:
+    def wait_cleaned(self, t: Partition, offset: int, targets: Sequence[Target], timeout_s: float) -> None:
         """Wait until these brokers have compacted the partition up to this offset, by their files of that."""
 
         def seen() -> list[int | None]:
             return [self._checkpointed(target, CLEANER_OFFSETS, t) for target in targets]
 
         what = f"{t} is compacted up to {offset} on {', '.join(target.node.name for target in targets)}"
-        self.wait_files(what, lambda: all((one or 0) >= offset for one in seen()), lambda: str(seen()), limit_s)
+        self.wait_files(what, lambda: all((one or 0) >= offset for one in seen()), lambda: str(seen()), timeout_s)
 
     def _checkpointed(self, target: Target, file: str, t: Partition) -> int | None:
         """The offset of a partition in a file of offsets as it is now; None if there is none."""
@@ -171,7 +173,7 @@ class Disks:
             FILE_LIMIT_S,
         )
 
-    def wait_log_start(self, t: Partition, offset: int, targets: Sequence[Target], limit_s: float) -> None:
+    def wait_log_start(self, t: Partition, offset: int, targets: Sequence[Target], timeout_s: float) -> None:
         """Wait until the first segment of these replicas begins at this offset or beyond: all before is deleted."""
 
         def starts() -> list[int]:
@@ -179,7 +181,7 @@ class Disks:
             return [min((int(path.stem) for path in segments), default=0) for segments in logs]
 
         what = f"the log of {t} begins at {offset} on {', '.join(target.node.name for target in targets)}"
-        self.wait_files(what, lambda: min(starts()) >= offset, lambda: str(starts()), limit_s)
+        self.wait_files(what, lambda: min(starts()) >= offset, lambda: str(starts()), timeout_s)
 
     def batches_of(self, target: Target, t: Partition) -> list[tuple[int | None, int]]:
         """The batches of a replica's log as they lie on its disk, each by its first and its last offset; the first one
@@ -232,7 +234,7 @@ class Disks:
             leader_epoch_checkpoint=epochs,
         )
 
-    def wait_quiet(self, t: Partition, targets: Sequence[Target], limit_s: float) -> None:
+    def wait_quiet(self, t: Partition, targets: Sequence[Target], timeout_s: float) -> None:
         """Wait until these replicas' logs end at one offset and all their high watermarks have reached it."""
 
         def equal() -> bool:
@@ -240,7 +242,7 @@ class Disks:
             return len(seen) == 1 and len(set(seen.pop())) == 1
 
         names = ", ".join(target.node.name for target in targets)
-        self.wait_files(f"{t} is quiet on {names}", equal, lambda: self._describe_files(t, targets), limit_s)
+        self.wait_files(f"{t} is quiet on {names}", equal, lambda: self._describe_files(t, targets), timeout_s)
 
     def _describe_files(self, t: Partition, targets: Sequence[Target]) -> str:
         seen = {target.node.name: self.log_end_and_high_watermark(target, t) for target in targets}

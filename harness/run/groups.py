@@ -50,7 +50,7 @@ class Groups:
         }
 
     def commit(
-        self, group: str, t: Partition, offset: int, *, metadata_bytes: int = 0, limit_s: float = COMMIT_LIMIT_S
+        self, group: str, t: Partition, offset: int, *, metadata_bytes: int = 0, timeout_s: float = COMMIT_LIMIT_S
     ) -> None:
         """Commit an offset for a group that has no members, with so many bytes of metadata beside it.
 
@@ -62,10 +62,10 @@ class Groups:
             with self._account.step("commit an offset", group=group, partition=str(t), offset=offset):
                 # A coordinator that is not ready tells nobody when it is.
                 error = poll(
-                    lambda: _error(lambda: _committed(client, place)), limit_s, until=operator.not_, every_s=AGAIN_S
+                    lambda: _error(lambda: _committed(client, place)), timeout_s, until=operator.not_, every_s=AGAIN_S
                 )
                 if error is not None:
-                    raise WaitTimeout(f"offset {offset} of {t} is not committed after {limit_s:.0f} s: {error}")
+                    raise WaitTimeout(f"offset {offset} of {t} is not committed after {timeout_s:.0f} s: {error}")
                 self._timeline.append(
                     OffsetCommit(
                         group=group, topic=t.topic, partition=t.number, offset=offset, metadata_bytes=metadata_bytes
@@ -113,26 +113,26 @@ class Groups:
                 raise HarnessError(f"{coordinator.node.name} cannot be asked: {error}") from None
             yield
 
-    def committed(self, group: str, t: Partition, limit_s: float) -> OffsetAnswer:
+    def committed(self, group: str, t: Partition, timeout_s: float) -> OffsetAnswer:
         """What a group's coordinator says that it has committed, asked again until it answers or the time is over: the
         last answer, or the last error.
         """
         with self._account.step("ask for a group's offset", group=group, partition=str(t)):
             return poll(
-                lambda: self._ask(group, t), limit_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
+                lambda: self._ask(group, t), timeout_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
             )
 
-    def wait_committed(self, group: str, t: Partition, offset: int | None, limit_s: float) -> None:
+    def wait_committed(self, group: str, t: Partition, offset: int | None, timeout_s: float) -> None:
         """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not."""
 
         def says(answer: OffsetAnswer) -> bool:
             return answer.error is None and answer.offset == offset
 
         with self._account.step(f"wait until {group} has committed {offset}", partition=str(t)):
-            answer = poll(lambda: self._ask(group, t), limit_s, until=says, every_s=AGAIN_S)
+            answer = poll(lambda: self._ask(group, t), timeout_s, until=says, every_s=AGAIN_S)
             if not says(answer):
                 said = answer.error or f"committed is {answer.offset}"
-                raise WaitTimeout(f"{group} has not committed {offset} of {t} after {limit_s:.0f} s: {said}")
+                raise WaitTimeout(f"{group} has not committed {offset} of {t} after {timeout_s:.0f} s: {said}")
 
     def _ask(self, group: str, t: Partition) -> OffsetAnswer:
         """Ask once, with a client of its own, which looks for the coordinator anew. Of answers in a row that say the
@@ -173,12 +173,12 @@ class PendingCommit:
         """Whether it is answered."""
         return self._error.done()
 
-    def wait(self, limit_s: float) -> str | None:
+    def wait(self, timeout_s: float) -> str | None:
         """The name of the error that it ended with; None if it is acknowledged. WaitTimeout if it is not answered."""
         try:
-            return self._error.result(limit_s)
+            return self._error.result(timeout_s)
         except TimeoutError:
-            raise WaitTimeout(f"a commit is not answered after {limit_s:.0f} s") from None
+            raise WaitTimeout(f"a commit is not answered after {timeout_s:.0f} s") from None
 
 
 def _committed(client: Consumer, place: TopicPartition) -> None:

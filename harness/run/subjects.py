@@ -170,10 +170,10 @@ class Subjects:
             chorus.stream([], 0.0)
 
     def wait(
-        self, test: Callable[[Placed], bool], what: str, which: Which = every, *, limit_s: float = WAIT_LIMIT_S
+        self, test: Callable[[Placed], bool], what: str, which: Which = every, *, timeout_s: float = WAIT_LIMIT_S
     ) -> None:
         """Wait until a test holds of each. WaitTimeout names those of which it does not."""
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + timeout_s
         with self._run.step(f"wait until {what}"):
             for chorus in self.choruses:
                 members = [one for one in self.of(which) if one.chorus is chorus]
@@ -185,27 +185,30 @@ class Subjects:
                     )
                 except WaitTimeout:
                     late = [f"{one.subject} ({one.tally})" for one in members if not test(one)]
-                    raise WaitTimeout(f"not {what} after {limit_s:.0f} s: {'; '.join(late[:5])}") from None
+                    raise WaitTimeout(f"not {what} after {timeout_s:.0f} s: {'; '.join(late[:5])}") from None
 
-    def wait_acknowledged(self, count: int, which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+    def wait_acknowledged(self, count: int, which: Which = every, *, timeout_s: float = WAIT_LIMIT_S) -> None:
         """Wait until each has been acknowledged so many records in all."""
-        self.wait(lambda one: one.tally.ok >= count, f"{count} acknowledged", which, limit_s=limit_s)
+        self.wait(lambda one: one.tally.ok >= count, f"{count} acknowledged", which, timeout_s=timeout_s)
 
-    def wait_answered(self, which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+    def wait_answered(self, which: Which = every, *, timeout_s: float = WAIT_LIMIT_S) -> None:
         """Wait until it is known what came of every record of theirs."""
-        self.wait(lambda one: one.tally.unanswered == 0, "every record answered", which, limit_s=limit_s)
+        self.wait(lambda one: one.tally.unanswered == 0, "every record answered", which, timeout_s=timeout_s)
 
-    def wait_more(self, count: int, which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+    def wait_more(self, count: int, which: Which = every, *, timeout_s: float = WAIT_LIMIT_S) -> None:
         """Wait until each has been acknowledged so many records more than it has told of by now."""
         before = {id(one): one.tally.ok for one in self.of(which)}
         self.wait(
-            lambda one: one.tally.ok >= before[id(one)] + count, f"{count} more acknowledged", which, limit_s=limit_s
+            lambda one: one.tally.ok >= before[id(one)] + count,
+            f"{count} more acknowledged",
+            which,
+            timeout_s=timeout_s,
         )
 
-    def settle(self, *, limit_s: float = SETTLE_LIMIT_S) -> None:
+    def settle(self, *, timeout_s: float = SETTLE_LIMIT_S) -> None:
         """Wait until it is known what came of every record; what is not known by then is noted, and unknown."""
         try:
-            self.wait_answered(limit_s=limit_s)
+            self.wait_answered(timeout_s=timeout_s)
         except WaitTimeout as error:
             self._run.note(str(error))
 
@@ -236,13 +239,13 @@ class Subjects:
             WAIT_LIMIT_S,
         )
 
-    def wait_led(self, *targets: Target, which: Which = every, limit_s: float = WAIT_LIMIT_S) -> None:
+    def wait_led(self, *targets: Target, which: Which = every, timeout_s: float = WAIT_LIMIT_S) -> None:
         """Wait until one of these brokers leads each of their partitions."""
         wanted, places = {target.id for target in targets}, self.partitions(which)
         self._run.wait_state(
             f"{' or '.join(target.node.name for target in targets)} leads the partitions of {len(places)} subjects",
             lambda state: all(state.partitions[t].leader in wanted for t in places),
-            limit_s,
+            timeout_s,
         )
 
     def lead(self, target: Target, which: Which = every) -> None:
@@ -273,14 +276,14 @@ class Subjects:
             ),
         )
 
-    def wait_isr(self, targets: Sequence[Target], which: Which = every, *, limit_s: float = WAIT_LIMIT_S) -> None:
+    def wait_isr(self, targets: Sequence[Target], which: Which = every, *, timeout_s: float = WAIT_LIMIT_S) -> None:
         """Wait until the ISR of each of their partitions is those of these brokers that it is assigned to."""
         wanted = {target.id for target in targets}
         places = {t: wanted & set(self._run.assignment_of(t)) for t in self.partitions(which)}
         self._run.wait_state(
             f"the ISR is {sorted(wanted)} in the partitions of {len(places)} subjects",
             lambda state: all(set(state.partitions[t].isr) == isr for t, isr in places.items()),
-            limit_s,
+            timeout_s,
         )
 
     def wait_leader_knows_isr(self, targets: Sequence[Target], leader: Target, which: Which = every) -> None:
@@ -304,14 +307,14 @@ class Subjects:
 
     def wait_whole(self, which: Which = every) -> None:
         """Wait until every replica is in sync."""
-        self.wait_isr(self._run.replicas_of(self._run.partition()), which, limit_s=WAIT_LIMIT_S)
+        self.wait_isr(self._run.replicas_of(self._run.partition()), which, timeout_s=WAIT_LIMIT_S)
 
     def time(self, one_by_one: int, at_once: int, which: Which = every) -> None:
         """Have each by itself send records one by one, and then so many at once; run.json has which these are."""
         for one in self.of(which):
             with self._run.step("time a subject", partition=str(one.partition), one_by_one=one_by_one, at_once=at_once):
                 place = (one.number, *one.partition)
-                first = one.chorus.one_by_one(place, one_by_one, limit_s=WAIT_LIMIT_S)
+                first = one.chorus.one_by_one(place, one_by_one, timeout_s=WAIT_LIMIT_S)
                 (then,) = one.chorus.send([(*place, at_once)])
                 one.facts["timed"] = {"latency": [first, then], "throughput": [then, then + at_once]}
                 self._wait_told(one, then + at_once)
@@ -334,5 +337,5 @@ class Subjects:
         leader = self._run.leader_of(self._run.partition())
         self.wait_log_end(0, leader)
         self.send(FIRST)
-        self.wait_acknowledged(FIRST, accepted, limit_s=FIRST_LIMIT_S)
+        self.wait_acknowledged(FIRST, accepted, timeout_s=FIRST_LIMIT_S)
         self.wait_log_end(FIRST, leader, lambda one: one.producer.acks == "0")

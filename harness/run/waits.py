@@ -59,12 +59,12 @@ class Waits:
         self,
         what: str,
         predicate: Callable[[ClusterState], bool],
-        limit_s: float = ELECTION_LIMIT_S,
+        timeout_s: float = ELECTION_LIMIT_S,
         *,
         alive: Sequence[Target] = (),
     ) -> ClusterState:
         """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended."""
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + timeout_s
         with self._account.step(f"wait until {what}"):
             while True:
                 # In slices, so that a node that died meanwhile is noticed before the limit.
@@ -78,9 +78,9 @@ class Waits:
                                 f"{target} ended while waiting until {what}; it said:\n{target.node.last_lines()}"
                             ) from None
                     if remaining <= 2.0:
-                        raise WaitTimeout(f"not within {limit_s:g} s: {error}") from None
+                        raise WaitTimeout(f"not within {timeout_s:g} s: {error}") from None
 
-    def wait_leader(self, t: Partition, *targets: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
+    def wait_leader(self, t: Partition, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` leads the partition (any broker if none is named) and return it."""
         wanted = {target.id for target in targets}
         names = " or ".join(target.node.name for target in targets) or "a broker"
@@ -89,20 +89,20 @@ class Waits:
             leader = state.partitions[t].leader if t in state.partitions else NO_LEADER
             return leader in wanted if wanted else leader != NO_LEADER
 
-        self.wait_state(f"{names} leads {t}", leads, limit_s)
+        self.wait_state(f"{names} leads {t}", leads, timeout_s)
         return self._who.leader_of(t)
 
-    def wait_controller(self, *targets: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
+    def wait_controller(self, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` is the controller and return it."""
         wanted = {target.id for target in targets}
         names = " or ".join(target.node.name for target in targets)
-        self.wait_state(f"{names} is the controller", lambda state: state.controller in wanted, limit_s)
+        self.wait_state(f"{names} is the controller", lambda state: state.controller in wanted, timeout_s)
         return self._who.controller()
 
-    def wait_controller_other_than(self, dead: Target, limit_s: float = ELECTION_LIMIT_S) -> Target:
+    def wait_controller_other_than(self, dead: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until there is a controller, and not this one, and return it."""
         what = f"another than {dead.node.name} is the controller"
-        self.wait_state(what, lambda state: state.controller not in (None, dead.id), limit_s)
+        self.wait_state(what, lambda state: state.controller not in (None, dead.id), timeout_s)
         return self._who.controller()
 
     def wait_no_leader(self, t: Partition, dead: Target) -> None:
@@ -112,13 +112,13 @@ class Waits:
             lambda state: dead.id not in state.brokers and state.partitions[t].leader in (NO_LEADER, dead.id),
         )
 
-    def wait_isr(self, t: Partition, targets: Sequence[Target], limit_s: float = ISR_LIMIT_S) -> None:
+    def wait_isr(self, t: Partition, targets: Sequence[Target], timeout_s: float = ISR_LIMIT_S) -> None:
         """Wait until the ISR is exactly these replicas."""
         wanted = {target.id for target in targets}
         self.wait_state(
             f"the ISR of {t} is {sorted(wanted)}",
             lambda state: t in state.partitions and set(state.partitions[t].isr) == wanted,
-            limit_s,
+            timeout_s,
         )
 
     def wait_leader_knows_isr(self, t: Partition, targets: Sequence[Target]) -> None:
@@ -148,7 +148,7 @@ class Waits:
                 raise WaitTimeout(f"{leader.node.name} goes by other ISRs after {LOG_LIMIT_S:.0f} s: {told}")
 
     def wait_log_lines(
-        self, target: Target, patterns: Mapping[str, str], what: str, limit_s: float = LOG_LIMIT_S
+        self, target: Target, patterns: Mapping[str, str], what: str, timeout_s: float = LOG_LIMIT_S
     ) -> None:
         """Wait until the node has printed a line for each pattern since it was last started; WaitTimeout names, by
         their keys, those for which it has not.
@@ -162,17 +162,17 @@ class Waits:
             return missing
 
         with self._account.step(f"wait until {target.node.name} logs: {what}", of=len(patterns)):
-            if poll(still_missing, limit_s, until=operator.not_):
-                raise self._not_logged(target, f"{what} of {', '.join(missing)}", limit_s)
+            if poll(still_missing, timeout_s, until=operator.not_):
+                raise self._not_logged(target, f"{what} of {', '.join(missing)}", timeout_s)
 
-    def wait_isr_announced(self, count: int, limit_s: float = ANNOUNCED_LIMIT_S) -> None:
+    def wait_isr_announced(self, count: int, timeout_s: float = ANNOUNCED_LIMIT_S) -> None:
         """Wait until the controller has read so many notifications of ISR changes since the run began (ZooKeeper, 0.9
         to protocol 2.6).
         """
         self.wait_state(
             f"the controller has read {count} notifications of ISR changes",
             lambda state: state.isr_changes_read >= count,
-            limit_s,
+            timeout_s,
         )
 
     def wait_registered(self, targets: Sequence[Target]) -> None:
@@ -195,7 +195,7 @@ class Waits:
         what = f"that the epoch of {t} ends at {offset}, or that it asks with each fetch"
         self.wait_log_line(target, broker_logs.end_of_epoch(str(t), offset), what)
 
-    def wait_log_line(self, target: Target, pattern: str, what: str, limit_s: float = LOG_LIMIT_S) -> str:
+    def wait_log_line(self, target: Target, pattern: str, what: str, timeout_s: float = LOG_LIMIT_S) -> str:
         """Wait until the node has printed a line that matches since it was last started; returns the line.
 
         Raises WaitTimeout with the end of what it printed.
@@ -206,13 +206,13 @@ class Waits:
             return next(filter(expression.search, target.node.said().splitlines()), None)
 
         with self._account.step(f"wait until {target.node.name} logs: {what}"):
-            line = poll(matching, limit_s)
+            line = poll(matching, timeout_s)
             if line is None:
-                raise self._not_logged(target, what, limit_s)
+                raise self._not_logged(target, what, timeout_s)
             self._account.note(f"{target.node.name} logged: {line}")
             return line
 
     @staticmethod
-    def _not_logged(target: Target, what: str, limit_s: float) -> WaitTimeout:
+    def _not_logged(target: Target, what: str, timeout_s: float) -> WaitTimeout:
         end = target.node.said()[-2000:]
-        return WaitTimeout(f"{target.node.name} did not log {what} in {limit_s:.0f} s; its last lines:\n{end}")
+        return WaitTimeout(f"{target.node.name} did not log {what} in {timeout_s:.0f} s; its last lines:\n{end}")

@@ -105,7 +105,7 @@ def _start_engine(echo: Echo) -> None:
     if Path("/run/systemd/system").is_dir():
         echo("starting Docker by systemd")
         command = ["systemctl", "enable", "--now", "docker"]
-        run(command, limit_s=ENGINE_LIMIT_S, what="starting Docker", echo=echo)
+        run(command, timeout_s=ENGINE_LIMIT_S, what="starting Docker", echo=echo)
         process = None
     else:
         echo(f"starting dockerd (no service manager here; its log is {ENGINE_LOG})")

@@ -45,11 +45,11 @@ def may_install() -> bool:
 
 
 def run(
-    command: Sequence[str], *, what: str, echo: Echo, limit_s: float = LIMIT_S, directory: Path | None = None
+    command: Sequence[str], *, what: str, echo: Echo, timeout_s: float = LIMIT_S, directory: Path | None = None
 ) -> str:
     """Run a command and return what it printed; while it takes long, `echo` is told.
 
-    Raises HarnessError with the command's own errors if it fails or takes longer than `limit_s`.
+    Raises HarnessError with the command's own errors if it fails or takes longer than `timeout_s`.
     """
     try:
         with saying(echo, what):
@@ -60,13 +60,13 @@ def run(
                 stdin=subprocess.DEVNULL,
                 text=True,
                 errors="replace",
-                timeout=limit_s,
+                timeout=timeout_s,
                 check=False,
                 cwd=directory,
                 env=os.environ | {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"},
             )
     except subprocess.TimeoutExpired:
-        raise HarnessError(f"{what}: not done within {limit_s:.0f} s") from None
+        raise HarnessError(f"{what}: not done within {timeout_s:.0f} s") from None
     except OSError as error:
         raise HarnessError(f"{what}: {command[0]}: {error.strerror}") from None
     if result.returncode != 0:

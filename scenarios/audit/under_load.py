@@ -157,7 +157,7 @@ def under_load(strike: Strike, truncates: bool, run: Run) -> None:
     with subjects.streaming(RATE_PER_S, every, doomed=doomed):
         subjects.wait_acknowledged(FIRST + BEFORE, well)
         strike(run, subjects)
-        subjects.wait_more(BEFORE, lambda one: well(one) and retries(one.producer), limit_s=LIMIT_S)
+        subjects.wait_more(BEFORE, lambda one: well(one) and retries(one.producer), timeout_s=LIMIT_S)
     subjects.settle()
 
 

@@ -191,9 +191,9 @@ def follower_ahead(run: Run, t: Partition) -> None:
 def coordinator_ahead(run: Run, t: Partition) -> None:
     run.send(t, COUNT)
     run.commit(GROUP, t, COUNT)
-    run.wait_committed(GROUP, t, COUNT, limit_s=WAIT_S)
+    run.wait_committed(GROUP, t, COUNT, timeout_s=WAIT_S)
     run.step_clock(run.leader_of(OFFSETS), AHEAD_S)
-    run.wait_committed(GROUP, t, None, limit_s=RETENTION_LIMIT_S)
+    run.wait_committed(GROUP, t, None, timeout_s=RETENTION_LIMIT_S)
     run.set_clocks_right()
 
 

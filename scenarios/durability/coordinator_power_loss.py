@@ -106,8 +106,8 @@ def commit_offsets(run: Run, t: Partition) -> None:
     run.copy_replicas("armed")
     lose_all(run, t)
     flushed = bool(run.case.settings)
-    run.wait_committed(OLD, t, LAST if flushed else FIRST, limit_s=ANSWER_LIMIT_S)
-    run.wait_committed(NEW, t, LAST if flushed else None, limit_s=ANSWER_LIMIT_S)
+    run.wait_committed(OLD, t, LAST if flushed else FIRST, timeout_s=ANSWER_LIMIT_S)
+    run.wait_committed(NEW, t, LAST if flushed else None, timeout_s=ANSWER_LIMIT_S)
     run.send(t)
 
 

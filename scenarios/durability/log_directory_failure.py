@@ -80,7 +80,7 @@ def log_directory_failure(run: Run) -> None:
         for t in (one, two):
             run.wait_leader(t, *rest)
             run.wait_isr(t, rest)
-            run.send(t, COUNT, limit_s=LIMIT_S)
+            run.send(t, COUNT, timeout_s=LIMIT_S)
     run.heal_disks()
     run.start(struck)
     for t in (one, two):
@@ -92,7 +92,7 @@ def go_on_with_one(run: Run, struck: Target, failed: Partition, other: Partition
     """Others take the partition in the directory that failed, and the broker keeps its place in the other."""
     rest = [each for each in run.replicas_of(failed) if each.id != struck.id]
     run.wait_leader(failed, *rest)
-    run.send(failed, COUNT, limit_s=LIMIT_S)
+    run.send(failed, COUNT, timeout_s=LIMIT_S)
     run.wait_isr(failed, rest)
     run.send(other, COUNT)
     run.require("the broker is in the ISR of the other partition", struck.id in run.state_of(other).isr)

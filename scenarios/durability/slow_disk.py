@@ -83,7 +83,7 @@ def slow_disk(run: Run) -> None:
     else:
         run.slow_disk(leader if run.case.name == "leader" else followers[0], SLOW)
         for acks in ("all", "1"):
-            run.send(t, COUNT, acks=acks, limit_s=LIMIT_S)
+            run.send(t, COUNT, acks=acks, timeout_s=LIMIT_S)
     run.heal_disks()
     run.wait_isr(t, run.replicas_of(t))
     run.send(t, COUNT)
@@ -94,7 +94,7 @@ def flap(run: Run, t: Partition, slow: Target) -> None:
     others = [one for one in run.replicas_of(t) if one.id != slow.id]
     run.slow_disk(slow, SLOWER)
     for _ in range(2):
-        run.send(t, limit_s=LIMIT_S)
+        run.send(t, timeout_s=LIMIT_S)
         run.wait_isr(t, others)
         run.send(t, COUNT)
         run.wait_isr(t, run.replicas_of(t), LIMIT_S)

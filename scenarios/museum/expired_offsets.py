@@ -59,9 +59,9 @@ def expired_offsets(run: Run) -> None:
     run.send(t, 5)
     with run.consume(t, group=GROUP, settings={"auto.commit.interval.ms": "500"}) as consumer:
         consumer.wait_read(5, timeout_s=60)
-        run.wait_committed(GROUP, t, 5, limit_s=30)
+        run.wait_committed(GROUP, t, 5, timeout_s=30)
         run.let_pass(RETENTION_S + 3 * CHECK_S, "the offsets' retention has passed, and two checks for what expires")
-        run.committed(GROUP, t, limit_s=30)
+        run.committed(GROUP, t, timeout_s=30)
 
     run.send(t)
     with run.consume(t, group=GROUP) as restarted:

@@ -108,7 +108,7 @@ def late_end(run: Run) -> None:
     run.send(one)
     run.send(two)
 
-    with run.transaction(commit=False, limit_s=OWN_TIMEOUTS_LIMIT_S) as aborted:
+    with run.transaction(commit=False, timeout_s=OWN_TIMEOUTS_LIMIT_S) as aborted:
         aborted.send(one)
         if late:
             run.delay_clients(coordinator)

@@ -50,7 +50,7 @@ def oldest_offsets(run: Run) -> None:
     run.send(t, LAST)
     for offset in range(1, LAST + 1):
         run.commit(GROUP, t, offset)
-    run.wait_committed(GROUP, t, LAST, limit_s=30)
+    run.wait_committed(GROUP, t, LAST, timeout_s=30)
 
     kill_coordinator(run)
-    run.committed(GROUP, t, limit_s=60)
+    run.committed(GROUP, t, timeout_s=60)

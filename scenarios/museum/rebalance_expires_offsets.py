@@ -60,11 +60,11 @@ def rebalance_expires_offsets(run: Run) -> None:
     # A member that commits would make the offsets young again.
     with run.consume(t, group=GROUP, settings=COMMITS_NOTHING):
         run.let_pass(RETENTION_S + 6.0, "the offsets are older than their retention")
-        run.committed(GROUP, t, limit_s=30)
+        run.committed(GROUP, t, timeout_s=30)
 
     run.send(t)
     with run.consume(t, group=GROUP, settings=COMMITS_NOTHING) as restarted:
         run.let_pass(6.0, "the group is forming, and coordinators look for what expires")
-        run.committed(GROUP, t, limit_s=30)
+        run.committed(GROUP, t, timeout_s=30)
         read = restarted.wait_position(*t, 6, timeout_s=90).records
     run.note(f"started again, the group was given {read} of 6 records, of which 5 were committed")

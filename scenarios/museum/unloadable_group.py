@@ -55,7 +55,7 @@ def unloadable_group(run: Run) -> None:
     t = run.partition()
     run.send(t, 3)
     run.commit(GROUP, t, 3, metadata_bytes=5000)
-    run.wait_committed(GROUP, t, 3, limit_s=30)
+    run.wait_committed(GROUP, t, 3, timeout_s=30)
 
     kill_coordinator(run)
-    run.committed(GROUP, t, limit_s=30)
+    run.committed(GROUP, t, timeout_s=30)

@@ -54,9 +54,9 @@ def upgrade_expires_offsets(run: Run) -> None:
     t = run.partition()
     run.send(t, 7)
     run.commit(GROUP, t, 7)
-    run.wait_committed(GROUP, t, 7, limit_s=30)
+    run.wait_committed(GROUP, t, 7, timeout_s=30)
 
     kill_coordinator(run)
-    run.committed(GROUP, t, limit_s=60)
+    run.committed(GROUP, t, timeout_s=60)
     run.let_pass(3 * CHECK_S, "the coordinator has looked for what expires")
-    run.committed(GROUP, t, limit_s=60)
+    run.committed(GROUP, t, timeout_s=60)

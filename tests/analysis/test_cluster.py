@@ -259,12 +259,12 @@ def test_a_killed_worker_changes_no_finding(
     run = skewed(tmp_path / "run")
     marks, gate = tmp_path / "marks", tmp_path / "gate"
     marks.mkdir()
-    check, limit_s = job.check_pieces, LIMIT_S
+    check, timeout_s = job.check_pieces, LIMIT_S
 
     def gated(work: Iterable[StoredPiece]) -> Iterator[str]:
         """The task, which says where it runs and waits at the gate."""
         (marks / f"{os.getpid()}-{time.monotonic_ns()}").write_text(os.getcwd())
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + timeout_s
         while not gate.exists():
             if time.monotonic() > deadline:
                 raise TimeoutError("the gate stayed closed")

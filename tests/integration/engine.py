@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 LIMIT_S: Final = 90.0
 
 
-def call(command: list[str], variables: Mapping[str, str] | None = None, *, limit_s: float = LIMIT_S) -> str:
+def call(command: list[str], variables: Mapping[str, str] | None = None, *, timeout_s: float = LIMIT_S) -> str:
     """What a command printed. Raises RuntimeError with all that it said if it fails."""
     done = subprocess.run(
-        command, env=os.environ | dict(variables or {}), capture_output=True, text=True, timeout=limit_s, check=False
+        command, env=os.environ | dict(variables or {}), capture_output=True, text=True, timeout=timeout_s, check=False
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}\n{done.stderr}")

@@ -235,7 +235,7 @@ def test_who_may_not_describe_one_topic_is_told_so_and_gets_the_rest(
 def test_why_nobody_answers_is_one_line(
     cluster: Secured, config: Connect, port: int, settings: dict[str, str], kind: str, says: str
 ) -> None:
-    found = read_cluster(cluster.at(port), command_config=config(settings), limit_s=5)
+    found = read_cluster(cluster.at(port), command_config=config(settings), timeout_s=5)
     (problem,) = found.problems
     assert problem.kind == kind
     assert says in problem.says
@@ -329,7 +329,7 @@ def test_no_secret_turns_up_anywhere(
         monkeypatch.setattr(Access, "librdkafka", lambda access: {**passed(access), "debug": "all", "log_level": "7"})
     caplog.set_level(0)
     said: list[str] = []
-    found = read_cluster(cluster.at(SASL_SSL), command_config=path, limit_s=5, say=said.append)
+    found = read_cluster(cluster.at(SASL_SSL), command_config=path, timeout_s=5, say=said.append)
     assert bool(found.topics) is right
     everything = [repr(found), *map(str, found.problems), *said, *capfd.readouterr(), caplog.text]
     assert [text for text in everything if "canary-4711" in text or "PRIVATE KEY" in text] == []
@@ -411,8 +411,8 @@ def wait_for(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
-def state(three: Three, limit_s: float = 5.0) -> tuple[Inputs, list[str]]:
-    found = read_cluster(three.bootstrap, limit_s=limit_s)
+def state(three: Three, timeout_s: float = 5.0) -> tuple[Inputs, list[str]]:
+    found = read_cluster(three.bootstrap, timeout_s=timeout_s)
     return found, [line for topic in found.topics for line in weak_places(topic, found.brokers)]
 
 
@@ -433,7 +433,7 @@ def test_a_broker_that_does_not_answer_costs_its_own_answers_only(three: Three) 
     pause(three.nodes[2])
     try:
         began = time.monotonic()
-        found, _ = state(three, limit_s=2.0)
+        found, _ = state(three, timeout_s=2.0)
         assert time.monotonic() - began < 20, "each question has its limit"
     finally:
         three.nodes[2].unpause()

@@ -727,7 +727,7 @@ def migration(tmp_path: Path, said: str, state: ClusterState, *properties: str) 
         return state
 
     node: Any = SimpleNamespace(name="controller-100", id=100, said=lambda: said)
-    return Migration(node=node, brokers=paths, observer=cast("Any", SimpleNamespace(wait=wait)), limit_s=0.0)
+    return Migration(node=node, brokers=paths, observer=cast("Any", SimpleNamespace(wait=wait)), timeout_s=0.0)
 
 
 TAKEN_OVER = ClusterState(controller=100, controller_epoch=5, migrated_to=100)

@@ -567,8 +567,8 @@ def test_a_replica_that_stays_away_costs_one_limit_not_one_for_each_of_its_parti
         def replicas_of(self, _: Partition) -> list[Target]:
             return []
 
-        def wait_isr(self, t: Partition, _: object, limit_s: float) -> None:
-            self.limits.append(limit_s)
+        def wait_isr(self, t: Partition, _: object, timeout_s: float) -> None:
+            self.limits.append(timeout_s)
             if t.number in (1, 2):
                 raise WaitTimeout(f"{t} lacks one")
 

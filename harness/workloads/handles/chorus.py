@@ -82,9 +82,9 @@ class Chorus(Handle):
         """Have each send so many records a second from now on; to nobody ends it."""
         self._tell(rate=rate_per_s, to=[list(one) for one in to])
 
-    def one_by_one(self, place: Place, count: int, *, limit_s: float) -> int:
+    def one_by_one(self, place: Place, count: int, *, timeout_s: float) -> int:
         """Have one producer send records, each when the one before is answered; returns the sequence of the first."""
-        return int(self._tell(one_by_one=[*place, count], limit_s=limit_s)["first"][0])
+        return int(self._tell(one_by_one=[*place, count], timeout_s=timeout_s)["first"][0])
 
     def wait(self, done: Callable[[Sequence[Tally]], bool], what: str, timeout_s: float) -> None:
         """Wait until the tallies satisfy a test. WaitTimeout with what they are."""
@@ -98,11 +98,11 @@ class Chorus(Handle):
             except WaitTimeout:
                 continue
 
-    def _tell(self, *, limit_s: float = COMMAND_LIMIT_S, **command: Any) -> dict[str, Any]:
+    def _tell(self, *, timeout_s: float = COMMAND_LIMIT_S, **command: Any) -> dict[str, Any]:
         self.ready()
         self._number += 1
         self._child.tell(id=self._number, **command)
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + timeout_s
         while self._number not in self._answers:
             self._take(self._child.hear(deadline - time.monotonic(), f"carrying out {next(iter(command))}"))
         return self._answers.pop(self._number)

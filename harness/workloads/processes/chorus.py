@@ -88,9 +88,9 @@ class Singer:
         self._sender.poll(timeout_s)
         self._writer.flush_if_old()
 
-    def close(self, limit_s: float) -> None:
+    def close(self, timeout_s: float) -> None:
         """Wait for what is in flight, record the rest as unknown."""
-        self._sender.flush(limit_s)
+        self._sender.flush(timeout_s)
 
 
 class Chorus:
@@ -169,9 +169,9 @@ def main() -> None:
             if (now := time.monotonic()) - reported >= REPORT_S:
                 reported = now
                 chorus.report()
-        limit_s = time.monotonic() + CLOSE_LIMIT_S
+        deadline = time.monotonic() + CLOSE_LIMIT_S
         for singer in chorus.singers:
-            singer.close(max(0.0, limit_s - time.monotonic()))
+            singer.close(max(0.0, deadline - time.monotonic()))
 
 
 if __name__ == "__main__":

@@ -206,9 +206,9 @@ class LoadSender:
             acks=self._acks,
         )
 
-    def close(self, limit_s: float) -> None:
-        """Wait up to `limit_s` for what is in flight, then give the rest up; what is given up is recorded as that."""
-        deadline = time.monotonic() + limit_s
+    def close(self, timeout_s: float) -> None:
+        """Wait up to `timeout_s` for what is in flight, then give the rest up; what is given up is recorded as that."""
+        deadline = time.monotonic() + timeout_s
         while self.in_flight and (left_s := deadline - time.monotonic()) > 0:
             self.poll(min(left_s, 0.1))
         if self.in_flight:

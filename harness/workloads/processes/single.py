@@ -132,9 +132,9 @@ class Sender:
             if not error.args[0].fatal():
                 raise
 
-    def flush(self, limit_s: float) -> None:
+    def flush(self, timeout_s: float) -> None:
         """Wait for what is in flight; what is not known by then is purged and recorded as unknown."""
-        if self._client.flush(limit_s):
+        if self._client.flush(timeout_s):
             self._client.purge(in_queue=True, in_flight=True, blocking=True)
-            self._client.flush(limit_s)
+            self._client.flush(timeout_s)
         self._writer.flush()

@@ -61,14 +61,14 @@ class Transactions(Sender):
         """Abort; records that are still in the queue are purged."""
         return self._record(schema.ABORT, lambda: self._client.abort_transaction(LIMIT_S))
 
-    def deliver(self, limit_s: float) -> None:
+    def deliver(self, timeout_s: float) -> None:
         """Wait until it is known what came of every record, one poll after the other. A flush would not do for a
         producer that is fenced: it goes on telling when that error is raised already, and nothing can be recorded.
         """
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + timeout_s
         while self.in_flight and time.monotonic() < deadline:
             self.poll(IDLE_S)
-        self.flush(limit_s)
+        self.flush(timeout_s)
 
     def _record(self, kind: str, work: Callable[[], None]) -> dict[str, Any]:
         invoked_ns = time.monotonic_ns()

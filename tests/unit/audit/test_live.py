@@ -123,13 +123,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Reader:
     Library.asked, Library.errors, Library.fails, Library.refuses, Library.hangs = [], [], None, (), False
 
     def reading(offer: Offer | WireError = MIDDLE, **options: Any) -> Inputs:
-        def offered(host: str, port: int, access: Access, limit_s: float) -> Offer:
+        def offered(host: str, port: int, access: Access, timeout_s: float) -> Offer:
             if isinstance(offer, WireError):
                 raise offer
             return offer
 
         monkeypatch.setattr(wire, "offer", offered)
-        return read_cluster(options.pop("bootstrap", "kafka-1:9092"), limit_s=2.0, **options)
+        return read_cluster(options.pop("bootstrap", "kafka-1:9092"), timeout_s=2.0, **options)
 
     return reading
 
@@ -262,7 +262,7 @@ def test_a_name_that_is_looked_up_for_ever_does_not_hold_the_audit(
 ) -> None:
     released = threading.Event()
     monkeypatch.setattr(wire, "offer", lambda *_: released.wait())
-    found = read_cluster("kafka-1:9092", limit_s=0.1)
+    found = read_cluster("kafka-1:9092", timeout_s=0.1)
     released.set()
     assert "no answer within" in lines(found)[0]
 
@@ -303,7 +303,7 @@ def test_a_topic_without_a_znode_of_settings_has_none() -> None:
 def test_zookeeper_is_asked_for_what_brokers_do_not_tell(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, list[str]]] = []
 
-    def znodes(hosts: str, topics: list[str], limit_s: float) -> dict[str, tuple[Entry, ...]]:
+    def znodes(hosts: str, topics: list[str], timeout_s: float) -> dict[str, tuple[Entry, ...]]:
         asked.append((hosts, topics))
         return {name: (Entry("min.insync.replicas", "2", "topic"),) for name in topics}
 

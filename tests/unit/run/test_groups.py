@@ -96,7 +96,7 @@ def test_a_commit_that_is_acknowledged_in_the_end_is_told_of_once(stage: Stage) 
 def test_a_commit_that_is_never_acknowledged_is_not_told_of(stage: Stage) -> None:
     coordinator = Coordinator(LOADING)
     with pytest.raises(WaitTimeout, match=r"offset 7 of t-0 is not committed .*: COORDINATOR_LOAD_IN_PROGRESS"):
-        stage.asking(coordinator).commit("g", T, 7, limit_s=0.0)
+        stage.asking(coordinator).commit("g", T, 7, timeout_s=0.0)
     assert stage.told == []
     assert coordinator.clients == 0
 
@@ -118,9 +118,9 @@ def test_no_offset_is_an_answer_and_an_error_is_none(stage: Stage) -> None:
 
 
 def test_an_offset_is_waited_for(stage: Stage) -> None:
-    stage.asking(Coordinator(NONE, 4, LOADING, 5)).wait_committed("g", T, 5, limit_s=10.0)
+    stage.asking(Coordinator(NONE, 4, LOADING, 5)).wait_committed("g", T, 5, timeout_s=10.0)
     with pytest.raises(WaitTimeout, match=r"g has not committed 5 of t-0 .*: committed is 4"):
-        stage.asking(Coordinator(4)).wait_committed("g", T, 5, limit_s=0.0)
+        stage.asking(Coordinator(4)).wait_committed("g", T, 5, timeout_s=0.0)
 
 
 def test_a_commit_is_told_of_when_it_is_acknowledged_and_waited_for(stage: Stage) -> None:

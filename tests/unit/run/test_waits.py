@@ -112,4 +112,4 @@ def test_a_leader_that_writes_its_isr_itself_need_not_say_so(made: Made) -> None
 def test_lines_that_do_not_come_are_named(made: Made) -> None:
     waits, (one, _) = made(Node("here is a"))
     with pytest.raises(WaitTimeout, match="broker-1 did not log it of b in 0 s; its last lines:\nhere is a"):
-        waits.wait_log_lines(one, {"a": "is a", "b": "is b"}, "it", limit_s=0.0)
+        waits.wait_log_lines(one, {"a": "is a", "b": "is b"}, "it", timeout_s=0.0)

@@ -46,7 +46,7 @@ class Answering:
     def produce(self, topic: str, *, value: bytes, partition: int, on_delivery: Any) -> None:
         self.waiting.append(on_delivery)
 
-    def flush(self, limit_s: float) -> int:
+    def flush(self, timeout_s: float) -> int:
         return 0
 
     def poll(self, timeout_s: float) -> int:

@@ -73,14 +73,14 @@ def test_a_step_that_took_too_long_is_tried_again(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("failures", "limit_s", "told"),
+    ("failures", "timeout_s", "told"),
     [([FENCED], 30.0, "INVALID_PRODUCER_EPOCH"), ([TOO_LATE] * 9, 0.0, "REQUEST_TIMED_OUT")],
     ids=["it is fenced", "again and again"],
 )
 def test_a_step_that_fails_is_unknown_and_says_why(
-    failures: list[Failure], limit_s: float, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failures: list[Failure], timeout_s: float, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactional, "LIMIT_S", limit_s)
+    monkeypatch.setattr(transactional, "LIMIT_S", timeout_s)
     with HistoryWriter(tmp_path / "t.arrows", "t") as writer:
         producer = transactions(Client(commitTransaction=list(failures)), writer, monkeypatch)
         producer.begin()
