@@ -10,13 +10,13 @@ audited. What could not be read is said, and the rest is audited all the same.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection, Mapping
 from importlib import resources
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Final
 
+from app.output import result, say
 from audit import baseline, cells
 from audit.grade import Answer, Grader
 from audit.known import numbers
@@ -25,7 +25,6 @@ from audit.readers import Options, read_paths
 from audit.report import console, data, junit, page, sarif
 from audit.topics import Stated, parse_topic
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
-from evidence.text import visible
 
 NARROWEST: Final = 60
 WIDEST: Final = 120
@@ -45,12 +44,12 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
     answer = Grader(cells.load()).answer(inputs, stated)
     if not answer.rows:
         for problem in answer.problems:
-            _say(str(problem))
+            say(str(problem))
         raise UsageError(_nothing(options, inputs))
     if options.prove:
         from app import audit_prove
 
-        answer = audit_prove.prove(answer, options, lambda text: None if options.quiet else _say(text))
+        answer = audit_prove.prove(answer, options, lambda text: None if options.quiet else say(text))
     if options.write_baseline:
         _write(options.write_baseline, baseline.text(answer))
         accepted |= baseline.every(answer)
@@ -58,17 +57,13 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
     text = _rendered(options, answer, accepted, {finding.kind for _, finding in met}, columns)
     if options.output:
         _write(options.output, text)
-        print(f"{options.format}: {options.output}")
+        result(f"{options.format}: {options.output}")
     else:
-        print(text, end="", flush=True)
+        result(text, end="")
     for row, finding in met[:1]:
         more = f", and {len(met) - 1} more" if len(met) > 1 else ""
-        _say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.says} by {finding.fault}{more}")
+        say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.says} by {finding.fault}{more}")
     return EXIT_CONTRADICTED if met else EXIT_AS_DOCUMENTED
-
-
-def _say(text: str) -> None:
-    print(visible(text), file=sys.stderr, flush=True)
 
 
 def _write(path: Path, text: str) -> None:
@@ -131,7 +126,7 @@ def _inputs(options: argparse.Namespace) -> Inputs:
             command_config=options.command_config,
             zookeeper=options.zookeeper,
             topics=sorted(topics),
-            say=lambda text: None if options.quiet else _say(text),
+            say=lambda text: None if options.quiet else say(text),
         )
     return inputs
 

@@ -3,8 +3,8 @@ list | setup | doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
-everything started has been removed. What a person reads goes to stderr as it happens; results go to stdout,
-as JSON with `--json`.
+everything started has been removed; 141 if the reader of a command that judges nothing left (`list | head`).
+What a person reads goes to stderr as it happens; results go to stdout, as JSON with `--json`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 from app import completion
 from app import options as options_of
-from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
+from app.output import mute, nobody_reads, result, say
+from evidence.errors import EXIT_ERROR, EXIT_UNREAD, EXIT_USAGE, HarnessError, KafkaChaosError, UsageError, refusal
 from evidence.text import forgiving_output, visible
 
 if TYPE_CHECKING:
@@ -41,19 +42,6 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED: Final = 130
 PR_SET_PDEATHSIG: Final = 1
-
-
-def _say(text: str) -> None:
-    """Tell the person who watches; if the terminal is closed or the matrix dead, the work goes on unwatched."""
-    try:
-        print(visible(text, keep="\n"), file=sys.stderr, flush=True)
-    except OSError:
-        _mute(sys.stderr)
-
-
-def _mute(stream: TextIO) -> None:
-    """Nobody listens: what is still buffered must not fail once more when the interpreter flushes it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 PARTITION: Final = re.compile(r"(?<!\S)(?!(?:broker|controller|producer|consumer|load)-)[\w.-]+-\d+(?=[\s:,]|$)")
@@ -79,7 +67,7 @@ class Progress:
         """Print one line."""
         if not self._quiet:
             with self._lock:
-                _say(f"{time.monotonic() - self._start:7.1f} s  {visible(text)}")
+                say(f"{time.monotonic() - self._start:7.1f} s  {visible(text)}")
 
     def event(self, event: Event) -> None:
         """Print what a person wants to see of the timeline: steps, faults and their proof, elections."""
@@ -162,8 +150,9 @@ def _run(options: argparse.Namespace) -> int:
         _settings(options.setting),
     )
     cases, expect = chosen.cases_for(version, _names(options.case)), _expected(options.expect)
+    known_settings.validate(version, overrides, "--setting")
     for case in cases:
-        known_settings.validate(version, {**chosen.cluster_of(case).settings, **overrides})
+        known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file)
     progress = Progress(quiet=options.quiet)
     verdicts, results, removals = [], [], Removals()
     analyst = None if options.no_check else Analyst(java_home=java_home(), lazy=True)
@@ -197,7 +186,7 @@ def _run(options: argparse.Namespace) -> int:
                 results.append(_judged(finished.run_dir, judged.verdict))
                 progress.line(f"verdict: {judged.verdict.in_words}")
                 if not options.json:
-                    print(console.run_summary(judged), flush=True)
+                    result(console.run_summary(judged))
             removals.wait()
     finally:
         # Whatever ended the run: nothing more is said before its cluster is gone.
@@ -208,7 +197,7 @@ def _run(options: argparse.Namespace) -> int:
                 analyst.close()
             # Runs are whole, and count, also if the engine would not remove something of one.
             if options.json and results:
-                print(json.dumps(results[0] if options.repeat == len(cases) == 1 else results))
+                result(json.dumps(results[0] if options.repeat == len(cases) == 1 else results))
     return worst(verdicts).exit_status if verdicts else 0
 
 
@@ -231,7 +220,7 @@ def _matrix(options: argparse.Namespace) -> int:
     wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
     versions = [version for version in known_versions.KNOWN if any(cell.version == version.id for cell in wanted)]
     for version in versions:
-        known_settings.validate(version, overrides)
+        known_settings.validate(version, overrides, "--setting")
     if options.minutes is not None:
         wanted = night_order(wanted, options.seed)
     progress = Progress(quiet=options.quiet)
@@ -244,12 +233,12 @@ def _matrix(options: argparse.Namespace) -> int:
     verdicts = [read_verdict(run_dir) for run_dir in runs]
     loaded = write_reports(root, runs)
     if options.json:
-        print(json.dumps([_judged(*pair) for pair in zip(runs, verdicts, strict=True)]))
+        result(json.dumps([_judged(*pair) for pair in zip(runs, verdicts, strict=True)]))
     else:
-        print(console.table(loaded))
-        print(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
+        result(console.table(loaded))
+        result(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
     if matrix.left:
-        _say(
+        say(
             f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; the same command goes on"
         )
     if matrix.lost:
@@ -286,17 +275,15 @@ def _check(options: argparse.Namespace) -> int:
         for run_dir in runs:
             try:
                 judged = judge(run_dir, analyst)
-            except BrokenPipeError:
-                raise
             except Exception as error:
                 failures.append(_tell_failure(error))
                 continue
             verdicts.append(judged.verdict)
             results.append(_judged(run_dir, judged.verdict))
             if not options.json:
-                print(console.run_summary(judged), flush=True)
+                result(console.run_summary(judged))
     if options.json:
-        print(json.dumps(results[0] if len(results) == 1 and not failures else results))
+        result(json.dumps(results[0] if len(results) == 1 and not failures else results))
     return max(failures) if failures else worst(verdicts).exit_status
 
 
@@ -333,7 +320,7 @@ def _report(options: argparse.Namespace) -> int:
     judged = [run_dir for run_dir in runs if run_dir.verdict.exists()]
     if len(judged) < len(runs):
         left_out = f"{len(runs) - len(judged)} of {len(runs)} runs"
-        _say(f"{left_out} have no verdict and are left out; `kafka-chaos check` judges them")
+        say(f"{left_out} have no verdict and are left out; `kafka-chaos check` judges them")
     if not judged:
         raise UsageError("none of these runs has a verdict; `kafka-chaos check` judges them")
     loaded = load_all(judged)
@@ -342,12 +329,12 @@ def _report(options: argparse.Namespace) -> int:
         junit.write_run(run)
     if options.out:
         html.write_suite(loaded, options.out)
-        print(f"report: {options.out}")
+        result(f"report: {options.out}")
     if options.picture:
         if len(loaded.facts) != 1:
             raise UsageError(f"--picture draws one run, and these are {len(loaded.facts)}: name one run directory")
-        print(f"picture: {html.write_picture(loaded.facts[0], options.picture)}")
-    print(console.table(loaded))
+        result(f"picture: {html.write_picture(loaded.facts[0], options.picture)}")
+    result(console.table(loaded))
     if loaded.unreadable:
         raise UsageError(loaded.unreadable[0])
     return worst(run.verdict for run in loaded.facts).exit_status
@@ -361,10 +348,10 @@ def _guide(options: argparse.Namespace) -> int:
     if options.run_dirs:
         gathered = reproduced.gather(reproduced.find(options.run_dirs))
         for line in gathered.left_out:
-            _say(f"left out: {line}")
+            say(f"left out: {line}")
         if not gathered.runs:
             raise UsageError("none of these runs can be counted; `kafka-chaos check` judges runs without a verdict")
-        guide.write_data(options.docs, told, gathered.runs, _say)
+        guide.write_data(options.docs, told, gathered.runs, say)
         print(f"{len(gathered.runs)} runs counted, {len(gathered.left_out)} left out")
     for page in guide.write_pages(options.docs, told):
         print(options.docs / page)
@@ -419,6 +406,13 @@ def _list(options: argparse.Namespace) -> int:
     from checks import catalogue as anomalies
     from checks import claims
 
+    if options.settings:
+        from harness.cluster import versions
+        from harness.setup import settings
+
+        names = sorted(settings.known(versions.get(options.settings)))
+        print(json.dumps(names, indent=1) if options.json else "\n".join(names))
+        return 0
     if options.anomalies or options.claims:
         return _list_catalogue(anomalies if options.anomalies else claims, options)
     print(json.dumps(listing.as_json(), indent=1) if options.json else listing.as_text())
@@ -451,7 +445,7 @@ def _clean(options: argparse.Namespace) -> int:
     from harness.removal import clean
 
     def left_alone(why: str) -> None:
-        _say(f"left alone: {why}")
+        say(f"left alone: {why}")
 
     clean(docker.connect(), options.runs_dir, owned_too=options.all, tell=print, left_alone=left_alone)
     return 0
@@ -475,7 +469,7 @@ def _on_signals(handler: Callable[[int, FrameType | None], None]) -> None:
 
 def _interrupt_once(signum: int, frame: FrameType | None) -> None:
     """The first signal ends the work; further ones must not end the cleaning up."""
-    _on_signals(lambda *_: _say("removing what was started; a moment, please"))
+    _on_signals(lambda *_: say("removing what was started; a moment, please"))
     raise KeyboardInterrupt
 
 
@@ -492,15 +486,15 @@ def _die_with_the_matrix() -> None:
 def _tell_failure(error: Exception) -> int:
     """Say in one line what failed, behind it where if that is a defect; the exit status, never a verdict's."""
     if isinstance(error, KafkaChaosError):
-        _say(f"kafka-chaos: {error}")
+        say(f"kafka-chaos: {error}")
         return error.exit_status
     if isinstance(error, OSError):
         # A full disk, a directory of another user, Docker's refusals.
-        _say(f"kafka-chaos: {refusal(error)}")
+        say(f"kafka-chaos: {refusal(error)}")
         return EXIT_ERROR
     said = " ".join(f"{type(error).__name__}: {error}".split())
-    _say(f"kafka-chaos: {said[:500]} (a defect of kafka-chaos, nothing is judged; where it happened:)")
-    _say("".join(traceback.format_exception(error)).rstrip())
+    say(f"kafka-chaos: {said[:500]} (a defect of kafka-chaos, nothing is judged; where it happened:)")
+    say("".join(traceback.format_exception(error)).rstrip())
     return EXIT_ERROR
 
 
@@ -539,13 +533,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "run":
             _die_with_the_matrix()
         status = COMMANDS[options.command](options)
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        _say(f"kafka-chaos: interrupted; {_what_is_left(arguments)}, what was recorded is kept")
+        say(f"kafka-chaos: interrupted; {_what_is_left(arguments)}, what was recorded is kept")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        _mute(sys.stdout)
-        return EXIT_ERROR
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and nobody_reads(sys.stdout):
+            mute(sys.stdout)
+            return EXIT_UNREAD
         return _tell_failure(error)
     return status
 

@@ -1,4 +1,4 @@
-"""The options of the command line. What carries a command out stands in harness/cli.py."""
+"""The options of the command line. What carries a command out stands in app/cli.py."""
 
 from __future__ import annotations
 
@@ -185,6 +185,7 @@ def parser() -> argparse.ArgumentParser:
     catalogue = listing.add_mutually_exclusive_group()
     catalogue.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
     catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
+    catalogue.add_argument("--settings", metavar="V", help="the broker settings that a version knows, instead")
     listing.add_argument("--markdown", action="store_true", help="either of these as its page in docs/ has it")
 
     setup = command("setup", "install or build what is missing: Docker, Java, images")

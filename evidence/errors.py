@@ -24,6 +24,8 @@ EXIT_CONTRADICTED: Final = 1
 EXIT_UNKNOWN: Final = 2
 EXIT_USAGE: Final = 254
 EXIT_ERROR: Final = 255
+EXIT_UNREAD: Final = 141
+"""Nobody read the results to their end, as in `kafka-chaos list | head`: what a shell says of SIGPIPE (128 + 13)."""
 
 
 class KafkaChaosError(Exception):
@@ -77,13 +79,28 @@ def refusal(error: OSError) -> str:
     return f"{place}{text[:500]}" + (f" ({way_out})" if way_out else "")
 
 
+NEAREST: Final = 5
+"""Names that an error tells at most."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") -> UsageError:
-    """The error for a name that does not exist, with the nearest ones that do.
+    """The error for a name that does not exist, with at most five that do: near ones first.
+
+    `hint` says where all of them are listed, and what asked for this one.
 
     >>> str(unknown_name("scenario", "double-failovr", ["double-failover", "baseline"]))
     "there is no scenario 'double-failovr'; did you mean double-failover?"
+    >>> str(unknown_name("letter", "é", "abcdef", hint="`letters` lists them"))
+    "there is no letter 'é'; 6 are known (`letters` lists them)"
     """
-    choices = sorted(known)
+    choices = sorted(set(known))
     near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5) or [c for c in choices if name and name in c][:3]
-    advice = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(choices)}"
+    if near:
+        advice = f"did you mean {' or '.join(near)}?"
+    elif len(choices) <= NEAREST:
+        advice = f"known: {', '.join(choices)}"
+    elif far := difflib.get_close_matches(name, choices, n=NEAREST, cutoff=0.3):
+        advice = f"nearest of {len(choices)}: {', '.join(far)}"
+    else:
+        advice = f"{len(choices)} are known"
     return UsageError(f"there is no {kind} {name!r}; {advice}" + (f" ({hint})" if hint else ""))

@@ -242,5 +242,5 @@ def get_scenario(name: str) -> Scenario:
     """The scenario called `name`; UsageError with the nearest names if there is none."""
     known = all_scenarios()
     if name not in known:
-        raise unknown_name("scenario", name, known)
+        raise unknown_name("scenario", name, known, hint="`kafka-chaos list` lists them")
     return known[name]

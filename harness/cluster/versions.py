@@ -161,7 +161,7 @@ def get(name: str) -> Version:
         if version.id == name:
             return version
     ways = [version.id for version in KNOWN if version.kafka == name]
-    raise unknown_name("version", name, ways or [version.id for version in KNOWN])
+    raise unknown_name("version", name, ways or [version.id for version in KNOWN], hint="`kafka-chaos list` lists them")
 
 
 def releases() -> tuple[str, ...]:

@@ -37,15 +37,17 @@ def known(version: Version) -> frozenset[str]:
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
-def validate(version: Version, settings: Mapping[str, str]) -> None:
+def validate(version: Version, settings: Mapping[str, str], asked_by: str) -> None:
     """Raise UsageError, with near names, for the first setting the version does not know.
 
-    A setting of one broker alone ("2:name") is looked up by its name.
+    `asked_by` is the option or the file that has the settings. A setting of one broker alone ("2:name") is looked up
+    by its name.
     """
     names = known(version) if settings else frozenset()
     for name in (key.rpartition(":")[2] for key in settings):
         if name not in names:
-            raise unknown_name(f"broker setting of {version.kafka}", name, names)
+            hint = f"asked for by {asked_by}; `kafka-chaos list --settings {version.id}` lists them"
+            raise unknown_name(f"broker setting of {version.kafka}", name, names, hint=hint)
 
 
 def names_in_html(page: str) -> list[str]:

@@ -233,13 +233,13 @@ def test_every_setting_that_a_scenario_makes_is_known_to_the_version() -> None:
         for version in versions.ALL:
             for case in one.cases.values():
                 if one.applies_to(version, case):
-                    validate(version, one.cluster_of(case).settings)
+                    validate(version, one.cluster_of(case).settings, one.file)
 
 
 def test_a_setting_of_one_broker_is_looked_up_by_its_name() -> None:
-    validate(versions.get("4.3.1"), {"2:replica.lag.time.max.ms": "1"})
+    validate(versions.get("4.3.1"), {"2:replica.lag.time.max.ms": "1"}, "--setting")
     with pytest.raises(UsageError, match="did you mean"):
-        validate(versions.get("4.3.1"), {"2:replica.lag.max": "1"})
+        validate(versions.get("4.3.1"), {"2:replica.lag.max": "1"}, "--setting")
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,10 @@ from tests.unit.judgement.report import synthetic
         (["run", "double-failover", "--version", "3.9.2"], "3.9.2-zk"),
         (["run", "leader-epoch-recovery", "--version", "0.10.2.2"], "does not apply to 0.10.2.2"),
         (["run", "baseline", "--version", "4.3.1", "--setting", "min.insync.replica=2"], "min.insync.replicas"),
+        (
+            ["run", "baseline", "--version", "4.3.1", "--setting", "nosuch=1"],
+            "(asked for by --setting; `kafka-chaos list --settings 4.3.1` lists them)",
+        ),
         (["run", "baseline", "--version", "4.3.1", "--setting", "nonsense"], "name=value"),
         (["run", "baseline", "--version", "4.3.1", "--case", "acks-1"], "there is no case 'acks-1'"),
         (["run", "baseline", "--version", "4.3.1", "--expect", "lost-wriet"], "did you mean lost-write"),
@@ -47,6 +51,14 @@ def test_bad_input(arguments: list[str], why: str, capsys: pytest.CaptureFixture
     error = capsys.readouterr().err
     assert why in error
     assert len(error.splitlines()) == 1
+    assert len(error) < 400
+
+
+def test_the_broker_settings_of_a_version_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--settings", "4.3.1"]) == 0
+    assert {"min.insync.replicas", "process.roles"} <= set(capsys.readouterr().out.split())
+    assert main(["list", "--settings", "0.8.2.2", "--json"]) == 0
+    assert "zookeeper.connect" in json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

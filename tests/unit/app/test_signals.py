@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import pytest
 
 from app import cli
-from evidence.errors import EXIT_ERROR
+from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_ERROR, EXIT_UNREAD
 
 LIMIT_S = 60.0
 
@@ -85,7 +85,7 @@ def test_ctrl_c_while_modules_load_shows_no_traceback() -> None:
 
 
 def test_a_closed_terminal_is_not_the_end_of_the_work() -> None:
-    code = "from app import cli; cli._say('one'); cli._say('two'); print('done')"
+    code = "from app.output import say; say('one'); say('two'); print('done')"
     read_end, write_end = os.pipe()
     os.close(read_end)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=write_end, text=True) as process:
@@ -94,14 +94,38 @@ def test_a_closed_terminal_is_not_the_end_of_the_work() -> None:
     assert (process.returncode, out) == (0, "done\n")
 
 
-def test_results_that_nobody_reads_are_no_verdict() -> None:
-    code = "import sys; from app import cli; sys.exit(cli.main(['list', '--json']))"
+def unread(*arguments: str) -> tuple[int, str]:
+    """The status, and what is said on standard error, of a command whose standard output nobody reads."""
+    code = f"import sys; from app import cli; sys.exit(cli.main({list(arguments)}))"
     read_end, write_end = os.pipe()
     os.close(read_end)
-    with subprocess.Popen([sys.executable, "-c", code], stdout=write_end, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=write_end, stderr=subprocess.PIPE, text=True) as process:
         os.close(write_end)
         _, said = process.communicate(timeout=LIMIT_S)
-    assert (process.returncode, said) == (EXIT_ERROR, "")
+    return process.returncode, said
+
+
+def test_a_list_that_nobody_reads_to_its_end_ends_quietly() -> None:
+    assert unread("list", "--json") == (EXIT_UNREAD, "")
+    # So few lines that they are written when the command is done, not before.
+    assert unread("list", "--settings", "0.8.2.2") == (EXIT_UNREAD, "")
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [((), EXIT_AS_DOCUMENTED), (("--fail-on", "loss"), EXIT_CONTRADICTED)])
+def test_a_verdict_that_nobody_reads_is_still_the_status(fail_on: Sequence[str], status: int) -> None:
+    returned, _ = unread("audit", "--client", "java-0.8.2.2", *fail_on)
+    assert returned == status
+
+
+def test_another_broken_pipe_than_that_of_the_results_is_a_failure() -> None:
+    code = (
+        "import sys\nfrom app import cli\nfrom harness.setup import doctor\n"
+        "def refuse(): raise BrokenPipeError(32, 'Broken pipe')\n"
+        "doctor.diagnose = refuse\nsys.exit(cli.main(['doctor']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    assert (done.returncode, done.stderr) == (EXIT_ERROR, "kafka-chaos: Broken pipe\n")
 
 
 def failing(error: Exception) -> Callable[[], NoReturn]:
