@@ -2,7 +2,7 @@
 
 A scenario is a frozen value: the claim it shows and where that is documented, the cluster and topic it needs,
 what must follow on which versions, and one function of steps. It declares; `harness.run.Run` carries out.
-Judgement is not part of it either: `documented_for` only states what the sources say, and `judgement.verdict`
+Judgement is not part of it either: `documented_for` only states what the sources say, and `judgement.policy`
 holds the findings against it.
 
 A case is a named variant of a scenario (settings, acks, a client's settings) with a documented outcome of its own. The

@@ -17,10 +17,10 @@ from checks.catalogue import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequen
 Facts = Mapping[str, Any]
 
 GOOD: Final = "good"
-ODD: Final = "odd"
+UNCERTAIN: Final = "uncertain"
 BAD: Final = "bad"
-TONES: Final = (GOOD, ODD, BAD)
-"""From the best to the worst; `odd` is what is not known, or what Kafka permits."""
+TONES: Final = (GOOD, UNCERTAIN, BAD)
+"""From the best to the worst; `uncertain` is what is not known, or what Kafka permits."""
 DIVERGENCE: Final = "replica-divergence"
 
 
@@ -31,7 +31,7 @@ class Outcome:
     text: str
     """For people, in a few words: "1 of 5 acknowledged records LOST; replicas disagree at 1 offset"."""
     tone: str
-    """good, odd or bad: the colour it is shown in."""
+    """good, uncertain or bad: the colour it is shown in."""
     acknowledged: int | None = None
     """Sends that were acknowledged; None if the analysis did not count them."""
     lost: int = 0
@@ -54,16 +54,16 @@ class Outcome:
         )
 
 
-def of_findings(run: Facts, findings: Facts | None, *, sound: bool, hollow: Sequence[Facts] = ()) -> Outcome:
+def of_findings(run: Facts, findings: Facts | None, *, sound: bool, unsupported: Sequence[Facts] = ()) -> Outcome:
     """The outcome of a run from run.json and findings.json; pure.
 
-    Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost. `hollow` findings rest
-    on evidence that is refuted: that they were made is all that is said.
+    Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost. `unsupported` findings
+    depend on files that other evidence contradicts: that they were made is all that is said.
     """
     if findings is None:
-        return Outcome(text="not known what became of the records: there are no findings", tone=ODD)
+        return Outcome(text="not known what became of the records: there are no findings", tone=UNCERTAIN)
     everything = [finding for finding in findings.get("findings") or () if isinstance(finding, Mapping)]
-    found = [finding for finding in everything if not any(finding is one for one in hollow)]
+    found = [finding for finding in everything if not any(finding is one for one in unsupported)]
     counted = (findings.get("statistics") or {}).get("sends_ok")
     acknowledged = counted if isinstance(counted, int) else None
     checked = any(c.get("name") == LOST_WRITE and c.get("status") == "ok" for c in findings.get("checks") or ())
@@ -72,9 +72,9 @@ def of_findings(run: Facts, findings: Facts | None, *, sound: bool, hollow: Sequ
     if offsets:
         parts.append((BAD, f"replicas disagree at {_count(offsets, 'offset')}"))
     parts += _others(run, found, everything)
-    if hollow:
-        names = ", ".join(sorted({str(finding.get("anomaly")) for finding in hollow}))
-        parts.append((ODD, f"{names} in evidence that is refuted"))
+    if unsupported:
+        names = ", ".join(sorted({str(finding.get("anomaly")) for finding in unsupported}))
+        parts.append((UNCERTAIN, f"{names} in files that other evidence contradicts"))
     return Outcome(
         text="; ".join(text for _, text in parts),
         tone=worst(tone for tone, _ in parts),
@@ -86,8 +86,8 @@ def of_findings(run: Facts, findings: Facts | None, *, sound: bool, hollow: Sequ
 
 
 def worst(tones: Iterable[str]) -> str:
-    """The worst of some tones; `odd` if there is none: nothing is known."""
-    return max(tones, key=TONES.index, default=ODD)
+    """The worst of some tones; `uncertain` if there is none: nothing is known."""
+    return max(tones, key=TONES.index, default=UNCERTAIN)
 
 
 def _total(found: Iterable[Facts], anomaly: str) -> int:
@@ -121,14 +121,16 @@ def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -
         of_all = f" of {_count(acknowledged, 'acknowledged record')}" if acknowledged else " acknowledged"
         first, *more = [(f"{number:,}".replace(",", " "), what) for number, what in missing if number]
         also = "".join(f", {number} {what}" for number, what in more)
-        return BAD if lost else ODD, f"{first[0]}{of_all} {first[1]}{also}"
+        return BAD if lost else UNCERTAIN, f"{first[0]}{of_all} {first[1]}{also}"
     if acknowledged is None:
-        return (GOOD, "every acknowledged record kept") if known else (ODD, "not known what became of the records")
+        return (
+            (GOOD, "every acknowledged record kept") if known else (UNCERTAIN, "not known what became of the records")
+        )
     records = _count(acknowledged, "acknowledged record")
     if not acknowledged:
-        return ODD, "no record was acknowledged"
+        return UNCERTAIN, "no record was acknowledged"
     if not known:
-        return ODD, f"not known: {records}, none seen lost"
+        return UNCERTAIN, f"not known: {records}, none seen lost"
     return GOOD, f"all {records} kept" if acknowledged > 1 else f"{records} kept"
 
 
@@ -144,6 +146,6 @@ def _others(run: Facts, found: list[Facts], everything: list[Facts]) -> list[tup
         excused = permitted(run, finding) is not None
         of_records = name not in CATALOGUE or CATALOGUE[name].seen_in.startswith(HISTORIES)
         if of_records or not excused:
-            key = (ODD if excused else BAD, name)
+            key = (UNCERTAIN if excused else BAD, name)
             counts[key] = counts.get(key, 0) + int(finding.get("count") or 0)
     return [(tone, f"{name} × {count}" if count > 1 else name) for (tone, name), count in counts.items()]

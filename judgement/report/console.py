@@ -18,7 +18,7 @@ from evidence import events
 from evidence.course import faults_of
 from evidence.events import Event
 from evidence.text import visible
-from judgement.outcome import BAD, GOOD, ODD
+from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import availability, cells, record_ways, steps, story
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
@@ -33,7 +33,7 @@ COLOURS: Final = {
     "error": "33",
     GOOD: "32",
     BAD: "31",
-    ODD: "33",
+    UNCERTAIN: "33",
 }
 """Colours of verdicts and of the tones of outcomes."""
 WIDTH: Final = 100

@@ -18,7 +18,8 @@ from evidence.events import NETWORK_FAULTS, Event, Log, Moment, Note, Preconditi
 from evidence.events import Step as StepEvent
 from evidence.manifest import Difference
 from evidence.rundir import RunDir, scenario_of, write_json
-from judgement.verdict import Verdict, judge, read_findings, read_verdict
+from judgement.policy import judge
+from judgement.verdict import Verdict, read_findings, read_verdict
 
 T = TypeVar("T")
 
@@ -228,7 +229,7 @@ class _Files:
             Course(self.reading.events),
             self.findings,
             (*self.reading.damaged, *manifest.told(self.unbound)),
-            refuted=[one.path for one in self.unbound],
+            contradicted=[one.path for one in self.unbound],
             analysis_failure=analysis_failure or self.unreadable,
         )
         return replace(judged, manifest=self.manifest)

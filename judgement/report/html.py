@@ -24,7 +24,7 @@ from markupsafe import Markup
 from evidence.course import acks_text
 from evidence.rundir import RunDir, scenario_of, write_atomically
 from evidence.text import visible
-from judgement.outcome import BAD, GOOD, ODD
+from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import (
     availability,
     cells,
@@ -238,7 +238,7 @@ def suite_headline(facts: Sequence[RunFacts]) -> str:
         (lost, "lost acknowledged records"),
         (tones[BAD] - lost, "showed another anomaly"),
         (tones[GOOD], "kept them all"),
-        (tones[ODD], "left it open"),
+        (tones[UNCERTAIN], "left it open"),
     )
     told = ", ".join(f"{number} {what}" for number, what in said if number)
     return f"Of {len(facts)} run{'' if len(facts) == 1 else 's'} {told}; {good} of {len(facts)} ended as documented."

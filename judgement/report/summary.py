@@ -11,7 +11,7 @@ from typing import Final
 
 from evidence.text import fenced
 from evidence.text import markdown as escaped
-from judgement.outcome import BAD, GOOD, ODD
+from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import availability, cells, record_ways, story, timings
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
@@ -26,7 +26,7 @@ MARKS: Final = {
     "unknown": "❔",
     "error": "⚠️",
 }
-TONES: Final = {GOOD: "🟢", ODD: "🟡", BAD: "🔴"}
+TONES: Final = {GOOD: "🟢", UNCERTAIN: "🟡", BAD: "🔴"}
 """Of outcomes: what became of the records, whether or not that is documented."""
 
 

@@ -9,7 +9,7 @@ import pytest
 from evidence.course import Course
 from evidence.events import Ends, Event, Fault, Moment, Send, Target
 from evidence.rundir import DOOMED
-from judgement import losses, verdict
+from judgement import losses, policy, verdict
 from tests.unit.judgement.test_verdict import FINDINGS, PROVED, RUN
 from tests.unit.timelines import at
 
@@ -32,7 +32,7 @@ def lost(*sequences: int, count: int | None = None, process: str = "producer-1")
 
 
 def judged(finding: dict[str, Any], *events: Event, run: dict[str, Any] = NEW) -> verdict.Verdict:
-    return verdict.judge(run, Course((*events, *PROVED)), FINDINGS | {"findings": [finding]})
+    return policy.judge(run, Course((*events, *PROVED)), FINDINGS | {"findings": [finding]})
 
 
 def test_the_loss_of_the_doomed_is_as_documented() -> None:

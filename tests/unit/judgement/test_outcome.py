@@ -42,12 +42,12 @@ REUSED = finding(
         (findings(acknowledged=1), "1 acknowledged record kept", "good"),
         (findings(acknowledged=20000), "all 20 000 acknowledged records kept", "good"),
         (findings(acknowledged=None), "every acknowledged record kept", "good"),
-        (findings(acknowledged=0), "no record was acknowledged", "odd"),
+        (findings(acknowledged=0), "no record was acknowledged", "uncertain"),
         (findings(finding("lost-write", 1, ROW)), "1 of 5 acknowledged records LOST", "bad"),
         (findings(finding("lost-write", 1200), acknowledged=None), "1 200 acknowledged LOST", "bad"),
         (findings(finding("lost-write", 1, ROW), REUSED), "1 of 5 acknowledged records LOST", "bad"),
         (findings(REUSED), "all 5 acknowledged records kept; inconsistent-offsets", "bad"),
-        (findings(finding("unseen", 2)), "2 of 5 acknowledged records not read back", "odd"),
+        (findings(finding("unseen", 2)), "2 of 5 acknowledged records not read back", "uncertain"),
         (
             findings(finding("lost-write", 1), finding("unseen", 2)),
             "1 of 5 acknowledged records LOST, 2 not read back",
@@ -59,8 +59,8 @@ REUSED = finding(
             "bad",
         ),
         (findings(finding("phantom", 2)), "all 5 acknowledged records kept; phantom × 2", "bad"),
-        (findings(checked="crashed"), "not known: 5 acknowledged records, none seen lost", "odd"),
-        (None, "not known what became of the records: there are no findings", "odd"),
+        (findings(checked="crashed"), "not known: 5 acknowledged records, none seen lost", "uncertain"),
+        (None, "not known what became of the records: there are no findings", "uncertain"),
     ],
 )
 def test_the_outcome_of_a_sound_run(found: dict[str, Any] | None, text: str, tone: str) -> None:
@@ -76,7 +76,7 @@ def synthetic_json(made: outcome.Outcome) -> dict[str, Any]:
 
 
 def test_of_a_run_in_doubt_nothing_good_is_said_and_nothing_bad_is_hidden() -> None:
-    assert outcome.of_findings({}, findings(), sound=False).tone == "odd"
+    assert outcome.of_findings({}, findings(), sound=False).tone == "uncertain"
     lost = outcome.of_findings({}, findings(finding("lost-write", 1, ROW)), sound=False)
     assert (lost.tone, lost.lost, lost.acknowledged) == ("bad", 1, 5)
 
@@ -84,7 +84,7 @@ def test_of_a_run_in_doubt_nothing_good_is_said_and_nothing_bad_is_hidden() -> N
 def test_what_kafka_permits_is_said_where_it_concerns_records_and_only_there() -> None:
     retrying = {"processes": [{"name": "p", "kind": "producer", "settings": {"retries": "5"}}]}
     duplicate = outcome.of_findings(retrying, findings(finding("duplicate", 3)), sound=True)
-    assert (duplicate.text, duplicate.tone) == ("all 5 acknowledged records kept; duplicate × 3", "odd")
+    assert (duplicate.text, duplicate.tone) == ("all 5 acknowledged records kept; duplicate × 3", "uncertain")
     leaderless = finding("empty-isr", 1, {"leader": -1})
     assert outcome.of_findings({}, findings(leaderless), sound=True).tone == "good"
     led = finding("empty-isr", 1, {"leader": 1})

@@ -19,7 +19,7 @@ from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import DEATHS, Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
 from evidence.rundir import RunDir, write_json
-from judgement import subjects, verdict
+from judgement import doubts, policy, subjects, verdict
 from judgement.report.facts import judge_run
 from tests.unit.timelines import at
 
@@ -65,7 +65,7 @@ def blind(
 
 
 def judge(facts: dict[str, Any], events: Sequence[Event], *more: Any, **options: Any) -> verdict.Verdict:
-    return verdict.judge(facts, Course(tuple(events)), *more, **options)
+    return policy.judge(facts, Course(tuple(events)), *more, **options)
 
 
 def lines(*events: Event) -> bytes:
@@ -284,7 +284,7 @@ def test_an_observer_is_blind_while_what_it_looks_at_is_away(
     healed = [fault(20 * second, phase, kind=kind, node=node) for phase in ("heal", "healed")]
     seen = [blind(begin_s * second, "begin", source), blind(end_s * second, "end", source)]
     events = sorted([*struck, *(back if kind in DEATHS else healed), *seen], key=lambda event: event.monotonic_ns)
-    reasons = verdict.blind_during_faults(Course(tuple(events)))
+    reasons = doubts.blind_during_faults(Course(tuple(events)))
     assert (reasons == []) == explained
 
 

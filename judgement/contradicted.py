@@ -1,10 +1,10 @@
-"""Findings that accuse nobody: those that rest on a file that something refutes.
+"""Findings that accuse nobody: those that depend on a file which other evidence contradicts.
 
-A file is refuted if it is not what the manifest lists, or if another witness contradicts it: the timeline says that a
-copy was longer, a history lacks operations between those that it has. What was found in such a file may be what was
-done to it, and not what Kafka did. So it is reported, and the verdict is unknown; a finding of another file stands.
+A file is contradicted if it is not what the manifest lists, or if another witness says otherwise: the timeline says
+that a copy was longer, a history lacks operations between those that it has. What was found in such a file may be what
+was done to it, and not what Kafka did. So it is reported, and the verdict is unknown; a finding of another file stands.
 
-The analysis says of each finding what its check reads (`reads`); one that does not say it may rest on anything.
+The analysis says of each finding what its check reads (`reads`); one that does not say it may depend on anything.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ TIMELINE: Final = "timeline.jsonl"
 EVERYTHING: Final = (HISTORIES, REPLICAS, METADATA)
 
 
-def rests_on(finding: Facts, refuted: Iterable[str], *more: str) -> str | None:
-    """The first of the refuted paths (within the run directory) that the finding rests on, or what is asked of it,
-    which reads `more` kinds of evidence; None if there is none.
+def depends_on(finding: Facts, contradicted: Iterable[str], *more: str) -> str | None:
+    """The first of the contradicted paths (within the run directory) that the finding depends on, or what is asked of
+    it, which reads `more` kinds of evidence; None if there is none.
     """
     reads = {*(finding.get("reads") or EVERYTHING), *more}
     where = (finding.get("topic"), finding.get("partition"))
-    return next((path for path in refuted if _reads(reads, where, PurePosixPath(path).parts)), None)
+    return next((path for path in contradicted if _reads(reads, where, PurePosixPath(path).parts)), None)
 
 
 def _reads(reads: set[str], where: tuple[object, object], parts: Sequence[str]) -> bool:

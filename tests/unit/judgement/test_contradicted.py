@@ -1,4 +1,4 @@
-"""Findings accuse unless they rest on a file that something refutes."""
+"""Findings accuse unless they depend on a file that other evidence contradicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evidence.events import End
 from evidence.rundir import END
 from evidence.rundir import MANIFEST as BOUND
 from judgement import verdict
-from judgement.refuted import rests_on
+from judgement.contradicted import depends_on
 from judgement.report.facts import judge_run
 from tests.unit.judgement.report import synthetic
 from tests.unit.judgement.test_verdict import PROVED, found, judge, run
@@ -51,12 +51,12 @@ CHECKPOINT = "replicas/00-a/broker-1/replication-offset-checkpoint"
 )
 def test_what_a_finding_rests_on(path: str, reads: tuple[str, ...], *, rests: bool) -> None:
     finding = {"anomaly": "phantom", "topic": "t", "partition": 0, "reads": list(reads)}
-    assert rests_on(finding, [path]) == (path if rests else None)
+    assert depends_on(finding, [path]) == (path if rests else None)
 
 
 def test_a_finding_of_no_single_partition_rests_on_all_of_them() -> None:
     finding = {"anomaly": "torn-transaction", "topic": None, "partition": None, "reads": [HISTORIES]}
-    assert rests_on(finding, [COPY, OF_T_1]) == OF_T_1
+    assert depends_on(finding, [COPY, OF_T_1]) == OF_T_1
 
 
 @pytest.mark.parametrize(("documented", "expected"), [(["lost-write"], "unknown"), ([], "unexpected")])
@@ -67,7 +67,7 @@ def test_whether_a_loss_is_doomed_the_timeline_says(documented: list[str], expec
     lost = {"producer": 1, "sequence": 3}
     findings["findings"][0]["evidence"] = [lost]
     findings["findings"][1]["evidence"] = [{"offset": 3, "values": [lost, lost | {"sequence": 4}]}]
-    judged = judge(facts, PROVED, findings, ["timeline.jsonl: changed"], refuted=["timeline.jsonl"])
+    judged = judge(facts, PROVED, findings, ["timeline.jsonl: changed"], contradicted=["timeline.jsonl"])
     assert judged.verdict == expected
     assert judged.outcome is not None
     assert judged.outcome.lost == 1
@@ -75,7 +75,7 @@ def test_whether_a_loss_is_doomed_the_timeline_says(documented: list[str], expec
 
 def test_one_that_does_not_say_what_it_rests_on_may_rest_on_anything() -> None:
     finding = {"anomaly": "phantom", "topic": "t", "partition": 0}
-    assert [rests_on(finding, [path]) for path in (OF_T_0, COPY, COPY_OF_T_1)] == [OF_T_0, COPY, None]
+    assert [depends_on(finding, [path]) for path in (OF_T_0, COPY, COPY_OF_T_1)] == [OF_T_0, COPY, None]
 
 
 def reading(name: str, *reads: str) -> dict[str, Any]:
@@ -86,12 +86,12 @@ def reading(name: str, *reads: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("refuted", "expected"),
+    ("contradicted", "expected"),
     [([], "unexpected"), ([COPY], "unknown"), ([COPY_OF_T_1], "unexpected"), ([OF_T_0], "unexpected")],
 )
-def test_what_was_found_in_a_refuted_copy_is_unknown(refuted: list[str], expected: str) -> None:
-    damaged = [f"{path}: not what it was" for path in refuted]
-    judged = judge(run(), PROVED, reading("replica-divergence-x", REPLICAS), damaged, refuted=refuted)
+def test_what_was_found_in_a_contradicted_copy_is_unknown(contradicted: list[str], expected: str) -> None:
+    damaged = [f"{path}: not what it was" for path in contradicted]
+    judged = judge(run(), PROVED, reading("replica-divergence-x", REPLICAS), damaged, contradicted=contradicted)
     assert judged.verdict == expected
     assert judged.seen == ("lost-write", "replica-divergence-x")
     assert (judged.unexpected == ("replica-divergence-x",)) == (expected == "unexpected")
@@ -102,22 +102,22 @@ def test_what_was_found_in_a_refuted_copy_is_unknown(refuted: list[str], expecte
 def test_of_two_findings_the_one_whose_files_are_whole_stands() -> None:
     findings = reading("phantom", HISTORIES)
     findings["findings"].append(findings["findings"][1] | {"anomaly": "index-mismatch", "reads": [REPLICAS]})
-    judged = judge(run(), PROVED, findings, refuted=[COPY])
+    judged = judge(run(), PROVED, findings, contradicted=[COPY])
     assert (judged.verdict, judged.unexpected) == ("unexpected", ("phantom",))
 
 
-def test_a_loss_that_nothing_names_is_unknown_in_a_refuted_history() -> None:
+def test_a_loss_that_nothing_names_is_unknown_in_a_contradicted_history() -> None:
     """Every record that a changed history does not show as read would be a loss that the scenario does not name."""
     facts = run(evidence=["doomed sends"])
     assert judge(facts, PROVED, found("lost-write")).unexpected == ("lost-write",)
-    judged = judge(facts, PROVED, found("lost-write"), refuted=["history/p.arrows"])
+    judged = judge(facts, PROVED, found("lost-write"), contradicted=["history/p.arrows"])
     assert (judged.verdict, judged.unexpected) == ("unknown", ())
     assert judged.outcome is not None
-    assert (judged.outcome.lost, judged.outcome.tone) == (0, "odd")
-    assert "lost-write in evidence that is refuted" in judged.outcome.text
+    assert (judged.outcome.lost, judged.outcome.tone) == (0, "uncertain")
+    assert "lost-write in files that other evidence contradicts" in judged.outcome.text
 
 
-def test_a_problem_that_names_its_file_refutes_it() -> None:
+def test_a_problem_that_names_its_file_contradicts_it() -> None:
     findings = reading("replica-divergence-x", REPLICAS)
     problem = {"what": "unreadable replica", "process": "broker-1", "detail": "shorter"}
     assert judge(run(), PROVED, findings | {"problems": [problem]}).verdict == "unexpected"

@@ -1,0 +1,172 @@
+"""Doubts: every reason for which a run proves nothing.
+
+Each function returns the reasons of one kind: a fault without proof, a precondition that did not hold, a blind
+observer, a run that was cut short, a check that crashed. `doubts` puts them together, those of `judgement.soundness`
+(whether the run's evidence holds together) among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from checks import claims
+from evidence.course import Course
+from evidence.events import DEATHS, Precondition, of
+from judgement import soundness
+
+Facts = Mapping[str, Any]
+
+DIED: Final = "recorder died"
+
+
+def unproved_faults(course: Course) -> list[str]:
+    """Faults that were injected (or healed) without proof that this took effect."""
+    reasons = []
+    for fault in course.faults:
+        what = f"fault {fault.id} ({fault.description})"
+        if fault.unproved:
+            reasons.append(f"{what} did not provably take effect: {fault.proof.get('seen') or 'no proof'}")
+        elif fault.proved_ns is None:
+            reasons.append(f"{what} was injected and never verified")
+        if fault.heal_ns is not None and fault.healed_ns is None:
+            reasons.append(f"{what}: its healing was begun and never confirmed")
+    return reasons
+
+
+def failed_preconditions(course: Course) -> list[str]:
+    """Preconditions of the claim that did not hold: the sequence did not take the course the claim is about."""
+    return [
+        f"a precondition did not hold: {precondition.name}" + _detail(precondition.detail)
+        for precondition in of(course.events, Precondition)
+        if not precondition.held
+    ]
+
+
+def _detail(detail: Facts) -> str:
+    return f" ({', '.join(f'{key}={value}' for key, value in detail.items())})" if detail else ""
+
+
+RETURN_NS: Final = 15_000_000_000
+"""For a ZooKeeper that is back to start, on a busy machine, and for the observer to find it."""
+LAST_WORD_NS: Final = 1_000_000_000
+"""A blind interval begins with the last sign of life, which may be older than the end of who gave it."""
+
+BLINDS_BY_GOING: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "zookeeper": ("zookeeper", (*DEATHS, "stop", "freeze")),
+    "kraft": ("controller-", ("power-loss",)),
+}
+"""By observer: whose faults take away what it looks at, and which."""
+
+
+def _explained(course: Course, begin_ns: int, end_ns: int, why: str) -> bool:
+    """Whether an observer was blind because ZooKeeper itself was away. It wrote nothing then, and when it is back the
+    versions of znodes tell what came before the observer did. Likewise where KRaft's controllers lost their disks with
+    the power: what is on them when they are back is all there is.
+    """
+    keeper, kinds = BLINDS_BY_GOING.get(why.partition(" ")[0], ("", ()))
+    away = [one for one in course.faults if keeper and one.node.startswith(keeper) and one.kind in kinds]
+    return any(one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away)
+
+
+def blind_during_faults(course: Course) -> list[str]:
+    """Observers that saw nothing while a fault lasted, unless the fault itself explains it."""
+    reasons = []
+    for begin_ns, end_ns, why in course.blind:
+        if _explained(course, begin_ns, end_ns, why):
+            continue
+        over = [fault.description for fault in course.faults if fault.inject_ns < end_ns and begin_ns < fault.until_ns]
+        if over:
+            reasons.append(f"an observer was blind during {', '.join(dict.fromkeys(over))} ({why})")
+    return reasons
+
+
+def incomplete_state(run: Facts) -> list[str]:
+    """A run that was cut short, or never read to the end."""
+    state = run.get("state")
+    reasons = []
+    if state not in ("complete", "failed"):
+        was = {"running": "was cut short (its state is still 'running')", "interrupted": "was interrupted"}
+        reasons.append(f"the run {was.get(str(state), f'has the state {state!r}')}")
+    if not any(process.get("final") for process in run.get("processes") or ()):
+        reasons.append("there was no final read, so a record that was not read may still be there")
+    return reasons
+
+
+def killed_clients(course: Course) -> set[str]:
+    """The clients that faults of the run have killed, as was proved."""
+    killed = (fault for fault in course.faults if fault.kind == "kill-client" and fault.proved_ns is not None)
+    return {name.strip() for fault in killed for name in fault.node.split(",")}
+
+
+def analysis_doubts(
+    findings: Facts | None,
+    required: Iterable[str],
+    failure: str | None = None,
+    killed: Collection[str] = (),
+) -> list[str]:
+    """What the analysis could not do: it failed, a check crashed or was left out, a file was unreadable. That the
+    histories of clients which the run itself `killed` have no end is no doubt.
+    """
+    if findings is None:
+        return [f"the analysis failed: {failure}" if failure else "the run has not been analysed: it has no findings"]
+    reasons = [f"the analysis failed: {failure}"] if failure else []
+    checks = {check.get("name"): check for check in findings.get("checks") or ()}
+    reasons += [
+        f"the check {name} crashed: {check.get('reason') or 'no reason given'}"
+        for name, check in checks.items()
+        if check.get("status") == "crashed"
+    ]
+    for name in required:
+        check = checks.get(name)
+        if check is None:
+            reasons.append(f"nothing checked for {name}, which is documented here")
+        elif check.get("status") == "not-applicable":
+            reasons.append(
+                f"{name} is documented here, yet its check did not apply: {check.get('reason') or 'no reason given'}"
+            )
+    for problem in findings.get("problems") or ():
+        if problem.get("what") == DIED and problem.get("process") in killed:
+            continue
+        about = ": ".join(str(problem[key]) for key in ("what", "process", "detail") if problem.get(key))
+        reasons.append(about or "a problem without a description")
+    return reasons
+
+
+def unshown_claims(declared: Iterable[str], judged: Sequence[Facts]) -> list[str]:
+    """The claims that are documented here and that nothing in the run could show, each with why."""
+    came_of = {one.get("name"): one for one in judged}
+    return [
+        f"the claim {name} was not observed: {came_of.get(name, {}).get('says') or 'it was not judged'}"
+        for name in declared
+        if came_of.get(name, {}).get("outcome") not in (claims.HELD, claims.CONTRADICTED)
+    ]
+
+
+def doubts(
+    run: Facts,
+    course: Course,
+    findings: Facts | None,
+    damaged: Sequence[str],
+    failure: str | None = None,
+    required: Iterable[str] = (),
+) -> list[str]:
+    """Every reason for which the run proves nothing, the most telling first."""
+    reasons = [
+        *unproved_faults(course),
+        *soundness.hollow_proofs(course),
+        *failed_preconditions(course),
+        *incomplete_state(run),
+        *soundness.timeline_not_ended(run, course),
+        *soundness.unheard(run, course),
+        *soundness.foreign_events(course),
+        *soundness.foreign_rules(run, course),
+        *soundness.other_software(run, course),
+        *soundness.out_of_sync(run, course),
+        *blind_during_faults(course),
+        *(f"damaged: {description}" for description in damaged),
+        *analysis_doubts(findings, required, failure, killed_clients(course)),
+    ]
+    # A sequence that ended early mostly did so for one of these reasons.
+    reasons = reasons or soundness.sequence_not_ended(run, course)
+    return list(dict.fromkeys(reasons))
