@@ -341,19 +341,21 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _guide(options: argparse.Namespace) -> int:
+    import results
     from pages import guide, reproduced
     from pages.scenarios import described
 
     told = described()
+    root = options.results or results.ROOT
     if options.run_dirs:
         gathered = reproduced.gather(reproduced.find(options.run_dirs))
         for line in gathered.left_out:
             say(f"left out: {line}")
         if not gathered.runs:
             raise UsageError("none of these runs can be counted; `kafka-chaos check` judges runs without a verdict")
-        guide.write_data(options.docs, told, gathered.runs, say)
+        guide.write_data(root, told, gathered.runs, say)
         print(f"{len(gathered.runs)} runs counted, {len(gathered.left_out)} left out")
-    for page in guide.write_pages(options.docs, told):
+    for page in guide.write_pages(options.docs, told, results.by_scenario(root)):
         print(options.docs / page)
     return 0
 
@@ -365,11 +367,11 @@ def _museum(options: argparse.Namespace) -> int:
 
         print(report(RunDir(options.report)))
         return 0
+    import results
     from app import museum
-    from pages import guide
     from pages.museum import shown
 
-    data = guide.read_data(museum.DOCS)
+    data = results.by_scenario()
     return museum.run(options, lambda name, version, case: shown(name, version, data, case))
 
 

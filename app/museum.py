@@ -1,7 +1,7 @@
 """`kafka-chaos museum`: which of the bugs that the museum shows can happen on a release, and what showed it.
 
-A release need be none that can be started here: the lines of a bug say what it has. What runs showed comes from the
-committed data of the pages, which is made of run directories (docs/scenarios/data/).
+A release need be none that can be started here: the lines of a bug say what it has. What runs showed comes from
+results/, which an installed copy has too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from evidence.errors import UsageError
@@ -22,8 +21,6 @@ from harness.scenario import Scenario, all_scenarios
 Shown = Callable[[str, str, str], str]
 """What runs of an exhibit, by name, showed on a version in a case: "5 of 5"."""
 
-DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
-"""Where the committed data of runs lies."""
 MODES: Final[Mapping[str, Mode]] = {"zk": "zookeeper", "zookeeper": "zookeeper", "kraft": "kraft"}
 KRAFT_SINCE, ZOOKEEPER_UNTIL = (3, 3), (4,)
 

@@ -161,6 +161,12 @@ def parser() -> argparse.ArgumentParser:
     guide.add_argument(
         "--docs", type=_directory, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)"
     )
+    guide.add_argument(
+        "--results",
+        type=_directory,
+        metavar="DIR",
+        help="where counts and pictures of runs are kept (default: the folder results/ of this program)",
+    )
 
     audit = commands.add_parser("audit", help=AUDIT, description=options_of_audit.DESCRIPTION)
     options_of_audit.add_options(audit)

@@ -1,19 +1,18 @@
 """The pages of docs/ that are generated: one for each scenario, an index, what was reproduced, how long things took.
 
-Everything on them comes from the scenarios as plain values (`kafka-chaos list --json` has most of them) and from data
-that was made of run directories once and is committed beside (docs/scenarios/data/). So the same code and the same data
-give the same pages, and a test holds the committed ones to that. `kafka-chaos guide RUN_DIR…` makes the data anew.
+Everything on them comes from the scenarios as plain values (`kafka-chaos list --json` has most of them) and from what
+runs showed (results/). The same code and the same data give the same pages. `kafka-chaos guide RUN_DIR…` counts runs.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import results
 from checks import claims
 from checks.catalogue import LOST_WRITE
 from evidence.rundir import DEFAULT_CASE, write_atomically, write_json
@@ -23,7 +22,8 @@ from judgement.report.cells import version_key
 from pages import museum, reproduced, survives
 
 FOLDER: Final = "scenarios"
-DATA: Final = "data"
+PICTURES: Final = "../../results/pictures"
+"""Where a page of a scenario finds its pictures, in a checkout."""
 ORDER: Final = (
     "",
     "truncation",
@@ -120,7 +120,7 @@ def _shown(data: Value) -> Iterator[str]:
         f", case {shown['case']}" if shown["case"] != DEFAULT_CASE else ""
     )
     for name, words in shown.get("pictures", {}).items():
-        yield from (f"![{words}]({DATA}/{name})", "", f"*{words}*", "")
+        yield from (f"![{words}]({PICTURES}/{name})", "", f"*{words}*", "")
     yield from (f"As it ran on {run}: {escaped(shown['outcome'])}. {escaped(shown['title'])}:", "")
     yield from ("| at | witness | what |", "|---:|---|---|")
     steps = shown["sequence"]
@@ -399,31 +399,25 @@ def durations(scenarios: Sequence[Value], data: Value) -> str:
 # Files
 
 
-def read_data(docs: Path) -> dict[str, Any]:
-    """The committed data, by scenario."""
-    return {path.stem: json.loads(path.read_text()) for path in sorted((docs / FOLDER / DATA).glob("*.json"))}
-
-
-def write_data(docs: Path, described: Value, runs: Sequence[reproduced.Judged], tell: Callable[[str], None]) -> None:
-    """Count the cells anew that these runs are of; others stay as they were counted, and so does the run that is shown
-    of a scenario unless its cell is among them. `tell` hears what is not drawn.
+def write_data(root: Path, described: Value, runs: Sequence[reproduced.Judged], tell: Callable[[str], None]) -> None:
+    """Count the cells anew that these runs are of, in a folder as results/ is; others stay as they were counted, and so
+    does the run that is shown of a scenario unless its cell is among them. `tell` hears what is not drawn.
     """
-    folder = docs / FOLDER / DATA
     cases = {one["name"]: [case["name"] for case in one["cases"]] for one in described["scenarios"]}
-    before = read_data(docs)
+    before = results.by_scenario(root)
     for name, counted in reproduced.data(runs).items():
         if name not in cases:
             continue
         value = merged(before.get(name) or {}, counted, cases[name])
         if "shown" not in value:
-            for old in folder.glob(f"{name}.*svg"):
+            for old in (root / results.PICTURES).glob(f"{name}.*svg"):
                 old.unlink()
             of_it = [one for one in runs if one.run["scenario"] == name]
             told, pictures = reproduced.told(of_it, cases[name], tell)
             for file, svg in pictures.items():
-                write_atomically(folder / file, svg)
+                write_atomically(results.picture(file, root), svg)
             value |= {"shown": told} if told else {}
-        write_json(folder / f"{name}.json", value)
+        write_json(root / results.SCENARIOS / f"{name}.json", value)
 
 
 def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any]:
@@ -445,9 +439,9 @@ def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any
     return value
 
 
-def write_pages(docs: Path, described: Value) -> list[str]:
+def write_pages(docs: Path, described: Value, data: Value) -> list[str]:
     """Write every page; returns those that were not as they are now. Pages of scenarios that are gone are removed."""
-    made = pages(described, read_data(docs))
+    made = pages(described, data)
     changed = []
     for path, text in made.items():
         file = docs / path

@@ -1,6 +1,6 @@
 """docs/museum.md: what bit whom, when, and which release to be on.
 
-Made of the exhibits as plain values (pages/scenarios.py) and of what runs showed (docs/scenarios/data/).
+Made of the exhibits as plain values (pages/scenarios.py) and of what runs showed (results/).
 """
 
 from __future__ import annotations

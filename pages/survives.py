@@ -1,7 +1,7 @@
 """docs/what-survives-what.md: events by version lines, and what became of acknowledged records in each.
 
 Rows are cases of scenarios, told as what an operator sees: an event, and the settings it meets. Cells are made of the
-data that runs left (docs/scenarios/data/): how many acknowledged records were lost, in how many runs of how many, and
+data that runs left (results/): how many acknowledged records were lost, in how many runs of how many, and
 which runs these were. Records are counted in runs that say something, also in one that contradicts what is documented;
 how many ended as documented stands beside, and the page of the scenario says why others did not. What flushing costs is
 measured in the same runs, in records that are sent one by one.

@@ -14,8 +14,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MAY = {
-    "app": {"pages", "scenarios", "harness", "judgement", "analysis", "checks", "audit", "evidence", "kafkafiles"},
-    "pages": {"scenarios", "harness", "judgement", "checks", "audit", "evidence"},
+    "app": {"pages", "scenarios", "harness", "judgement", "analysis", "checks", "audit", "evidence", "kafkafiles"}
+    | {"results"},
+    "pages": {"scenarios", "harness", "judgement", "checks", "audit", "evidence", "results"},
     "scenarios": {"harness"},
     "harness": {"checks", "evidence", "kafkafiles"},
     "judgement": {"checks", "evidence", "kafkafiles"},
@@ -24,6 +25,7 @@ MAY = {
     "audit": {"evidence"},
     "evidence": set(),
     "kafkafiles": set(),
+    "results": set(),
 }
 HEAVY = ("confluent_kafka", "docker", "jpype", "numba", "numpy", "pandas", "pyarrow", "pyspark")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import results
 from app.cli import main
 from evidence.rundir import RunDir
 from harness.scenario import get_scenario
@@ -36,12 +37,17 @@ def guide_of(runs: Sequence[RunDir]) -> dict[str, str]:
     return guide.pages({"versions": versions, "sections": {"a": "A: b."}, "scenarios": scenarios}, every)
 
 
+def counted(runs: Sequence[RunDir], root: Path) -> int:
+    """`kafka-chaos guide`: counts, pictures and pages of these runs in one folder; the exit status."""
+    return main(["guide", *(str(run.path) for run in runs), "--docs", str(root), "--results", str(root)])
+
+
 # What is committed
 
 
 def test_the_committed_pages_are_what_the_code_and_the_committed_data_give() -> None:
     """`make docs` writes them."""
-    made = guide.pages(described(), guide.read_data(DOCS))
+    made = guide.pages(described(), results.by_scenario())
     old = [path for path, text in made.items() if not (DOCS / path).exists() or (DOCS / path).read_text() != text]
     there = {f"scenarios/{path.name}" for path in (DOCS / "scenarios").glob("*.md")}
     assert old == [], "run `make docs`"
@@ -148,27 +154,28 @@ def test_runs_are_found_below_folders_of_folders(runs: list[RunDir], tmp_path: P
 
 def test_the_command_counts_draws_and_writes_what_has_changed(runs: list[RunDir], tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    assert main(["guide", *(str(run.path) for run in runs), "--docs", str(docs)]) == 0
+    assert counted(runs, docs) == 0
     page = (docs / "scenarios" / "double-failover.md").read_text()
-    assert "(data/double-failover.svg)" in page
-    assert (docs / "scenarios" / "data" / "double-failover.svg").read_text().startswith("<svg")
+    assert "/pictures/double-failover.svg)" in page
+    assert results.picture("double-failover.svg", docs).read_text().startswith("<svg")
     assert "As it ran on 0.10.2.2, seed 1: 1 of 5 acknowledged records LOST." in page
-    assert guide.write_pages(docs, described()) == []
+    data = results.by_scenario(docs)
+    assert guide.write_pages(docs, described(), data) == []
     (docs / "scenarios" / "gone.md").write_text("of a scenario that is gone")
-    assert guide.write_pages(docs, described()) == ["scenarios/gone.md"]
+    assert guide.write_pages(docs, described(), data) == ["scenarios/gone.md"]
 
 
 def test_cells_that_no_run_was_given_for_stay_as_they_were_counted(runs: list[RunDir], tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    assert main(["guide", *(str(run.path) for run in runs), "--docs", str(docs)]) == 0
-    before = guide.read_data(docs)["double-failover"]
+    assert counted(runs, docs) == 0
+    before = results.by_scenario(docs)["double-failover"]
     kept = [run for run in runs if run.read_run()["version"] == "4.3.1"][:1]
-    assert main(["guide", *(str(run.path) for run in kept), "--docs", str(docs)]) == 0
-    after = guide.read_data(docs)["double-failover"]
+    assert counted(kept, docs) == 0
+    after = results.by_scenario(docs)["double-failover"]
     assert after["cases"]["default"]["0.10.2.2"] == before["cases"]["default"]["0.10.2.2"]
     assert (before["cases"]["default"]["4.3.1"]["runs"], after["cases"]["default"]["4.3.1"]["runs"]) == (2, 1)
     assert after["shown"] == before["shown"]
-    assert (docs / "scenarios" / "data" / "double-failover.svg").exists()
+    assert results.picture("double-failover.svg", docs).exists()
 
 
 def test_a_cell_that_is_counted_anew_is_shown_anew_and_a_case_that_is_gone_goes() -> None:
@@ -195,10 +202,10 @@ def test_a_run_that_cannot_be_drawn_is_counted_and_named(
 
     monkeypatch.setattr(reproduced, "load", fail)
     docs = tmp_path / "docs"
-    assert main(["guide", str(runs[0].path), "--docs", str(docs)]) == 0
+    assert counted(runs[:1], docs) == 0
     assert f"no picture of {runs[0].path}: KeyError: 'layout'" in capsys.readouterr().err
     assert "1/1" in (docs / "reproduced.md").read_text()
-    assert not (docs / "scenarios" / "data" / "double-failover.svg").exists()
+    assert not results.picture("double-failover.svg", docs).exists()
 
 
 # How long things took

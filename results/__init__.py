@@ -1,0 +1,32 @@
+"""What runs showed, as data that is committed and that the wheel has too.
+
+    scenarios/NAME.json      what runs of a scenario showed, by case and version, and the one run that is told in full
+    pictures/NAME.svg        that run as its report draws it; NAME.clients.svg is what clients saw in it
+
+The run directories that this is made of are not kept, so these files are the only copy: the pictures too. Whoever wants
+to say what was run, or how it ended, reads it here: `kafka-chaos museum` and the pages of docs/. Nothing in this room
+imports another one, so that every room may read it.
+"""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(str(files(__name__)))
+"""The folder of the data, in a checkout as in an installed copy."""
+SCENARIOS: Final = "scenarios"
+PICTURES: Final = "pictures"
+
+
+def by_scenario(root: Path = ROOT) -> dict[str, Any]:
+    """What runs showed, by the name of the scenario; empty if the folder has none.
+
+    Of each scenario: `cases`, by case and version; `machines`, that the runs were on; `shown`, the run that is told.
+    """
+    return {path.stem: json.loads(path.read_text()) for path in sorted((root / SCENARIOS).glob("*.json"))}
+
+
+def picture(name: str, root: Path = ROOT) -> Path:
+    """The file of a picture, by its name (`double-failover.svg`)."""
+    return root / PICTURES / name

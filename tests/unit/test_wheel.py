@@ -1,0 +1,21 @@
+"""What an installed copy has: everything that a checkout says of runs, it says too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zipfile import ZipFile
+
+from hatchling.builders.wheel import WheelBuilder
+
+import results
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_wheel_has_what_runs_showed(tmp_path: Path) -> None:
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with ZipFile(wheel) as file:
+        carried = {name: file.getinfo(name).file_size for name in file.namelist()}
+    data = [path for path in results.ROOT.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert results.ROOT / "scenarios" / "museum-kip-279.json" in data
+    assert {f"results/{path.relative_to(results.ROOT)}": path.stat().st_size for path in data}.items() <= carried.items()
