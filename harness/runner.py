@@ -357,7 +357,7 @@ def _settle(run: Run) -> list[Partition]:
 
     Whoever does not come back is noted, not waited for beyond the limit: the findings say what that means.
     """
-    run.nemesis.heal()
+    run.heal()
     down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
     if down:
         run.start(*down)
@@ -625,7 +625,7 @@ def _carry_out(
             given=request.given,
         )
     )
-    cleanup.callback(_tidy, recording, run.clients.close)
+    cleanup.callback(_tidy, recording, run.close_clients)
     with phases.measure("start"):
         run.producer()
         _bring_up(run)
@@ -644,8 +644,8 @@ def _carry_out(
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
             recording.facts["failure"] = ended = _one_line(error)
-        recording.facts["sequence"] = {"ended": ended, "preconditions": run.account.preconditions}
-    reader = run.clients.final_reader()
+        recording.facts["sequence"] = {"ended": ended, "preconditions": run.preconditions}
+    reader = run.final_reader()
     cleanup.callback(_tidy, recording, reader.close)
     with phases.measure("settle"):
         whole = _settle(run)
@@ -656,9 +656,9 @@ def _carry_out(
         _whole(run, whole)  # a machine that stood still for longer than a session has cost one
         run.copy_replicas("final")
         filters.result()
-    recording.facts["sequence"]["faults"] = run.nemesis.faults
+    recording.facts["sequence"]["faults"] = run.faults
     with phases.measure("seal"):
-        run.clients.close()
+        run.close_clients()
         for node in cluster.nodes.values():
             source = cluster.data / node.name / clusters.PROPERTIES
             with suppress(FileNotFoundError):

@@ -28,8 +28,8 @@ from harness.workloads.handles.transactions import Ended, Pipeline, Transactiona
 from harness.workloads.libraries import RDKAFKA, Library
 
 if TYPE_CHECKING:
-    from harness.run.account import Account
     from harness.run.parts import Parts
+    from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition, Target
     from harness.workloads.handles.chorus import Chorus
 
@@ -39,10 +39,10 @@ FINAL_READ_LIMIT_S: Final = 300.0
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def _require_ok(account: Account, outcomes: Iterable[Sent | Ended], what: str) -> None:
+def _require_ok(sequence_log: SequenceLog, outcomes: Iterable[Sent | Ended], what: str) -> None:
     for one in outcomes:
         if one.outcome != "ok":
-            account.require(what, held=False, error=one.error_name)
+            sequence_log.require(what, held=False, error=one.error_name)
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class OpenTransaction:
     """A transaction while it lasts, and what came of it when it has ended."""
 
     _producer: TransactionalProducer
-    _account: Account
+    _sequence_log: SequenceLog
     ended: Ended | None = None
     """Its commit or abort; None while it is open, and if the block ended with an error."""
 
@@ -67,21 +67,21 @@ class OpenTransaction:
 
         Raises PreconditionNotHeld if one is not delivered within `timeout_s`, unless it need not be (`must`).
         """
-        with self._account.step("send in a transaction", partition=str(t), count=count):
+        with self._sequence_log.step("send in a transaction", partition=str(t), count=count):
             sent = self._producer.send(t.topic, t.number, count=count, timeout_s=timeout_s, key=key)
-        _require_ok(self._account, sent if must else (), f"a record sent to {t} in a transaction is delivered")
+        _require_ok(self._sequence_log, sent if must else (), f"a record sent to {t} in a transaction is delivered")
         return sent
 
 
 class Clients:
     """Starts clients and tells them what to do."""
 
-    def __init__(self, parts: Parts, account: Account) -> None:
+    def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
         self._library, self._recorders = parts.library, parts.recorders
         """Which producers send; what their processes are told of that."""
         self._case_settings = parts.case.client_settings
         self._cluster, self._version, self._run_dir = parts.cluster, parts.version, parts.run_dir
-        self._timeline, self._topics, self._account = parts.timeline, parts.topics, account
+        self._timeline, self._topics, self._sequence_log = parts.timeline, parts.topics, sequence_log
         self._facts = parts.facts
         self._processes: list[dict[str, Any]] = parts.facts["processes"]
         """Gets every client that is started."""
@@ -156,15 +156,15 @@ class Clients:
         Raises PreconditionNotHeld if one is not acknowledged within `timeout_s`, unless it need not be (`must`).
         """
         producer = self.producer(acks=acks, only=only, settings=settings)
-        with self._account.step("send", partition=str(t), count=count, acks=acks):
+        with self._sequence_log.step("send", partition=str(t), count=count, acks=acks):
             sent = producer.send(t.topic, t.number, count=count, timeout_s=timeout_s, doomed=doomed, key=key)
-        _require_ok(self._account, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")
+        _require_ok(self._sequence_log, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")
         return sent
 
     def send_async(self, t: Partition, *, acks: str = "all", doomed: bool = False) -> Pending:
         """Send one record once, without retries, and do not wait: for records that are not to be acknowledged."""
         producer = self.producer(acks=acks, settings=self._library.one_attempt)
-        with self._account.step("send without waiting", partition=str(t), acks=acks):
+        with self._sequence_log.step("send without waiting", partition=str(t), acks=acks):
             return producer.send_async(t.topic, t.number, doomed=doomed)
 
     @contextmanager
@@ -195,7 +195,7 @@ class Clients:
             timeline=self._timeline,
         )
         detail = {"acks": acks, "records": records, "rate_per_s": rate_per_s, "record_bytes": record_bytes}
-        with self._account.step("load", **detail), generator:
+        with self._sequence_log.step("load", **detail), generator:
             yield generator
 
     # Transactions
@@ -219,10 +219,10 @@ class Clients:
         no transactions.
         """
         producer = self._transactional_producer(transactional_id, settings, doomed=doomed)
-        _require_ok(self._account, [producer.begin(timeout_s=timeout_s)], "a transaction begins")
-        transaction = OpenTransaction(producer, self._account)
+        _require_ok(self._sequence_log, [producer.begin(timeout_s=timeout_s)], "a transaction begins")
+        transaction = OpenTransaction(producer, self._sequence_log)
         yield transaction
-        with self._account.step("commit" if commit else "abort", transactional_id=transactional_id):
+        with self._sequence_log.step("commit" if commit else "abort", transactional_id=transactional_id):
             transaction.ended = producer.commit(timeout_s=timeout_s) if commit else producer.abort(timeout_s=timeout_s)
 
     def _transactional_producer(
@@ -267,7 +267,7 @@ class Clients:
             group=group or f"{client.name}-alone",
             timeline=self._timeline,
         )
-        with self._account.step("consume", topic=t.topic, group=group, committed_only=committed_only), consumer:
+        with self._sequence_log.step("consume", topic=t.topic, group=group, committed_only=committed_only), consumer:
             yield consumer
 
     @contextmanager
@@ -298,7 +298,7 @@ class Clients:
             group=client.name,
         )
         detail = {"input": t.topic, "output": output, "transactional_id": transactional_id}
-        with self._account.step("pipeline", **detail), process:
+        with self._sequence_log.step("pipeline", **detail), process:
             yield process
 
     def final_reader(self) -> FinalReader:
@@ -323,7 +323,7 @@ class Clients:
         """Close these processes with the others."""
         self._choruses.extend(choruses)
 
-    def close(self) -> None:
+    def close_clients(self) -> None:
         """Close every producer, so that each history ends properly."""
         for producer in (*self._producers.values(), *self._transactional.values()):
             producer.close()

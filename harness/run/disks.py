@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evidence.events import Ends
-    from harness.run.account import Account
     from harness.run.parts import Parts
+    from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition, Target
 
 FILE_LIMIT_S: Final = 30.0
@@ -40,9 +40,9 @@ RECOVERY_POINT_LIMIT_S: Final = 90.0
 class Disks:
     """Reads the nodes' live files, which are bind-mounted from this machine."""
 
-    def __init__(self, parts: Parts, account: Account) -> None:
+    def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
         self._cluster, self._run_dir, self._timeline = parts.cluster, parts.run_dir, parts.timeline
-        self._topics, self._account = parts.topics, account
+        self._topics, self._sequence_log = parts.topics, sequence_log
         self._moments: list[str] = parts.facts["moments"]
         """Gets the name of every copy."""
 
@@ -57,7 +57,7 @@ class Disks:
         self._cluster.require_disks("flush_disks")
         every = [*self._cluster.disks.values(), *self._cluster.second_disks.values()]
         disks = [disk for disk in every if not targets or disk.node in {target.node.name for target in targets}]
-        with self._account.step("flush file systems", nodes=[disk.node for disk in disks]):
+        with self._sequence_log.step("flush file systems", nodes=[disk.node for disk in disks]):
             for disk in disks:
                 flush(disk.mount)
 
@@ -68,7 +68,7 @@ class Disks:
         Raises HarnessError for a broker that has none.
         """
         self._cluster.require_disks("flush_log")
-        with self._account.step("flush a log", partition=str(t), nodes=[target.node.name for target in targets]):
+        with self._sequence_log.step("flush a log", partition=str(t), nodes=[target.node.name for target in targets]):
             for target in targets:
                 segments = sorted(self._replica(target, t).glob("*.log"))
                 if not segments:
@@ -80,7 +80,7 @@ class Disks:
         self, what: str, satisfied: Callable[[], bool], describe: Callable[[], str], timeout_s: float
     ) -> None:
         """Wait until files on the brokers' disks show something; WaitTimeout says what they show."""
-        with self._account.step(f"wait until {what}"):
+        with self._sequence_log.step(f"wait until {what}"):
             if not poll(satisfied, timeout_s):
                 raise WaitTimeout(f"not within {timeout_s:.0f} s: {what}; seen: {describe()}")
 
@@ -228,7 +228,7 @@ class Disks:
         """Require that the first epoch after `epoch` begins at `offset` in this replica's epoch file."""
         epochs = self.epochs_of(target, t)
         later = [start for number, start in epochs if number > epoch]
-        self._account.require(
+        self._sequence_log.require(
             f"{target.node.name} truncated to the end of epoch {epoch}: the next one starts at {offset}",
             held=bool(later) and later[0] == offset,
             leader_epoch_checkpoint=epochs,

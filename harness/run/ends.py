@@ -16,8 +16,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from evidence.events import EndsAnswer
 
 if TYPE_CHECKING:
-    from harness.run.account import Account
     from harness.run.parts import Parts
+    from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition
 
 ASK_S: Final = 3.0
@@ -27,24 +27,24 @@ AGAIN_S: Final = 1.0
 class Ends:
     """Asks leaders."""
 
-    def __init__(self, parts: Parts, account: Account) -> None:
-        self._timeline, self._account = parts.timeline, account
-        self._settings: dict[str, Any] = {
+    def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
+        self._timeline, self._sequence_log = parts.timeline, sequence_log
+        self._watcher_settings: dict[str, Any] = {
             "bootstrap.servers": parts.cluster.bootstrap,
             "group.id": "ends",
             "log_level": 0,
             **parts.version.client_settings,
         }
 
-    def watch(self, t: Partition, seconds: float) -> EndsAnswer | None:
+    def watch_ends(self, t: Partition, seconds: float) -> EndsAnswer | None:
         """Ask how far the partition may be read again and again for so long, by those who read everything and by those
         who read what is committed: the last answer, None if there was none.
         """
         deadline, last = time.monotonic() + seconds, None
-        everything = self._settings | {"isolation.level": "read_uncommitted"}
-        committed = self._settings | {"isolation.level": "read_committed"}
+        everything = self._watcher_settings | {"isolation.level": "read_uncommitted"}
+        committed = self._watcher_settings | {"isolation.level": "read_committed"}
         with (
-            self._account.step(f"ask how far {t} may be read", seconds=seconds),
+            self._sequence_log.step(f"ask how far {t} may be read", seconds=seconds),
             closing(Consumer(everything)) as of_all,
             closing(Consumer(committed)) as of_committed,
         ):
@@ -53,7 +53,7 @@ class Ends:
                 try:
                     ends = [self._end(client, t) for client in (of_all, of_committed)]
                 except KafkaException as error:
-                    self._account.note(f"{t}: how far it may be read is not answered: {error.args[0].name()}")
+                    self._sequence_log.note(f"{t}: how far it may be read is not answered: {error.args[0].name()}")
                 else:
                     last = EndsAnswer(
                         topic=t.topic,

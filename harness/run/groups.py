@@ -26,8 +26,8 @@ from harness.polling import poll
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from harness.run.account import Account
     from harness.run.parts import Parts
+    from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition, Target
 
 ASK_S: Final = 3.0
@@ -40,9 +40,9 @@ COMMIT_LIMIT_S: Final = 60.0
 class Groups:
     """Asks groups' coordinators."""
 
-    def __init__(self, parts: Parts, account: Account) -> None:
-        self._timeline, self._account = parts.timeline, account
-        self._settings: dict[str, Any] = {
+    def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
+        self._timeline, self._sequence_log = parts.timeline, sequence_log
+        self._committer_settings: dict[str, Any] = {
             "bootstrap.servers": parts.cluster.bootstrap,
             "enable.auto.commit": False,
             "log_level": 0,
@@ -59,7 +59,7 @@ class Groups:
         place = TopicPartition(*t, offset, metadata="m" * metadata_bytes)
         client = self._client(group)
         try:
-            with self._account.step("commit an offset", group=group, partition=str(t), offset=offset):
+            with self._sequence_log.step("commit an offset", group=group, partition=str(t), offset=offset):
                 # A coordinator that is not ready tells nobody when it is.
                 error = poll(
                     lambda: _error(lambda: _committed(client, place)), timeout_s, until=operator.not_, every_s=AGAIN_S
@@ -78,7 +78,7 @@ class Groups:
         """Commit an offset for a group that has no members, once, and do not wait: it is in the timeline when it is
         acknowledged.
         """
-        with self._account.step("commit an offset without waiting", group=group, partition=str(t), offset=offset):
+        with self._sequence_log.step("commit an offset without waiting", group=group, partition=str(t), offset=offset):
             return PendingCommit(lambda: self._commit_once(group, t, offset))
 
     def _commit_once(self, group: str, t: Partition, offset: int) -> str | None:
@@ -106,7 +106,7 @@ class Groups:
                 made = [
                     open_ones.enter_context(socket.create_connection(address, timeout=ASK_S)) for _ in range(requests)
                 ]
-                with self._account.step("ask much of a coordinator", requests=requests, times=times):
+                with self._sequence_log.step("ask much of a coordinator", requests=requests, times=times):
                     for connection in made:
                         connection.sendall(asked)
             except OSError as error:
@@ -117,7 +117,7 @@ class Groups:
         """What a group's coordinator says that it has committed, asked again until it answers or the time is over: the
         last answer, or the last error.
         """
-        with self._account.step("ask for a group's offset", group=group, partition=str(t)):
+        with self._sequence_log.step("ask for a group's offset", group=group, partition=str(t)):
             return poll(
                 lambda: self._ask(group, t), timeout_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
             )
@@ -128,7 +128,7 @@ class Groups:
         def says(answer: OffsetAnswer) -> bool:
             return answer.error is None and answer.offset == offset
 
-        with self._account.step(f"wait until {group} has committed {offset}", partition=str(t)):
+        with self._sequence_log.step(f"wait until {group} has committed {offset}", partition=str(t)):
             answer = poll(lambda: self._ask(group, t), timeout_s, until=says, every_s=AGAIN_S)
             if not says(answer):
                 said = answer.error or f"committed is {answer.offset}"
@@ -152,7 +152,7 @@ class Groups:
         return answer
 
     def _client(self, group: str) -> Consumer:
-        return Consumer(self._settings | {"group.id": group})
+        return Consumer(self._committer_settings | {"group.id": group})
 
 
 class PendingCommit:

@@ -23,9 +23,9 @@ from harness.faults.migration import Migration as Proved
 from harness.run.who import Target, partitions_of
 
 if TYPE_CHECKING:
-    from harness.run.account import Account
     from harness.run.nemesis import Nemesis
     from harness.run.parts import Parts
+    from harness.run.sequence_log import SequenceLog
     from harness.run.waits import Waits
     from harness.run.who import Who
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 class Migration:
     """Migrates the cluster."""
 
-    def __init__(self, parts: Parts, nemesis: Nemesis, waits: Waits, who: Who, account: Account) -> None:
+    def __init__(self, parts: Parts, nemesis: Nemesis, waits: Waits, who: Who, sequence_log: SequenceLog) -> None:
         self._cluster, self._observer, self._topics = parts.cluster, parts.observer, parts.topics
-        self._nemesis, self._waits, self._who, self._account = nemesis, waits, who, account
+        self._nemesis, self._waits, self._who, self._sequence_log = nemesis, waits, who, sequence_log
 
     def migrate_to_kraft(self) -> Target:
         """Migrate the metadata from ZooKeeper to the plan's KRaft controller, and return it: it is the controller then,
@@ -56,7 +56,7 @@ class Migration:
             "broker.heartbeat.interval.ms": str(max(plan.session_timeout_ms // 8, 100)),
         }
         controller = self._who.broker(CONTROLLER_ID, "the controller to migrate to")
-        with self._account.step("migrate to KRaft", controller=controller.node.name):
+        with self._sequence_log.step("migrate to KRaft", controller=controller.node.name):
             self._nemesis.start(controller)
             for number in reversed(self._cluster.brokers):
                 self._nemesis.restart_with(self._who.broker(number), settings)

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from harness.cluster.disks import Disk
     from harness.faults.base import Fault
     from harness.faults.client import ClientProcess
-    from harness.run.account import Account
     from harness.run.parts import Parts
+    from harness.run.sequence_log import SequenceLog
     from harness.run.waits import Waits
     from harness.run.who import Partition
 
@@ -57,9 +57,9 @@ DELIVERY_POLL_S: Final = 0.2
 class Nemesis:
     """Carries faults out and remembers when whom was killed."""
 
-    def __init__(self, parts: Parts, waits: Waits, account: Account) -> None:
+    def __init__(self, parts: Parts, waits: Waits, sequence_log: SequenceLog) -> None:
         self._events, self._cluster, self._observer = parts.events, parts.cluster, parts.observer
-        self._waits, self._account = waits, account
+        self._waits, self._sequence_log = waits, sequence_log
         self._faults = Faults(parts.timeline)
         self._killed_ns: dict[str, int] = {}
         """By node, the wall time at which Docker had sent the signal."""
@@ -243,9 +243,9 @@ class Nemesis:
         """
         if self._delay is None:
             raise UsageError("wait_delivered: nothing was delayed; use delay_clients before it")
-        with self._account.step("wait until what was delayed has come"):
+        with self._sequence_log.step("wait until what was delayed has come"):
             ended = poll(self._delay.ended, DELIVERY_LIMIT_S, every_s=DELIVERY_POLL_S)
-        self._account.require("what clients gave up has come", bool(ended), ports=ended)
+        self._sequence_log.require("what clients gave up has come", bool(ended), ports=ended)
 
     def _between_clients(self, kind: type[BetweenClients], targets: Sequence[Target]) -> BetweenClients:
         fault = kind(
@@ -264,7 +264,9 @@ class Nemesis:
             fault = Reset(target.node, self._clients_host(), KAFKA_PORT)
             self._faults.carry_out(fault, role=target.role)
             left = fault.left_at_clients()
-            self._account.require(f"clients have lost their connections to {target.node.name}", not left, left=left)
+            self._sequence_log.require(
+                f"clients have lost their connections to {target.node.name}", not left, left=left
+            )
 
     def kill_client(self, process: ClientProcess) -> None:
         """Kill -9 of a producer, a load or a consumer, proved by the status with which it ended."""
@@ -435,7 +437,7 @@ class Nemesis:
         Docker's event that the signal was sent.
         """
         until_ns = self._killed_ns[target.node.name] + int(share * self._cluster.plan.session_timeout_ms * 1e6)
-        with self._account.step(f"wait until {share:.0%} of the session has passed since {target.node.name} died"):
+        with self._sequence_log.step(f"wait until {share:.0%} of the session has passed since {target.node.name} died"):
             time.sleep(max(0.0, (until_ns - time.time_ns()) / 1e9))
 
     def elected_after_death(self, target: Target, t: Partition) -> bool:

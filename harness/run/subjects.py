@@ -87,7 +87,7 @@ class Subjects:
 
         for _, members_of in groupby(sorted(partitions, key=library), key=library):
             self._start(list(members_of))
-        run.clients.also_close(*self.choruses)
+        run.also_close(*self.choruses)
         for chorus in self.choruses:
             chorus.ready()
 
@@ -105,7 +105,7 @@ class Subjects:
             time_outs = subject.time_outs(version, self._time_outs)
             if library.kind == LIBRDKAFKA:
                 time_outs |= version.client_settings
-            clients.append(run.clients.subject(subject.settings(version) | time_outs, library.name))
+            clients.append(run.subject(subject.settings(version) | time_outs, library.name))
         chorus = Chorus(clients, told, run.timeline)
         for number, ((subject, t), made) in enumerate(zip(members, clients, strict=True)):
             facts = subject.key | {
@@ -123,7 +123,7 @@ class Subjects:
                 "doomed": None if subject.stated is NOTHING_STATED else [],
             }
             facts |= {} if subject.own is None else {"own": dict(subject.own.settings)}
-            run.clients.note_subject(facts)
+            run.note_subject(facts)
             self.all.append(Placed(subject, t, chorus, number, facts))
 
     def of(self, which: Which = every) -> list[Placed]:

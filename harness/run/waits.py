@@ -16,7 +16,7 @@ from harness.run.who import Partition
 
 if TYPE_CHECKING:
     from harness.cluster.state import ClusterObserver, ClusterState
-    from harness.run.account import Account
+    from harness.run.sequence_log import SequenceLog
     from harness.run.who import Target, Who
 
 START_LIMIT_S: Final = 90.0
@@ -49,10 +49,10 @@ class Waits:
     """Waits for what the cluster says of itself."""
 
     def __init__(
-        self, observer: ClusterObserver, who: Who, account: Account, *, alters_by_request: bool = False
+        self, observer: ClusterObserver, who: Who, sequence_log: SequenceLog, *, alters_by_request: bool = False
     ) -> None:
         """`alters_by_request` says that leaders ask the controller for changes of the ISR."""
-        self._observer, self._who, self._account = observer, who, account
+        self._observer, self._who, self._sequence_log = observer, who, sequence_log
         self._alters_by_request = alters_by_request
 
     def wait_state(
@@ -65,7 +65,7 @@ class Waits:
     ) -> ClusterState:
         """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended."""
         deadline = time.monotonic() + timeout_s
-        with self._account.step(f"wait until {what}"):
+        with self._sequence_log.step(f"wait until {what}"):
             while True:
                 # In slices, so that a node that died meanwhile is noticed before the limit.
                 remaining = deadline - time.monotonic()
@@ -142,7 +142,7 @@ class Waits:
             text = leader.node.said()
             return {t: isr for t in wanted if (isr := last_isr(text, t, leader.id)) != wanted[t]}
 
-        with self._account.step(f"wait until {leader.node.name} goes by the ISR", of=len(isrs)):
+        with self._sequence_log.step(f"wait until {leader.node.name} goes by the ISR", of=len(isrs)):
             if other := poll(others, LOG_LIMIT_S, until=operator.not_):
                 told = ", ".join(f"{t} {sorted(isr or ())}" for t, isr in other.items())
                 raise WaitTimeout(f"{leader.node.name} goes by other ISRs after {LOG_LIMIT_S:.0f} s: {told}")
@@ -161,7 +161,7 @@ class Waits:
                 del missing[name]
             return missing
 
-        with self._account.step(f"wait until {target.node.name} logs: {what}", of=len(patterns)):
+        with self._sequence_log.step(f"wait until {target.node.name} logs: {what}", of=len(patterns)):
             if poll(still_missing, timeout_s, until=operator.not_):
                 raise self._not_logged(target, f"{what} of {', '.join(missing)}", timeout_s)
 
@@ -205,11 +205,11 @@ class Waits:
         def matching() -> str | None:
             return next(filter(expression.search, target.node.said().splitlines()), None)
 
-        with self._account.step(f"wait until {target.node.name} logs: {what}"):
+        with self._sequence_log.step(f"wait until {target.node.name} logs: {what}"):
             line = poll(matching, timeout_s)
             if line is None:
                 raise self._not_logged(target, what, timeout_s)
-            self._account.note(f"{target.node.name} logged: {line}")
+            self._sequence_log.note(f"{target.node.name} logged: {line}")
             return line
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -53,7 +53,7 @@ class Target:
 class Who:
     """Finds nodes by their role."""
 
-    def __init__(self, topics: Sequence[TopicPlan], cluster: Cluster, observer: ClusterObserver) -> None:
+    def __init__(self, topics: list[TopicPlan], cluster: Cluster, observer: ClusterObserver) -> None:
         self._topics, self._cluster, self._observer = topics, cluster, observer
 
     def partition(self, number: int = 0) -> Partition:

@@ -29,8 +29,8 @@ from harness.faults.process import Freeze, Kill, Start, StartWith
 from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
 from harness.observers import docker_events, replicas
-from harness.run.account import Account
 from harness.run.disks import Disks
+from harness.run.sequence_log import SequenceLog
 from kafkafiles.checkpoints import read_offset_checkpoint
 
 
@@ -279,10 +279,10 @@ def copies_of_one_broker() -> None:
 
 
 def preconditions_are_not_written() -> None:
-    def require(self: Account, _name: str, _held: bool, **_detail: Any) -> None:
+    def require(self: SequenceLog, _name: str, _held: bool, **_detail: Any) -> None:
         self.preconditions += 1
 
-    Account.require = require  # type: ignore[method-assign,assignment]
+    SequenceLog.require = require  # type: ignore[method-assign,assignment]
 
 
 def another_image() -> None:

@@ -232,8 +232,8 @@ def test_a_recorder_that_dies_makes_the_run_unknown(who: str, tmp_path: Path, mo
 
         def killed(run: Run, parts: Any) -> None:
             original(run, parts)
-            reader = run.clients.final_reader
-            monkeypatch.setattr(run.clients, "final_reader", lambda: _killed(reader()))
+            reader = run.final_reader
+            monkeypatch.setattr(run, "final_reader", lambda: _killed(reader()))
 
         monkeypatch.setattr(Run, "__init__", killed)
     finished = rehearse(Stage(), tmp_path, steps, monkeypatch)

@@ -17,8 +17,8 @@ from harness.case import Case
 from harness.cluster import versions
 from harness.plan import TopicPlan
 from harness.run import Partition, PreconditionNotHeld
-from harness.run.account import Account
 from harness.run.clients import Clients
+from harness.run.sequence_log import SequenceLog
 from harness.workloads.handles.transactions import Ended
 from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.settings import OF_LIBRDKAFKA
@@ -91,7 +91,7 @@ class Stage:
             recorders=OF_LIBRDKAFKA if client == RDKAFKA else {"name": client.name},
             facts={"processes": self.processes},
         )
-        self.clients = Clients(parts, Account(timeline))
+        self.clients = Clients(parts, SequenceLog(timeline))
 
     def settings(self, number: int = 0) -> dict[str, str]:
         settings: dict[str, str] = self.processes[number]["settings"]
@@ -137,7 +137,7 @@ def test_a_transaction_ends_with_its_block(commit: bool, end: str, stage: Stage)
             transaction.send(T, 2)
             assert transaction.ended is None
         assert transaction.ended is not None
-    stage.clients.close()
+    stage.clients.close_clients()
     (told,) = Told.made  # one process for each transactional id
     assert told.done == [*(("begin", "send 2 to t-0", end) * 2), "closed"]
     assert (stage.settings()["transactional.id"], stage.settings()["enable.idempotence"]) == ("id", "true")

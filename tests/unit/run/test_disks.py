@@ -13,8 +13,8 @@ from evidence.errors import HarnessError, WaitTimeout
 from evidence.timeline import Timeline
 from harness.plan import TopicPlan
 from harness.run import disks
-from harness.run.account import Account
 from harness.run.disks import Disks
+from harness.run.sequence_log import SequenceLog
 from harness.run.who import Partition, Target
 from tests.unit.kafkafiles import encode
 
@@ -38,7 +38,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Disk
             facts={"moments": []},
         )
         targets = [Target("", cast("Any", node)) for node in nodes.values()]
-        yield Disks(parts, Account(timeline)), targets, tmp_path
+        yield Disks(parts, SequenceLog(timeline)), targets, tmp_path
 
 
 def test_a_log_begins_where_its_first_segment_does(made: tuple[Disks, list[Target], Path]) -> None:

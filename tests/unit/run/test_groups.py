@@ -17,8 +17,8 @@ from evidence.events import Event, OffsetAnswer, OffsetCommit
 from evidence.timeline import Timeline
 from harness.cluster.requests import offset_fetch
 from harness.run import groups
-from harness.run.account import Account
 from harness.run.groups import Groups
+from harness.run.sequence_log import SequenceLog
 from harness.run.who import Partition, Target
 
 T = Partition("t", 0)
@@ -78,7 +78,7 @@ class Stage:
             cluster=SimpleNamespace(bootstrap="10.0.0.11:9092"),
             version=SimpleNamespace(client_settings={}),
         )
-        return Groups(parts, Account(self._timeline))
+        return Groups(parts, SequenceLog(self._timeline))
 
     @property
     def told(self) -> list[Event]:

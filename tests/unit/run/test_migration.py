@@ -13,8 +13,8 @@ from harness.cluster import versions
 from harness.cluster.cluster import CLUSTER_ID, Cluster
 from harness.cluster.docker import Node
 from harness.plan import ClusterPlan, TopicPlan
-from harness.run.account import Account
 from harness.run.migration import Migration
+from harness.run.sequence_log import SequenceLog
 from harness.run.who import Who
 from harness.runner import _bring_up
 
@@ -52,7 +52,7 @@ def migration(tmp_path: Path, version: str, plan: ClusterPlan) -> tuple[Migratio
     topics = [TopicPlan(replicas=((1,),))]
     parts: Any = SimpleNamespace(cluster=cluster, observer=none, topics=topics)
     timeline: Any = SimpleNamespace(append=lambda event: None)
-    return Migration(parts, said, said, Who(topics, cluster, none), Account(timeline)), said
+    return Migration(parts, said, said, Who(topics, cluster, none), SequenceLog(timeline)), said
 
 
 def test_brokers_are_restarted_one_by_one_and_the_first_one_last(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from harness.cluster.docker import Node
 from harness.faults.base import Faults
 from harness.plan import ClusterPlan
 from harness.run import PreconditionNotHeld
-from harness.run.account import Account
 from harness.run.nemesis import Nemesis
+from harness.run.sequence_log import SequenceLog
 from harness.run.who import Target
 
 
@@ -186,7 +186,7 @@ class Ports:
 def waiting(delay: Any, tmp_path: Path) -> tuple[Nemesis, Timeline]:
     made, _, _ = nemesis("kraft", "broker-1")
     timeline = Timeline(tmp_path / "timeline.jsonl")
-    made._account, made._delay = Account(timeline), delay
+    made._sequence_log, made._delay = SequenceLog(timeline), delay
     return made, timeline
 
 

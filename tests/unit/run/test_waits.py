@@ -11,7 +11,7 @@ import pytest
 from evidence.errors import WaitTimeout
 from evidence.timeline import Timeline
 from harness.cluster.state import ClusterState, PartitionState
-from harness.run.account import Account
+from harness.run.sequence_log import SequenceLog
 from harness.run.waits import Waits
 from harness.run.who import Partition, Target
 
@@ -54,7 +54,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
         def make(node: Node, *, by_request: bool = True) -> tuple[Waits, list[Target]]:
             one, three = Target("", cast("Any", node)), Target("", cast("Any", Third()))
             who = cast("Any", Who(one))
-            waits = Waits(cast("Any", Observer()), who, Account(timeline), alters_by_request=by_request)
+            waits = Waits(cast("Any", Observer()), who, SequenceLog(timeline), alters_by_request=by_request)
             return waits, [one, three]
 
         yield make

@@ -21,7 +21,7 @@ class PreconditionNotHeld(HarnessError):
     """The sequence did not take the course that the claim is about."""
 
 
-class Account:
+class SequenceLog:
     """Writes the sequence down."""
 
     def __init__(self, timeline: Timeline) -> None:
