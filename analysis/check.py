@@ -32,7 +32,7 @@ from checks.anomalies.cycles import dependencies, dependency_cycles
 from checks.anomalies.lost_write import passed_by
 from checks.anomalies.real_time_lag import real_time_lag
 from checks.catalogue import HISTORIES, METADATA, REPLICAS
-from checks.claims import Damage, Witness
+from checks.claims import Damage, RunEvidence
 from checks.deleted import DELETION_CHECKS
 from checks.ends import ENDS_CHECKS
 from checks.groups import GROUP_CHECKS
@@ -184,10 +184,10 @@ class Result:
         if evidence:
             self.findings.append(_finding(name, where, evidence) | {"reads": list(reads)})
 
-    def claim(self, name: str, witness: Witness) -> None:
+    def claim(self, name: str, evidence: RunEvidence) -> None:
         """Judge one claim: what came of it, or its crash."""
         try:
-            self.claims.append(claims.judge(name, witness))
+            self.claims.append(claims.judge(name, evidence))
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             self.checks.append({"name": f"claim {name}", "status": "crashed", "reason": reason, "seconds": 0.0})
@@ -718,7 +718,7 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         result.run(name, None, OF_METADATA, lambda check=check: check(course))  # type: ignore[misc]
     for name, of_settings in (SETTINGS_CHECKS | ENDS_CHECKS).items():
         result.run(name, None, OF_METADATA, lambda check=of_settings: check(course, facts))  # type: ignore[misc]
-    witness = Witness(
+    evidence = RunEvidence(
         run=facts,
         course=course,
         acknowledged=lambda *where: _acknowledged(run_dir, facts, where),
@@ -727,7 +727,7 @@ def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> Non
         read_errors=lambda *where: _read_errors(run_dir, facts, where),
     )
     for name in claims.declared(facts):
-        result.claim(name, witness)
+        result.claim(name, evidence)
     if not course.states:
         result.problems.append(
             {"what": "no metadata", "process": "", "detail": "the timeline states nothing about any partition"}

@@ -47,6 +47,16 @@ def markdown(text: str) -> str:
     return MARKDOWN.sub(lambda found: f"&#{ord(found[0])};", plain)
 
 
+def plural(n: int, noun: str) -> str:
+    """A number and its noun, in the plural unless the number is one; thousands are set apart by spaces.
+
+    >>> plural(1, "record"), plural(12000, "record"), plural(2, "copy")
+    ('1 record', '12 000 records', '2 copies')
+    """
+    many = noun[:-1] + "ies" if noun.endswith("y") and noun[-2] not in "aeiou" else noun + "s"
+    return f"{n:,}".replace(",", " ") + f" {noun if n == 1 else many}"
+
+
 def fenced(text: str, *, indent: str = "") -> str:
     """A block of code in Markdown, each line behind `indent`, in a fence that nothing in the text can close."""
     shown = visible(text, keep="\n\t")

@@ -156,7 +156,7 @@ def _documented(one: Value) -> Iterator[str]:
             may = f"; may be seen: {_names(outcome['allowed'])}" if outcome["allowed"] else ""
             yield f"- {must}{may}"
             for name in outcome["claims"]:
-                yield f"- claim [`{name}`](../claims.md): {claims.CATALOGUE[name].says}"
+                yield f"- claim [`{name}`](../claims.md): {claims.CATALOGUE[name].definition}"
             yield ""
 
 

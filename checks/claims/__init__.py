@@ -1,49 +1,38 @@
 """The catalogue of claims: documented behaviour, each judged from the evidence of a run.
 
 An anomaly is something that went wrong; a claim is what brokers are documented to do: "the leader epoch rises by one at
-each election". A claim is a pure function of what a run left behind (`Witness`: run.json, the account of what held when
-and the clients' histories, never a flag that the runner sets), so `kafka-chaos check` judges it again from files.
+each election". A claim is a pure function of what a run left behind (`RunEvidence`: run.json, the account of what held
+when and the clients' histories, never a flag that the runner sets), so `kafka-chaos check` judges it again from files.
 
 It is `held`, `contradicted`, or `not-observed` where nothing in the run could have shown it; then the run says nothing
 about it, and its verdict is unknown. It gives the rows that it was judged by. A duration has a bound: the documented
 one, from the run's own settings, and a tolerance for the machine that is stated here; the longest one measured is told.
 
 A scenario names claims beside anomalies, for each line of versions: `Documented(on=…, claims=[…])`.
+
+The catalogue is filled by importing every module of this package: each function with `@claim` (checks/claim.py) is in
+it, and a new module needs no mention anywhere. So these modules import nothing heavier than what scenarios load anyway:
+no pyspark, no numba (tests/unit/checks/test_catalogue.py).
 """
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
 
-from checks.claims import (
-    acks,
-    checkpoints,
-    clocks,
-    contents,
-    damage,
-    disks,
-    elections,
-    isolation,
-    isr,
-    lag,
-    log_directories,
-    migration,
-    outage,
-    partitions,
-    placement,
-    power,
-    recovery,
-    returns,
-    sessions,
-    slow_disks,
-    truncation,
-    unanswered,
-    unavailability,
-    watermarks,
+from checks.claim import (
+    CONTRADICTED,
+    HELD,
+    NOT_OBSERVED,
+    REGISTRY,
+    Claim,
+    Damage,
+    Judged,
+    RunEvidence,
 )
-from checks.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Claim, Damage, Judged, Witness
 from evidence.errors import unknown_name
 
 __all__ = [
@@ -55,38 +44,16 @@ __all__ = [
     "Claim",
     "Damage",
     "Judged",
-    "Witness",
+    "RunEvidence",
     "declared",
     "judge",
 ]
 
-EVERY: Final[tuple[Claim, ...]] = (
-    *elections.CLAIMS,
-    *sessions.CLAIMS,
-    *isolation.CLAIMS,
-    *contents.CLAIMS,
-    *disks.CLAIMS,
-    *log_directories.CLAIMS,
-    *damage.CLAIMS,
-    *truncation.CLAIMS,
-    *unavailability.CLAIMS,
-    *outage.CLAIMS,
-    *isr.CLAIMS,
-    *lag.CLAIMS,
-    *acks.CLAIMS,
-    *unanswered.CLAIMS,
-    *partitions.CLAIMS,
-    *watermarks.CLAIMS,
-    *checkpoints.CLAIMS,
-    *placement.CLAIMS,
-    *power.CLAIMS,
-    *slow_disks.CLAIMS,
-    *recovery.CLAIMS,
-    *returns.CLAIMS,
-    *clocks.CLAIMS,
-    *migration.CLAIMS,
-)
-CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType({claim.name: claim for claim in EVERY})
+for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)
+
+EVERY: Final[tuple[Claim, ...]] = tuple(REGISTRY.values())
+CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType(REGISTRY)
 
 
 def validate(names: Iterable[str]) -> None:
@@ -107,7 +74,7 @@ def page() -> str:
         "",
         "| name | claim | bound | source |",
         "|---|---|---|---|",
-        *(f"| `{one.name}` | {one.says} | {one.bound or '–'} | {one.source} |" for one in EVERY),
+        *(f"| `{one.name}` | {one.definition} | {one.bound or '–'} | {one.source} |" for one in EVERY),
     ]
     return "\n".join(lines) + "\n"
 
@@ -117,9 +84,9 @@ def declared(run: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in (run.get("documented") or {}).get("claims") or ()]
 
 
-def judge(name: str, witness: Witness) -> dict[str, Any]:
+def judge(name: str, evidence: RunEvidence) -> dict[str, Any]:
     """What came of one claim, as findings.json has it. Raises UsageError for a name that is none."""
     validate([name])
     claim = CATALOGUE[name]
-    about = {"name": name, "claim": claim.says, "source": claim.source}
-    return about | ({"bound": claim.bound} if claim.bound else {}) | claim.judge(witness).as_json()
+    about = {"name": name, "claim": claim.definition, "source": claim.source}
+    return about | ({"bound": claim.bound} if claim.bound else {}) | claim.judge(evidence).as_json()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, count, elapsed_ms, judged, timed
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import elapsed_ms, judged, timed
 from evidence.course import FROZEN, Course, Sent
 from evidence.events import NO_LEADER
+from evidence.text import plural
 
 SEEN_LATER_NS: Final = 500_000_000
 """An observer may see an ISR this much later than the leader acts on it."""
@@ -31,11 +33,10 @@ def _sent(one: Sent) -> dict[str, Any]:
     }
 
 
-def acks_all_waits_for_isr(witness: Witness) -> Judged:
-    """What is sent with acks=all while a member of the ISR is frozen is not acknowledged before that one has left the
-    ISR or goes on.
-    """
-    course = witness.course
+@claim("acks-all-waits-for-isr", source="Kafka documentation, producer configuration: acks; Design: replication")
+def acks_all_waits_for_isr(evidence: RunEvidence) -> Judged:
+    """With acks=all a record is not acknowledged while a member of the ISR stands still without it."""
+    course = evidence.course
     rows, wrong = [], []
     for one in course.sends:
         state = course.state_at(one.topic, one.partition, one.sent_ns)
@@ -52,7 +53,7 @@ def acks_all_waits_for_isr(witness: Witness) -> Judged:
             if still and (left_ns is None or left_ns > one.done_ns + SEEN_LATER_NS):
                 wrong.append(row)
     nothing = "nothing sent with acks=all while a member of the ISR was frozen was acknowledged"
-    return judged(rows, wrong, count(len(rows), "acknowledgement") + " waited for the ISR", nothing)
+    return judged(rows, wrong, plural(len(rows), "acknowledgement") + " waited for the ISR", nothing)
 
 
 def _left_isr(course: Course, one: Sent, broker: int) -> int | None:
@@ -61,11 +62,11 @@ def _left_isr(course: Course, one: Sent, broker: int) -> int | None:
     return next((state.begin_ns for state in later if broker not in state.isr), None)
 
 
-def _released(witness: Witness) -> Iterator[dict[str, Any]]:
+def _released(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """What waited with acks=all for a frozen member of the ISR: how long after that one had left it was acknowledged,
     and whether that was before another record was sent to the partition.
     """
-    course = witness.course
+    course = evidence.course
     for one in course.sends:
         state = course.state_at(one.topic, one.partition, one.sent_ns)
         if one.acks != "all" or one.outcome != "acked" or one.done_ns is None or state is None:
@@ -90,12 +91,21 @@ def _released(witness: Witness) -> Iterator[dict[str, Any]]:
             }
 
 
-def shrunk_isr_releases_acks_all(witness: Witness) -> Judged:
-    """What waited for a member of the ISR is acknowledged once that one has left, without another record's help."""
-    rows = list(_released(witness))
+@claim(
+    "shrunk-isr-releases-acks-all",
+    source="Kafka documentation, Design: replication; KAFKA-13091",
+    bound=f"from the new ISR on: nothing is to be waited for, and a tolerance of {RELEASE_TOLERANCE_MS} ms for the "
+    "machine",
+)
+def shrunk_isr_releases_acks_all(evidence: RunEvidence) -> Judged:
+    """What waits with acks=all for a replica that leaves the ISR is acknowledged when it has left.
+
+    What waited for a member of the ISR is acknowledged once that one has left, without another record's help.
+    """
+    rows = list(_released(evidence))
     helped = [row for row in rows if not row["before_the_next"]]
     if helped:
-        return judged(rows, helped, count(len(rows), "record") + " released by the shrunk ISR", "")
+        return judged(rows, helped, plural(len(rows), "record") + " released by the shrunk ISR", "")
     return timed(
         rows,
         lambda row: f"acknowledged {row['took_ms'] / 1000:.1f} s after the frozen replica had left the ISR",
@@ -103,34 +113,35 @@ def shrunk_isr_releases_acks_all(witness: Witness) -> Judged:
     )
 
 
-def shrunk_isr_holds_back(witness: Witness) -> Judged:
-    """The defect of KAFKA-13091: what waited is not acknowledged before another record is written."""
-    rows = list(_released(witness))
+@claim("shrunk-isr-holds-back", source="KAFKA-13091 (protocol 2.7 to 3.0)")
+def shrunk_isr_holds_back(evidence: RunEvidence) -> Judged:
+    """What waits with acks=all for a replica that leaves the ISR is acknowledged only after the next record."""
+    rows = list(_released(evidence))
     wrong = [row for row in rows if row["before_the_next"]]
-    seen = count(len(rows), "record") + " acknowledged only after the next was written"
+    seen = plural(len(rows), "record") + " acknowledged only after the next was written"
     return judged(rows, wrong, seen, "nothing waited with acks=all for a replica that left the ISR")
 
 
-def _min_isr(witness: Witness, topic: str) -> int:
+def _min_isr(evidence: RunEvidence, topic: str) -> int:
     """A topic's min.insync.replicas: its own, the brokers', or 1."""
     name = "min.insync.replicas"
-    plans = [plan for plan in witness.run.get("topics") or () if plan.get("name") == topic]
+    plans = [plan for plan in evidence.run.get("topics") or () if plan.get("name") == topic]
     own = (plans[0].get("settings") or {}).get(name) if plans else None
-    return int(own or (witness.run.get("settings") or {}).get(name, 1))
+    return int(own or (evidence.run.get("settings") or {}).get(name, 1))
 
 
-def _below_min_isr(witness: Witness) -> Iterator[Sent]:
+def _below_min_isr(evidence: RunEvidence) -> Iterator[Sent]:
     """What was sent and answered while a partition had a leader and too small an ISR, from the first that was refused
     on: the cluster may state an ISR before the leader knows of it.
     """
-    for topic, number in witness.course.partitions:
-        least = _min_isr(witness, topic)
-        for state in witness.course.partitions[topic, number]:
+    for topic, number in evidence.course.partitions:
+        least = _min_isr(evidence, topic)
+        for state in evidence.course.partitions[topic, number]:
             if state.leader == NO_LEADER or len(state.isr) >= least:
                 continue
             within = [
                 one
-                for one in witness.course.sends
+                for one in evidence.course.sends
                 if (one.topic, one.partition) == (topic, number)
                 and one.done_ns is not None
                 and state.begin_ns <= one.sent_ns <= one.done_ns < state.end_ns
@@ -139,34 +150,43 @@ def _below_min_isr(witness: Witness) -> Iterator[Sent]:
             yield from within[first:]
 
 
-def acks_all_refused_below_min_isr(witness: Witness) -> Judged:
-    """No record with acks=all is acknowledged, each fails with NOT_ENOUGH_REPLICAS."""
-    asked = [one for one in _below_min_isr(witness) if one.acks == "all"]
+@claim(
+    "acks-all-refused-below-min-isr", source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555"
+)
+def acks_all_refused_below_min_isr(evidence: RunEvidence) -> Judged:
+    """With fewer replicas in sync than min.insync.replicas a record with acks=all is refused."""
+    asked = [one for one in _below_min_isr(evidence) if one.acks == "all"]
     wrong = [_sent(one) for one in asked if one.error != REFUSED]
-    seen = count(len(asked), "record") + " with acks=all refused"
+    seen = plural(len(asked), "record") + " with acks=all refused"
     return judged([_sent(one) for one in asked], wrong, seen, "nothing was refused for too small an ISR")
 
 
-def acks_1_goes_on_below_min_isr(witness: Witness) -> Judged:
-    """Records with acks=1 are acknowledged all the same."""
-    asked = [one for one in _below_min_isr(witness) if one.acks == "1"]
+@claim(
+    "acks-1-goes-on-below-min-isr", source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555"
+)
+def acks_1_goes_on_below_min_isr(evidence: RunEvidence) -> Judged:
+    """With fewer replicas in sync than min.insync.replicas a record with acks=1 is acknowledged."""
+    asked = [one for one in _below_min_isr(evidence) if one.acks == "1"]
     wrong = [_sent(one) for one in asked if one.outcome != "acked"]
-    seen = count(len(asked), "record") + " with acks=1 acknowledged below min.insync.replicas"
+    seen = plural(len(asked), "record") + " with acks=1 acknowledged below min.insync.replicas"
     return judged([_sent(one) for one in asked], wrong, seen, "nothing was sent with acks=1 beside what was refused")
 
 
-def refused_record_not_in_log(witness: Witness) -> Judged:
-    """The records acknowledged before and after what was refused have offsets that follow each other: there is no room
-    for it. Where a load writes too, or what came of another record is not known, that says nothing.
+@claim("refused-record-not-in-log", source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555")
+def refused_record_not_in_log(evidence: RunEvidence) -> Judged:
+    """A record that was refused because of min.insync.replicas has no place in the log.
+
+    The records acknowledged before and after what was refused have offsets that follow each other: there is no room for
+    it. Where a load writes too, or what came of another record is not known, that says nothing.
     """
-    run, sends = witness.run, witness.course.sends
+    run, sends = evidence.run, evidence.course.sends
     producers = {process["name"] for process in run.get("processes") or () if process.get("kind") == "producer"}
     rows: list[dict[str, Any]] = []
     if producers <= {one.process for one in sends}:
         for key in dict.fromkeys((one.topic, one.partition) for one in sends):
             rows += _around([one for one in sends if (one.topic, one.partition) == key])
     wrong = [row for row in rows if row["offset_after"] != row["offset_before"] + 1]
-    seen = count(len(rows), "time") + " nothing between what was acknowledged before and after refusals"
+    seen = plural(len(rows), "time") + " nothing between what was acknowledged before and after refusals"
     return judged(rows, wrong, seen, "no refusal stands between two acknowledged records")
 
 
@@ -184,45 +204,3 @@ def _around(sends: list[Sent]) -> Iterator[dict[str, Any]]:
             before, refused = one, []
         else:
             before, refused = None, []
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="acks-all-waits-for-isr",
-        says="With acks=all a record is not acknowledged while a member of the ISR stands still without it.",
-        source="Kafka documentation, producer configuration: acks; Design: replication",
-        judge=acks_all_waits_for_isr,
-    ),
-    Claim(
-        name="shrunk-isr-releases-acks-all",
-        says="What waits with acks=all for a replica that leaves the ISR is acknowledged when it has left.",
-        source="Kafka documentation, Design: replication; KAFKA-13091",
-        judge=shrunk_isr_releases_acks_all,
-        bound=f"from the new ISR on: nothing is to be waited for, and a tolerance of {RELEASE_TOLERANCE_MS} ms for the "
-        "machine",
-    ),
-    Claim(
-        name="shrunk-isr-holds-back",
-        says="What waits with acks=all for a replica that leaves the ISR is acknowledged only after the next record.",
-        source="KAFKA-13091 (protocol 2.7 to 3.0)",
-        judge=shrunk_isr_holds_back,
-    ),
-    Claim(
-        name="acks-all-refused-below-min-isr",
-        says="With fewer replicas in sync than min.insync.replicas a record with acks=all is refused.",
-        source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
-        judge=acks_all_refused_below_min_isr,
-    ),
-    Claim(
-        name="acks-1-goes-on-below-min-isr",
-        says="With fewer replicas in sync than min.insync.replicas a record with acks=1 is acknowledged.",
-        source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
-        judge=acks_1_goes_on_below_min_isr,
-    ),
-    Claim(
-        name="refused-record-not-in-log",
-        says="A record that was refused because of min.insync.replicas has no place in the log.",
-        source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
-        judge=refused_record_not_in_log,
-    ),
-)

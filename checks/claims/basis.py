@@ -1,18 +1,13 @@
-"""What a claim is, and the words that all of them are judged in."""
+"""The words that claims are judged in: outcomes of rows, durations, and what held of brokers at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
 from evidence.course import DOWN, DYING, Course, FaultFact, TopicPartition
 from evidence.events import Ends, Log, Moment, of
-
-Outcome = Literal["held", "contradicted", "not-observed"]
-HELD: Final = "held"
-CONTRADICTED: Final = "contradicted"
-NOT_OBSERVED: Final = "not-observed"
 
 SESSION_TOLERANCE_MS: Final = 1500
 """For a server that gets no processor at once, and an observer that hears of it later."""
@@ -36,100 +31,28 @@ CLIENT_BOUND: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
-    """An entry of a replica whose checksum does not fit, in the copies of a moment."""
-
-    moment: str
-    node: str
-    segment: int
-    position: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
-    """What a run left behind, as far as claims are judged by it."""
-
-    run: Mapping[str, Any]
-    """run.json."""
-    course: Course
-    acknowledged: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
-    """Of a topic and partition, from the clients' histories: when each acknowledged record was sent, and when it was
-    acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter."""
-    read_at: Callable[[str, int], Mapping[tuple[int, int], tuple[int, ...]] | None] = lambda topic, partition: None
-    """Of a topic and partition: the offsets at which readers were given each record, by its producer and sequence;
-    None if nobody read to the end, so that a record which was not read may be there."""
-    damaged: Callable[[str, int], Sequence[Damage]] = lambda topic, partition: ()
-    """Of a topic and partition: the entries with a wrong checksum in the copies of its replicas."""
-    read_errors: Callable[[str, int], Sequence[tuple[int, str]]] = lambda topic, partition: ()
-    """Of a topic and partition: when readers were given errors instead of records (CLOCK_MONOTONIC nanoseconds), and
-    their names."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What came of a claim in a run."""
-
-    outcome: Outcome
-    says: str
-    """What was seen, in one sentence."""
-    evidence: Sequence[Mapping[str, Any]] = ()
-    """The rows that it was judged by; where it is contradicted, those that contradict it."""
-    measured_ms: float | None = None
-    bound_ms: float | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values, for findings.json."""
-        measured = {"measured_ms": self.measured_ms, "bound_ms": self.bound_ms}
-        return {"outcome": self.outcome, "says": self.says, "evidence": [dict(row) for row in self.evidence]} | (
-            measured if self.measured_ms is not None else {}
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """One documented behaviour."""
-
-    name: str
-    says: str
-    source: str
-    judge: Callable[[Witness], Judged] = field(repr=False)
-    bound: str = ""
-    """Of a duration: what bounds it, where that is documented, and the tolerance."""
-
-    def as_json(self) -> dict[str, str]:
-        """The entry in words."""
-        return {"name": self.name, "says": self.says, "source": self.source, "bound": self.bound}
-
-
 def judged(rows: Sequence[Mapping[str, Any]], wrong: Sequence[Mapping[str, Any]], seen: str, nothing: str) -> Judged:
     """Contradicted by the `wrong` ones of the rows, held if there are none, not observed without rows."""
     if wrong:
-        return Judged(outcome=CONTRADICTED, says=f"{seen}, {len(wrong)} of them otherwise", evidence=wrong)
+        return Judged(outcome=CONTRADICTED, observed=f"{seen}, {len(wrong)} of them otherwise", evidence=wrong)
     if not rows:
-        return Judged(outcome=NOT_OBSERVED, says=nothing)
-    return Judged(outcome=HELD, says=seen, evidence=rows)
+        return Judged(outcome=NOT_OBSERVED, observed=nothing)
+    return Judged(outcome=HELD, observed=seen, evidence=rows)
 
 
-def timed(rows: Sequence[Mapping[str, Any]], says: Callable[[Mapping[str, Any]], str], nothing: str) -> Judged:
+def timed(rows: Sequence[Mapping[str, Any]], observed: Callable[[Mapping[str, Any]], str], nothing: str) -> Judged:
     """Of durations (`took_ms`, `bound_ms`): contradicted by those over their bound; told of the one nearest to it."""
     if not rows:
-        return Judged(outcome=NOT_OBSERVED, says=nothing)
+        return Judged(outcome=NOT_OBSERVED, observed=nothing)
     longest = max(rows, key=lambda row: float(row["took_ms"]) - float(row["bound_ms"]))
     wrong = [row for row in rows if row["took_ms"] > row["bound_ms"]]
     return Judged(
         outcome=CONTRADICTED if wrong else HELD,
-        says=says(longest),
+        observed=observed(longest),
         evidence=wrong or rows,
         measured_ms=longest["took_ms"],
         bound_ms=longest["bound_ms"],
     )
-
-
-def count(number: int, what: str) -> str:
-    """The number and the noun, in the plural unless it is one."""
-    return f"{number} {what}" + ("s" if number != 1 else "")
 
 
 def release_of(run: Mapping[str, Any]) -> tuple[int, ...]:

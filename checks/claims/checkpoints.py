@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
-    Claim,
-    Judged,
-    Witness,
     copied,
-    count,
     elapsed_ms,
     faults,
     judged,
@@ -21,6 +18,7 @@ from checks.claims.basis import (
 )
 from evidence.course import DOWN, DYING
 from evidence.events import Checkpoint, Moment, of
+from evidence.text import plural
 
 FILE_TOLERANCE_MS: Final = 4000
 CHECKPOINT: Final = "replication-offset-checkpoint"
@@ -29,17 +27,25 @@ INTERVAL_MS: Final = 5000
 """The default of replica.high.watermark.checkpoint.interval.ms, in every version."""
 
 
-def _interval_ms(witness: Witness) -> int:
-    return setting_ms(witness.run, "replica.high.watermark.checkpoint.interval.ms", INTERVAL_MS)
+def _interval_ms(evidence: RunEvidence) -> int:
+    return setting_ms(evidence.run, "replica.high.watermark.checkpoint.interval.ms", INTERVAL_MS)
 
 
-def high_watermarks_checkpointed_in_time(witness: Witness) -> Judged:
-    """From one writing of a broker's high watermarks to the next it takes no longer than the interval."""
-    bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
+@claim(
+    "high-watermarks-checkpointed-in-time",
+    source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms",
+    bound=f"replica.high.watermark.checkpoint.interval.ms, and a tolerance of {FILE_TOLERANCE_MS} ms for the machine",
+)
+def high_watermarks_checkpointed_in_time(evidence: RunEvidence) -> Judged:
+    """A broker writes its high watermarks to replication-offset-checkpoint at an interval.
+
+    From one writing of a broker's high watermarks to the next it takes no longer than the interval.
+    """
+    bound_ms = _interval_ms(evidence) + FILE_TOLERANCE_MS
     rows = [
         {"node": one.node, "at_ns": one.at_ns, "took_ms": elapsed_ms(one.before_ns, one.written_ns)}
         | {"bound_ms": bound_ms}
-        for one in of(witness.course.events, Checkpoint)
+        for one in of(evidence.course.events, Checkpoint)
         if one.before_ns is not None and one.written_ns is not None
     ]
     return timed(
@@ -49,9 +55,10 @@ def high_watermarks_checkpointed_in_time(witness: Witness) -> Judged:
     )
 
 
-def clean_stop_writes_checkpoints(witness: Witness) -> Judged:
-    """When a broker has stopped cleanly its high watermarks and recovery points are its logs' ends."""
-    course = witness.course
+@claim("clean-stop-writes-checkpoints", source="ReplicaManager.shutdown, LogManager.shutdown")
+def clean_stop_writes_checkpoints(evidence: RunEvidence) -> Judged:
+    """A broker that stops cleanly writes its high watermarks and recovery points, at the ends of its logs."""
+    course = evidence.course
     rows = []
     for stop in faults(course, "stop"):
         started_ns = start_after(course, stop.node, stop.inject_ns)
@@ -64,14 +71,23 @@ def clean_stop_writes_checkpoints(witness: Witness) -> Judged:
                     for replica, end in ends.items()
                 ]
     wrong = [row for row in rows if row["offset"] != row["log_end"]]
-    seen = count(len(rows), "checkpoint") + " of cleanly stopped brokers at the log's end"
+    seen = plural(len(rows), "checkpoint") + " of cleanly stopped brokers at the log's end"
     return judged(rows, wrong, seen, "no files of a cleanly stopped broker were looked at")
 
 
-def killed_high_watermark_is_recent(witness: Witness) -> Judged:
-    """After kill -9 of a leader the file lacks only what was acknowledged under acks=all within the last interval."""
-    course, rows = witness.course, list[dict[str, Any]]()
-    bound_ms = _interval_ms(witness) + FILE_TOLERANCE_MS
+@claim(
+    "killed-high-watermark-is-recent",
+    source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
+    bound="from the oldest acknowledgement that it lacks to the death: "
+    f"replica.high.watermark.checkpoint.interval.ms, and a tolerance of {FILE_TOLERANCE_MS} ms for the machine",
+)
+def killed_high_watermark_is_recent(evidence: RunEvidence) -> Judged:
+    """After kill -9 the checkpointed high watermark is behind by no more than the interval of its writing.
+
+    After kill -9 of a leader the file lacks only what was acknowledged under acks=all within the last interval.
+    """
+    course, rows = evidence.course, list[dict[str, Any]]()
+    bound_ms = _interval_ms(evidence) + FILE_TOLERANCE_MS
     for kill in faults(course, "kill"):
         gone = (one for one in course.processes.get(kill.node, ()) if one.value in (DYING, DOWN))
         died_ns = next((one.begin_ns for one in gone if one.end_ns > kill.inject_ns), kill.inject_ns)
@@ -106,9 +122,16 @@ def killed_high_watermark_is_recent(witness: Witness) -> Judged:
     )
 
 
-def missing_high_watermark_truncates_all(witness: Witness) -> Judged:
-    """A replica whose broker starts without high watermarks, the file gone or empty, truncates its log to 0."""
-    course, rows = witness.course, list[dict[str, Any]]()
+@claim(
+    "missing-high-watermark-truncates-all",
+    source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (before 0.11); KIP-101",
+)
+def missing_high_watermark_truncates_all(evidence: RunEvidence) -> Judged:
+    """A follower that starts without a checkpointed high watermark takes it for 0 and truncates its whole log.
+
+    A replica whose broker starts without high watermarks, the file gone or empty, truncates its log to 0.
+    """
+    course, rows = evidence.course, list[dict[str, Any]]()
     for removed in course.faults:
         if removed.kind != "remove" and (removed.kind, removed.proof.get("bytes")) != ("resize", 0):
             continue
@@ -120,13 +143,20 @@ def missing_high_watermark_truncates_all(witness: Witness) -> Judged:
                     {"node": removed.node, "replica": replica, "at_ns": started_ns, "log_end": end.leo, "cuts": cuts}
                 )
     wrong = [row for row in rows if row["cuts"][:1] != [0]]
-    seen = count(len(rows), "replica") + " without a high watermark truncated to 0"
+    seen = plural(len(rows), "replica") + " without a high watermark truncated to 0"
     return judged(rows, wrong, seen, "no broker started without its file of high watermarks")
 
 
-def wrong_checkpoint_is_bounded(witness: Witness) -> Judged:
-    """An offset beyond the log's end in a file is not believed: what the broker writes later lies in its log."""
-    course, rows = witness.course, list[dict[str, Any]]()
+@claim(
+    "wrong-checkpoint-is-bounded",
+    source="Partition.getOrCreateReplica (before 2.3), UnifiedLog.updateHighWatermark, LogLoader",
+)
+def wrong_checkpoint_is_bounded(evidence: RunEvidence) -> Judged:
+    """A checkpointed offset beyond the end of a log is not believed: the broker goes by the log's end.
+
+    An offset beyond the log's end in a file is not believed: what the broker writes later lies in its log.
+    """
+    course, rows = evidence.course, list[dict[str, Any]]()
     for wrong in faults(course, "overwrite"):
         replica, said = str(wrong.proof.get("replica")), int(wrong.proof.get("offset", 0))
         started_ns = start_after(course, wrong.node, wrong.inject_ns)
@@ -138,15 +168,21 @@ def wrong_checkpoint_is_bounded(witness: Witness) -> Judged:
                 row = {"node": one.node, "file": one.file, "replica": replica, "at_ns": one.at_ns, "said": said}
                 rows.append(row | {"offset": offset, "log_end": ends[replica].leo})
     beyond = [row for row in rows if row["log_end"] is None or row["offset"] > row["log_end"]]
-    seen = count(len(rows), "checkpoint") + " within the log again"
+    seen = plural(len(rows), "checkpoint") + " within the log again"
     return judged(rows, beyond, seen, "no broker with a wrong checkpoint was seen to write it again")
 
 
-def unreadable_checkpoint_keeps_replica_out(witness: Witness) -> Judged:
-    """While a broker runs with a file of high watermarks that was cut, or has another bit, its replica stays out of the
+@claim(
+    "unreadable-checkpoint-keeps-replica-out",
+    source="OffsetCheckpoint.read, Partition.getOrCreateReplica (before 1.0); KIP-112",
+)
+def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
+    """A broker that cannot read its file of high watermarks is registered and serves no replica (before 1.0).
+
+    While a broker runs with a file of high watermarks that was cut, or has another bit, its replica stays out of the
     ISR as it was.
     """
-    course, rows = witness.course, list[dict[str, Any]]()
+    course, rows = evidence.course, list[dict[str, Any]]()
     for cut in (*faults(course, "resize"), *faults(course, "flip")):
         started_ns = start_after(course, cut.node, cut.inject_ns)
         if cut.proved_ns is None or CHECKPOINT not in str(cut.proof.get("file")) or started_ns > course.end_ns:
@@ -165,49 +201,5 @@ def unreadable_checkpoint_keeps_replica_out(witness: Witness) -> Judged:
                         about | {"in_isr": number in state.isr, "registered": course.alive_at(cut.node, moment.at_ns)}
                     )
     wrong = [row for row in rows if row["in_isr"] or not row["registered"]]
-    seen = count(len(rows), "replica") + " of a registered broker out of the ISR"
+    seen = plural(len(rows), "replica") + " of a registered broker out of the ISR"
     return judged(rows, wrong, seen, "no replica was copied while its broker ran with a file that it cannot read")
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="high-watermarks-checkpointed-in-time",
-        says="A broker writes its high watermarks to replication-offset-checkpoint at an interval.",
-        source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms",
-        judge=high_watermarks_checkpointed_in_time,
-        bound="replica.high.watermark.checkpoint.interval.ms, and a tolerance of "
-        f"{FILE_TOLERANCE_MS} ms for the machine",
-    ),
-    Claim(
-        name="clean-stop-writes-checkpoints",
-        says="A broker that stops cleanly writes its high watermarks and recovery points, at the ends of its logs.",
-        source="ReplicaManager.shutdown, LogManager.shutdown",
-        judge=clean_stop_writes_checkpoints,
-    ),
-    Claim(
-        name="killed-high-watermark-is-recent",
-        says="After kill -9 the checkpointed high watermark is behind by no more than the interval of its writing.",
-        source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
-        judge=killed_high_watermark_is_recent,
-        bound="from the oldest acknowledgement that it lacks to the death: "
-        f"replica.high.watermark.checkpoint.interval.ms, and a tolerance of {FILE_TOLERANCE_MS} ms for the machine",
-    ),
-    Claim(
-        name="missing-high-watermark-truncates-all",
-        says="A follower that starts without a checkpointed high watermark takes it for 0 and truncates its whole log.",
-        source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (before 0.11); KIP-101",
-        judge=missing_high_watermark_truncates_all,
-    ),
-    Claim(
-        name="unreadable-checkpoint-keeps-replica-out",
-        says="A broker that cannot read its file of high watermarks is registered and serves no replica (before 1.0).",
-        source="OffsetCheckpoint.read, Partition.getOrCreateReplica (before 1.0); KIP-112",
-        judge=unreadable_checkpoint_keeps_replica_out,
-    ),
-    Claim(
-        name="wrong-checkpoint-is-bounded",
-        says="A checkpointed offset beyond the end of a log is not believed: the broker goes by the log's end.",
-        source="Partition.getOrCreateReplica (before 2.3), UnifiedLog.updateHighWatermark, LogLoader",
-        judge=wrong_checkpoint_is_bounded,
-    ),
-)

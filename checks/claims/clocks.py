@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, broker, count, faults, judged, number_of, row_of
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, faults, judged, number_of, row_of
 from checks.claims.isr import check_period_ms, lag_time_ms
 from evidence.course import Course, FaultFact, in_isr_throughout
 from evidence.events import Log, of
+from evidence.text import plural
 
 RETENTION_MS: Final = re.compile(r"retention time (\d+) ?ms")
 NEWEST_MS: Final = re.compile(r"largestRecordTimestamp=(?:\w+[(\[])?(\d+)")
@@ -26,11 +28,11 @@ def _steps(course: Course) -> Iterator[tuple[FaultFact, int, int]]:
             yield fault, fault.proved_ns, fault.heal_ns or course.end_ns
 
 
-def _deletions(witness: Witness) -> Iterator[dict[str, Any]]:
+def _deletions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Each time that a broker deleted segments for their age: whether its clock was ahead, and how old the newest
     record was by the right time, where the line says it.
     """
-    course = witness.course
+    course = evidence.course
     for line in of(course.events, Log):
         kept = RETENTION_MS.search(line.line) if line.event == "retention" else None
         if kept is None:
@@ -51,9 +53,14 @@ def _deletions(witness: Witness) -> Iterator[dict[str, Any]]:
         }
 
 
-def wrong_clock_deletes_young_records(witness: Witness) -> Judged:
-    """Only a broker whose clock is ahead deletes records for their age, and they are younger than the retention."""
-    rows = list(_deletions(witness))
+@claim(
+    "wrong-clock-deletes-young-records", source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33"
+)
+def wrong_clock_deletes_young_records(evidence: RunEvidence) -> Judged:
+    """A broker whose clock is ahead by more than the retention time deletes records that are younger than that; no
+    broker with the right time deletes any for their age.
+    """
+    rows = list(_deletions(evidence))
     wrong = [
         row
         for row in rows
@@ -61,13 +68,13 @@ def wrong_clock_deletes_young_records(witness: Witness) -> Judged:
     ]
     ages = [row["age_ms"] for row in rows if row["age_ms"] is not None]
     oldest = f", the newest record up to {max(ages) / 1000:.0f} s old" if ages else ""
-    seen = f"{count(len(rows), 'deletion')} by {', '.join(sorted({row['node'] for row in rows}))}{oldest}"
+    seen = f"{plural(len(rows), 'deletion')} by {', '.join(sorted({row['node'] for row in rows}))}{oldest}"
     return judged(rows, wrong, seen, "no broker deleted a segment for its age")
 
 
-def _sent_behind(witness: Witness) -> Iterator[dict[str, Any]]:
+def _sent_behind(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """What was sent to a leader while its clock was behind, and what came of it."""
-    course = witness.course
+    course = evidence.course
     for fault, begin_ns, end_ns in _steps(course):
         for one in course.sends if fault.proof["seconds"] < 0 else ():
             state = course.state_at(one.topic, one.partition, one.sent_ns)
@@ -76,26 +83,32 @@ def _sent_behind(witness: Witness) -> Iterator[dict[str, Any]]:
                 yield row_of(fault, (one.topic, one.partition)) | {"outcome": one.outcome, "error": one.error}
 
 
-def clock_behind_refuses_records(witness: Witness) -> Judged:
-    """Records of now are refused by a leader whose clock is behind by more than it takes."""
-    rows = list(_sent_behind(witness))
+@claim("clock-behind-refuses-records", source="KIP-937; message.timestamp.after.max.ms (1 hour from 4.0 on)")
+def clock_behind_refuses_records(evidence: RunEvidence) -> Judged:
+    """A leader whose clock is behind by more than message.timestamp.after.max.ms refuses records that were made now
+    (INVALID_TIMESTAMP).
+    """
+    rows = list(_sent_behind(evidence))
     wrong = [row for row in rows if (row["outcome"], row["error"]) != ("failed", REFUSED)]
-    return judged(rows, wrong, f"{count(len(rows), 'record')} refused ({REFUSED})", "nothing was sent to such a leader")
+    return judged(
+        rows, wrong, f"{plural(len(rows), 'record')} refused ({REFUSED})", "nothing was sent to such a leader"
+    )
 
 
-def clock_behind_takes_records(witness: Witness) -> Judged:
-    """Records of now are taken by a leader whose clock is behind."""
-    rows = list(_sent_behind(witness))
+@claim("clock-behind-takes-records", source="KIP-937; message.timestamp.after.max.ms (unlimited before 4.0)")
+def clock_behind_takes_records(evidence: RunEvidence) -> Judged:
+    """A leader whose clock is behind takes records that were made now, though to it they are of the future."""
+    rows = list(_sent_behind(evidence))
     wrong = [row for row in rows if row["outcome"] != "acked"]
-    return judged(rows, wrong, f"{count(len(rows), 'record')} acknowledged", "nothing was sent to such a leader")
+    return judged(rows, wrong, f"{plural(len(rows), 'record')} acknowledged", "nothing was sent to such a leader")
 
 
-def _unfetched(witness: Witness) -> Iterator[dict[str, Any]]:
+def _unfetched(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Each replica that was cut from its leader while that one's clock was behind, for longer than it may lag: whether
     it stayed in the ISR until the clock was set right, and was out of it before the links were healed.
     """
-    course = witness.course
-    least_ns = TIMES * int((lag_time_ms(witness.run) + check_period_ms(witness.run)) * 1e6)
+    course = evidence.course
+    least_ns = TIMES * int((lag_time_ms(evidence.run) + check_period_ms(evidence.run)) * 1e6)
     for step, begin_ns, end_ns in _steps(course):
         for cut in faults(course, "cut"):
             if step.proof["seconds"] > 0 or cut.proved_ns is None or not begin_ns < cut.inject_ns < end_ns:
@@ -114,11 +127,17 @@ def _unfetched(witness: Witness) -> Iterator[dict[str, Any]]:
                     }
 
 
-def lag_not_seen_while_clock_behind(witness: Witness) -> Judged:
-    """A replica that fetches nothing stays in the ISR until the leader's clock is right, and leaves it then."""
-    rows = list(_unfetched(witness))
+@claim(
+    "lag-not-seen-while-clock-behind",
+    source="Replica.updateFetchState, ReplicaState.isCaughtUp: the latest time of a fetch is kept",
+)
+def lag_not_seen_while_clock_behind(evidence: RunEvidence) -> Judged:
+    """A leader whose clock was set back keeps a replica that fetches nothing in the ISR, until its clock has come up
+    with the time of the last fetch; then it removes it.
+    """
+    rows = list(_unfetched(evidence))
     wrong = [row for row in rows if not row["stayed"] or not row["left"]]
-    lag_s = lag_time_ms(witness.run) / 1000
+    lag_s = lag_time_ms(evidence.run) / 1000
     told = "; ".join(f"{row['replica']} for {row['behind_s']:g} s" for row in rows)
     return judged(
         rows,
@@ -126,34 +145,3 @@ def lag_not_seen_while_clock_behind(witness: Witness) -> Judged:
         f"in the ISR without fetching: {told} (replica.lag.time.max.ms is {lag_s:g} s), and out of it afterwards",
         "no replica was cut for long from a leader whose clock was behind",
     )
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="wrong-clock-deletes-young-records",
-        says="A broker whose clock is ahead by more than the retention time deletes records that are younger than "
-        "that; no broker with the right time deletes any for their age.",
-        source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33",
-        judge=wrong_clock_deletes_young_records,
-    ),
-    Claim(
-        name="clock-behind-refuses-records",
-        says="A leader whose clock is behind by more than message.timestamp.after.max.ms refuses records that were "
-        f"made now ({REFUSED}).",
-        source="KIP-937; message.timestamp.after.max.ms (1 hour from 4.0 on)",
-        judge=clock_behind_refuses_records,
-    ),
-    Claim(
-        name="clock-behind-takes-records",
-        says="A leader whose clock is behind takes records that were made now, though to it they are of the future.",
-        source="KIP-937; message.timestamp.after.max.ms (unlimited before 4.0)",
-        judge=clock_behind_takes_records,
-    ),
-    Claim(
-        name="lag-not-seen-while-clock-behind",
-        says="A leader whose clock was set back keeps a replica that fetches nothing in the ISR, until its clock has "
-        "come up with the time of the last fetch; then it removes it.",
-        source="Replica.updateFetchState, ReplicaState.isCaughtUp: the latest time of a fetch is kept",
-        judge=lag_not_seen_while_clock_behind,
-    ),
-)

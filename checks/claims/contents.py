@@ -13,8 +13,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, broker, count, judged, protocol_of, release_of
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, judged, protocol_of, release_of
 from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Reassign, Znode, of
+from evidence.text import plural
 
 Run = Mapping[str, Any]
 Content = Mapping[str, Any]
@@ -30,6 +32,7 @@ _CONTROLLER_EPOCH: Final = re.compile("/controller_epoch")
 _TOPIC: Final = re.compile("/brokers/topics/([^/]+)")
 _STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _NOTIFICATION: Final = re.compile(r"/isr_change_notification/isr_change_\d{10}")
+_ZNODES: Final = "Kafka sources, ZkUtils (to 1.0), ZkData (1.1 to 3.9)"
 
 
 def _address(run: Run, number: int) -> str | None:
@@ -49,15 +52,15 @@ class _Assignments:
     that was stated.
     """
 
-    def __init__(self, witness: Witness) -> None:
+    def __init__(self, evidence: RunEvidence) -> None:
         self._last = {
             (str(topic["name"]), int(number)): list(replicas)
-            for topic in witness.run.get("topics") or ()
+            for topic in evidence.run.get("topics") or ()
             for number, replicas in (topic.get("partitions") or {}).items()
         }
-        asked = of(witness.course.events, Reassign)
+        asked = of(evidence.course.events, Reassign)
         self._asked = [(one.at_ns, (one.topic, one.partition), one.replicas) for one in asked]
-        self._states = witness.course.states
+        self._states = evidence.course.states
 
     def possible(self, topic: str, number: int, at_ns: int) -> list[list[int]]:
         """The assignments there may have been by then, the one that is certain first; none if nothing is known."""
@@ -114,17 +117,17 @@ def _partitions(value: Any) -> bool:
 
 
 def _znodes(
-    witness: Witness, path: re.Pattern[str], what: str, lacks: Callable[[Znode, re.Match[str]], Iterator[str]]
+    evidence: RunEvidence, path: re.Pattern[str], what: str, lacks: Callable[[Znode, re.Match[str]], Iterator[str]]
 ) -> Judged:
     """The contents of the znodes at a path, each held against its form."""
     rows = []
-    for event in of(witness.course.events, Znode):
+    for event in of(evidence.course.events, Znode):
         found = path.fullmatch(event.path)
         if found is not None and event.content is not None:
             row = {"path": event.path, "at_ns": event.at_ns, "content": event.content, "ephemeral": event.ephemeral}
             rows.append(row | {"otherwise": list(lacks(event, found))})
     wrong = [row for row in rows if row["otherwise"]]
-    return judged(rows, wrong, count(len(rows), "content") + f" of {what}", f"nobody read {what}")
+    return judged(rows, wrong, plural(len(rows), "content") + f" of {what}", f"nobody read {what}")
 
 
 def _lifetime(event: Znode, *, ephemeral: bool) -> Iterator[str]:
@@ -132,14 +135,17 @@ def _lifetime(event: Znode, *, ephemeral: bool) -> Iterator[str]:
         yield "it is ephemeral" if event.ephemeral else "it is not ephemeral"
 
 
-def broker_znode_content(witness: Witness) -> Judged:
-    """/brokers/ids/N: version 1 in 0.8, 2 with endpoints in 0.9, 3 from 0.10.0, 4 with the map of listeners from
-    0.10.2 (KIP-103), 5 with features from protocol 2.7 (KIP-584).
+@claim("broker-znode-content", source=f"{_ZNODES}: BrokerIdZNode; KIP-103, KIP-584")
+def broker_znode_content(evidence: RunEvidence) -> Judged:
+    """/brokers/ids/N is ephemeral and has the broker's address, in the form of its release.
+
+    /brokers/ids/N: version 1 in 0.8, 2 with endpoints in 0.9, 3 from 0.10.0, 4 with the map of listeners from 0.10.2
+    (KIP-103), 5 with features from protocol 2.7 (KIP-584).
     """
-    release, protocol = release_of(witness.run), protocol_of(witness.run)
+    release, protocol = release_of(evidence.run), protocol_of(evidence.run)
 
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
-        host = _address(witness.run, int(found[1]))
+        host = _address(evidence.run, int(found[1]))
         wanted: dict[str, Any] = {"version": 1, "host": host, "port": PORT, "jmx_port": -1, "timestamp": _a_time}
         if release >= (0, 9):
             wanted |= {"version": 2, "endpoints": [f"PLAINTEXT://{host}:{PORT}"]}
@@ -152,26 +158,34 @@ def broker_znode_content(witness: Witness) -> Judged:
         yield from _lacks(event.content, wanted, ("rack",) if release >= (0, 10) else ())
         yield from _lifetime(event, ephemeral=True)
 
-    return _znodes(witness, _BROKER, "/brokers/ids", lacks)
+    return _znodes(evidence, _BROKER, "/brokers/ids", lacks)
 
 
-def controller_znode_content(witness: Witness) -> Judged:
-    """/controller: the broker's id and the time; version 2 with kraftControllerEpoch from 3.4 (KIP-866)."""
+@claim("controller-znode-content", source=f"{_ZNODES}: ControllerZNode; KIP-866")
+def controller_znode_content(evidence: RunEvidence) -> Judged:
+    """/controller is ephemeral and names a broker, in the form of its release.
+
+    /controller: the broker's id and the time; version 2 with kraftControllerEpoch from 3.4 (KIP-866).
+    """
 
     def lacks(event: Znode, _: re.Match[str]) -> Iterator[str]:
         wanted: dict[str, Any] = {"version": 1, "brokerid": lambda value: isinstance(value, int), "timestamp": _a_time}
-        if release_of(witness.run) >= (3, 4):
+        if release_of(evidence.run) >= (3, 4):
             wanted |= {"version": 2, "kraftControllerEpoch": -1}
         yield from _lacks(event.content, wanted)
         yield from _lifetime(event, ephemeral=True)
 
-    return _znodes(witness, _CONTROLLER, "/controller", lacks)
+    return _znodes(evidence, _CONTROLLER, "/controller", lacks)
 
 
-def controller_epoch_znode_content(witness: Witness) -> Judged:
-    """/controller_epoch: a number that rises by one each time, in a znode that outlives every controller."""
+@claim("controller-epoch-znode-content", source=f"{_ZNODES}: ControllerEpochZNode")
+def controller_epoch_znode_content(evidence: RunEvidence) -> Judged:
+    """/controller_epoch is persistent: a number that each controller raises by one.
+
+    /controller_epoch: a number that rises by one each time, in a znode that outlives every controller.
+    """
     last: list[int] = []
-    missed = any(event.path == _CONTROLLER_EPOCH.pattern for event in of(witness.course.events, Missed))
+    missed = any(event.path == _CONTROLLER_EPOCH.pattern for event in of(evidence.course.events, Missed))
 
     def lacks(event: Znode, _: re.Match[str]) -> Iterator[str]:
         if not isinstance(event.content, int):
@@ -182,19 +196,23 @@ def controller_epoch_znode_content(witness: Witness) -> Judged:
         last.append(event.content)
         yield from _lifetime(event, ephemeral=False)
 
-    return _znodes(witness, _CONTROLLER_EPOCH, "/controller_epoch", lacks)
+    return _znodes(evidence, _CONTROLLER_EPOCH, "/controller_epoch", lacks)
 
 
-def state_znode_content(witness: Witness) -> Judged:
-    """/brokers/topics/T/partitions/P/state: leader, leader epoch, ISR and controller epoch; a leader in the ISR, an ISR
-    of assigned replicas; from 3.2 on perhaps the leader's recovery state (KIP-704).
+@claim("state-znode-content", source=f"{_ZNODES}: TopicPartitionStateZNode; KIP-704")
+def state_znode_content(evidence: RunEvidence) -> Judged:
+    """A partition's state znode has leader, leader epoch, ISR and controller epoch; the leader is in the ISR, and the
+    ISR is part of the assignment.
+
+    /brokers/topics/T/partitions/P/state: leader, leader epoch, ISR and controller epoch; a leader in the ISR, an ISR of
+    assigned replicas; from 3.2 on perhaps the leader's recovery state (KIP-704).
     """
-    assignments = _Assignments(witness)
+    assignments = _Assignments(evidence)
 
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
         numbers = dict.fromkeys(("leader", "leader_epoch", "controller_epoch"), lambda value: isinstance(value, int))
         wanted = {"version": 1, "isr": lambda value: isinstance(value, list), **numbers}
-        optional = ("leader_recovery_state",) if release_of(witness.run) >= (3, 2) else ()
+        optional = ("leader_recovery_state",) if release_of(evidence.run) >= (3, 2) else ()
         otherwise = list(_lacks(event.content, wanted, optional))
         yield from otherwise
         if not otherwise:
@@ -205,15 +223,18 @@ def state_znode_content(witness: Witness) -> Judged:
                 yield f"its ISR {isr} is no part of the assignment"
         yield from _lifetime(event, ephemeral=False)
 
-    return _znodes(witness, _STATE, "the states of partitions", lacks)
+    return _znodes(evidence, _STATE, "the states of partitions", lacks)
 
 
-def topic_znode_content(witness: Witness) -> Judged:
-    """/brokers/topics/T: the assignment, as it was asked for; version 2 with the replicas that a reassignment adds and
+@claim("topic-znode-content", source=f"{_ZNODES}: TopicZNode; KIP-455, KIP-516")
+def topic_znode_content(evidence: RunEvidence) -> Judged:
+    """/brokers/topics/T has the assignment that was asked for, in the form of its release.
+
+    /brokers/topics/T: the assignment, as it was asked for; version 2 with the replicas that a reassignment adds and
     removes from 2.4 (KIP-455), version 3 with the topic's id from 2.8 (KIP-516). A reassignment changes it on its way,
     to old and new replicas together and to the new ones.
     """
-    release, assignments = release_of(witness.run), _Assignments(witness)
+    release, assignments = release_of(evidence.run), _Assignments(evidence)
 
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
         def assigned(value: Any) -> bool:
@@ -231,20 +252,24 @@ def topic_znode_content(witness: Witness) -> Judged:
             wanted |= {"version": 2, "adding_replicas": changes, "removing_replicas": changes}
         if release >= (2, 8):
             wanted |= {"version": 3}
-        if protocol_of(witness.run) >= (2, 8):
+        if protocol_of(evidence.run) >= (2, 8):
             wanted |= {"topic_id": lambda value: isinstance(value, str) and len(value) == 22}
         yield from _lacks(event.content, wanted)
         yield from _lifetime(event, ephemeral=False)
 
-    return _znodes(witness, _TOPIC, "/brokers/topics", lacks)
+    return _znodes(evidence, _TOPIC, "/brokers/topics", lacks)
 
 
-def isr_notification_content(witness: Witness) -> Judged:
-    """/isr_change_notification/isr_change_N: partitions whose ISR has changed; not bound to its maker's session.
+@claim("isr-notification-content", source=f"{_ZNODES}: IsrChangeNotificationZNode; KAFKA-1367 (0.9 to protocol 2.6)")
+def isr_notification_content(evidence: RunEvidence) -> Judged:
+    """A notification of ISR changes has a number of ten digits, names partitions, as far as it is read before the
+    controller deletes it, and is persistent.
+
+    /isr_change_notification/isr_change_N: partitions whose ISR has changed; not bound to its maker's session.
 
     The controller deletes one within milliseconds, so of some the name alone is seen.
     """
-    events = witness.course.events
+    events = evidence.course.events
     held = {event.path: event for event in of(events, Znode) if event.content is not None}
     rows = []
     for made in (event for event in of(events, IsrChange) if event.state == "made"):
@@ -256,26 +281,32 @@ def isr_notification_content(witness: Witness) -> Judged:
         content = read.content if read else None
         rows.append({"path": made.path, "at_ns": made.at_ns, "content": content, "otherwise": otherwise})
     wrong = [row for row in rows if row["otherwise"]]
-    seen = f"{count(len(rows), 'notification')}, {sum(row['content'] is not None for row in rows)} of them read"
+    seen = f"{plural(len(rows), 'notification')}, {sum(row['content'] is not None for row in rows)} of them read"
     return judged(rows, wrong, seen, "no notification of an ISR change was made")
 
 
 # Records
 
 
-def _records(witness: Witness, types: Collection[str], what: str, lacks: Callable[[Metadata], Iterator[str]]) -> Judged:
+def _records(
+    evidence: RunEvidence, types: Collection[str], what: str, lacks: Callable[[Metadata], Iterator[str]]
+) -> Judged:
     rows = [
         {"type": event.type, "offset": event.offset, "at_ns": event.at_ns, "fields": event.fields}
         | {"otherwise": list(lacks(event))}
-        for event in of(witness.course.events, Metadata)
+        for event in of(evidence.course.events, Metadata)
         if event.type in types
     ]
     wrong = [row for row in rows if row["otherwise"]]
-    return judged(rows, wrong, count(len(rows), "record") + f" of {what}", f"nobody read records of {what}")
+    return judged(rows, wrong, plural(len(rows), "record") + f" of {what}", f"nobody read records of {what}")
 
 
-def broker_records_content(witness: Witness) -> Judged:
-    """A broker registers fenced, with an incarnation id, its endpoint and its log directories (KIP-631, KIP-858); later
+@claim("broker-records-content", source="KIP-631: RegisterBrokerRecord, BrokerRegistrationChangeRecord; KIP-858")
+def broker_records_content(evidence: RunEvidence) -> Judged:
+    """With KRaft a broker registers fenced, with incarnation id, endpoint and log directory; it is fenced and unfenced
+    under the epoch of that registration.
+
+    A broker registers fenced, with an incarnation id, its endpoint and its log directories (KIP-631, KIP-858); later
     records fence and unfence it under the epoch of its registration.
     """
     epochs: dict[int, int] = {}
@@ -299,19 +330,23 @@ def broker_records_content(witness: Witness) -> Judged:
         if len(fields.get("incarnation_id") or "") != 22:
             yield f"its incarnation id is {fields.get('incarnation_id')!r}"
         points = [(one["name"], one["host"], one["port"]) for one in fields.get("end_points") or ()]
-        if points != [("PLAINTEXT", _address(witness.run, number), PORT)]:
+        if points != [("PLAINTEXT", _address(evidence.run, number), PORT)]:
             yield f"its endpoints are {points}"
         if len(fields.get("log_dirs") or ()) != 1:
             yield f"its log directories are {fields.get('log_dirs')}"
 
-    return _records(witness, ("REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"), "brokers", lacks)
+    return _records(evidence, ("REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"), "brokers", lacks)
 
 
-def partition_records_content(witness: Witness) -> Judged:
-    """A PartitionRecord has the assignment, all of it in sync, led by the first in epoch 0; a PartitionChangeRecord has
+@claim("partition-records-content", source="KIP-631: PartitionRecord, PartitionChangeRecord; KIP-858, KIP-966")
+def partition_records_content(evidence: RunEvidence) -> Judged:
+    """With KRaft a partition begins with the assignment in sync and its first replica as leader; each change has an ISR
+    of assigned replicas, and a leader out of it.
+
+    A PartitionRecord has the assignment, all of it in sync, led by the first in epoch 0; a PartitionChangeRecord has
     what changes: an ISR of assigned replicas, a leader out of it.
     """
-    assignments = _Assignments(witness)
+    assignments = _Assignments(evidence)
     in_sync: dict[tuple[str, int], list[int]] = {}
 
     def lacks(event: Metadata) -> Iterator[str]:
@@ -335,62 +370,4 @@ def partition_records_content(witness: Witness) -> Judged:
         if leader not in (LEADER_UNCHANGED, NO_LEADER) and leader not in in_sync.get((topic, number), [leader]):
             yield f"its leader {broker(leader)} is not in the ISR"
 
-    return _records(witness, ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"), "partitions", lacks)
-
-
-_ZNODES: Final = "Kafka sources, ZkUtils (to 1.0), ZkData (1.1 to 3.9)"
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="broker-znode-content",
-        says="/brokers/ids/N is ephemeral and has the broker's address, in the form of its release.",
-        source=f"{_ZNODES}: BrokerIdZNode; KIP-103, KIP-584",
-        judge=broker_znode_content,
-    ),
-    Claim(
-        name="controller-znode-content",
-        says="/controller is ephemeral and names a broker, in the form of its release.",
-        source=f"{_ZNODES}: ControllerZNode; KIP-866",
-        judge=controller_znode_content,
-    ),
-    Claim(
-        name="controller-epoch-znode-content",
-        says="/controller_epoch is persistent: a number that each controller raises by one.",
-        source=f"{_ZNODES}: ControllerEpochZNode",
-        judge=controller_epoch_znode_content,
-    ),
-    Claim(
-        name="topic-znode-content",
-        says="/brokers/topics/T has the assignment that was asked for, in the form of its release.",
-        source=f"{_ZNODES}: TopicZNode; KIP-455, KIP-516",
-        judge=topic_znode_content,
-    ),
-    Claim(
-        name="state-znode-content",
-        says="A partition's state znode has leader, leader epoch, ISR and controller epoch; the leader is in the ISR, "
-        "and the ISR is part of the assignment.",
-        source=f"{_ZNODES}: TopicPartitionStateZNode; KIP-704",
-        judge=state_znode_content,
-    ),
-    Claim(
-        name="isr-notification-content",
-        says="A notification of ISR changes has a number of ten digits, names partitions, as far as it is read before "
-        "the controller deletes it, and is persistent.",
-        source=f"{_ZNODES}: IsrChangeNotificationZNode; KAFKA-1367 (0.9 to protocol 2.6)",
-        judge=isr_notification_content,
-    ),
-    Claim(
-        name="broker-records-content",
-        says="With KRaft a broker registers fenced, with incarnation id, endpoint and log directory; it is fenced and "
-        "unfenced under the epoch of that registration.",
-        source="KIP-631: RegisterBrokerRecord, BrokerRegistrationChangeRecord; KIP-858",
-        judge=broker_records_content,
-    ),
-    Claim(
-        name="partition-records-content",
-        says="With KRaft a partition begins with the assignment in sync and its first replica as leader; each change "
-        "has an ISR of assigned replicas, and a leader out of it.",
-        source="KIP-631: PartitionRecord, PartitionChangeRecord; KIP-858, KIP-966",
-        judge=partition_records_content,
-    ),
-)
+    return _records(evidence, ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"), "partitions", lacks)

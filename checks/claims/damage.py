@@ -6,26 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checks.claims.basis import (
-    Claim,
-    Damage,
-    Judged,
-    Witness,
-    broker,
-    copied,
-    count,
-    faults,
-    judged,
-    start_after,
-    truncations,
-)
+from checks.claim import Damage, Judged, RunEvidence, claim
+from checks.claims.basis import broker, copied, faults, judged, start_after, truncations
 from evidence.course import Course, FaultFact
 from evidence.events import Log, Moment, Position, of
+from evidence.text import plural
 
 FINAL: Final = "final"
 RECOVERS, CORRUPTION = "Recovering unflushed segment", "Corruption found"
 TOLD: Final = "_BAD_MSG"
 """The error by which librdkafka tells of a batch whose checksum does not fit; it goes on behind it."""
+_NOTHING: Final = "no copy has a record in which a bit was flipped"
+_UNREAD: Final = "nobody was heard reading a replica with a damaged record"
+_CRC: Final = "Kafka documentation, Message Format: CRC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +55,14 @@ class _Struck:
         return any((copy.moment, copy.node) == (moment, self.node) for copy in self.copies)
 
 
-def _struck(witness: Witness) -> Iterator[_Struck]:
-    for fault in faults(witness.course, "flip"):
+def _struck(evidence: RunEvidence) -> Iterator[_Struck]:
+    for fault in faults(evidence.course, "flip"):
         directory, _, name = str(fault.proof.get("file", "")).rpartition("/")
         topic, _, number = directory.rpartition("-")
         if fault.proved_ns is None or not name.endswith(".log") or not number.isdigit():
             continue
         segment, position = int(name.removesuffix(".log")), int(fault.proof["position"])
-        found = witness.damaged(topic, int(number))
+        found = evidence.damaged(topic, int(number))
         yield _Struck(
             fault=fault,
             topic=topic,
@@ -82,36 +75,48 @@ def _struck(witness: Witness) -> Iterator[_Struck]:
         )
 
 
-def _final(witness: Witness) -> Moment | None:
-    return next((one for one in reversed(of(witness.course.events, Moment)) if one.label == FINAL), None)
+def _final(evidence: RunEvidence) -> Moment | None:
+    return next((one for one in reversed(of(evidence.course.events, Moment)) if one.label == FINAL), None)
 
 
-def damage_stays_on_its_replica(witness: Witness) -> Judged:
-    """No copy of another replica has a wrong checksum, while the struck one was seen to have one."""
+@claim("damage-stays-on-its-replica", source=f"{_CRC}; Log.append, UnifiedLog.appendAsFollower")
+def damage_stays_on_its_replica(evidence: RunEvidence) -> Judged:
+    """A record that the disk has damaged is damaged on that replica alone: others fetched it before, or refuse it.
+
+    No copy of another replica has a wrong checksum, while the struck one was seen to have one.
+    """
     rows = []
-    for struck in _struck(witness):
+    for struck in _struck(evidence):
         if any(copy.node == struck.node for copy in struck.copies):
             rows.append(struck.row | {"on_others": [f"{one.node} at {one.moment}" for one in struck.others]})
     wrong = [row for row in rows if row["on_others"]]
-    return judged(rows, wrong, count(len(rows), "damaged record") + " on one replica alone", _NOTHING)
+    return judged(rows, wrong, plural(len(rows), "damaged record") + " on one replica alone", _NOTHING)
 
 
-def damage_goes_unnoticed(witness: Witness) -> Judged:
-    """In the end the replica is as damaged as it was, and in the ISR."""
-    final, rows = _final(witness), list[dict[str, Any]]()
-    for struck in _struck(witness) if final is not None else ():
+@claim(
+    "damage-goes-unnoticed",
+    source="Kafka documentation, Design: persistence; LogLoader: a clean stop needs no recovery",
+)
+def damage_goes_unnoticed(evidence: RunEvidence) -> Judged:
+    """A broker does not look at what it has written: a replica with a damaged record stays in the ISR."""
+    final, rows = _final(evidence), list[dict[str, Any]]()
+    for struck in _struck(evidence) if final is not None else ():
         assert final is not None
-        state = witness.course.state_at(struck.topic, struck.partition, final.at_ns)
+        state = evidence.course.state_at(struck.topic, struck.partition, final.at_ns)
         in_isr = state is not None and struck.node in map(broker, state.isr)
         rows.append(struck.row | {"damaged": struck.is_damaged(final.name), "in_isr": in_isr})
     wrong = [row for row in rows if not (row["damaged"] and row["in_isr"])]
-    return judged(rows, wrong, count(len(rows), "damaged replica") + " in the ISR to the end", _NOTHING)
+    return judged(rows, wrong, plural(len(rows), "damaged replica") + " in the ISR to the end", _NOTHING)
 
 
-def recovery_cuts_damage(witness: Witness) -> Judged:
-    """A broker that starts after a kill truncates the log to the damaged record or below, and says so."""
-    course, final, rows = witness.course, _final(witness), list[dict[str, Any]]()
-    for struck in _struck(witness):
+@claim("recovery-cuts-damage", source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog")
+def recovery_cuts_damage(evidence: RunEvidence) -> Judged:
+    """After a kill a broker checks every batch from the recovery point on and cuts the log where one is damaged.
+
+    A broker that starts after a kill truncates the log to the damaged record or below, and says so.
+    """
+    course, final, rows = evidence.course, _final(evidence), list[dict[str, Any]]()
+    for struck in _struck(evidence):
         killed = any(
             one.node == struck.node and one.inject_ns < struck.fault.inject_ns for one in faults(course, "kill")
         )
@@ -125,14 +130,18 @@ def recovery_cuts_damage(witness: Witness) -> Judged:
         for row in rows
         if row["damaged"] or not row["truncated_to"] or (row["truncated_to"][0] or 0) > row["offset"]
     ]
-    return judged(rows, wrong, count(len(rows), "damaged log") + " cut at recovery", _NOTHING)
+    return judged(rows, wrong, plural(len(rows), "damaged log") + " cut at recovery", _NOTHING)
 
 
-def torn_tail_is_cut(witness: Witness) -> Judged:
-    """A broker that starts with a torn end of its log truncates it to where its whole batches end, and no further, and
-    has all of it again when it is copied next.
+@claim("torn-tail-is-cut", source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog")
+def torn_tail_is_cut(evidence: RunEvidence) -> Judged:
+    """A log that ends in half a batch or in zeros is cut after its last whole batch when its broker starts, and no
+    further.
+
+    A broker that starts with a torn end of its log truncates it to where its whole batches end, and no further, and has
+    all of it again when it is copied next.
     """
-    course, rows = witness.course, list[dict[str, Any]]()
+    course, rows = evidence.course, list[dict[str, Any]]()
     for torn in faults(course, "resize"):
         directory, _, name = str(torn.proof.get("file", "")).rpartition("/")
         started_ns = start_after(course, torn.node, torn.inject_ns)
@@ -163,7 +172,7 @@ def torn_tail_is_cut(witness: Witness) -> Judged:
         or any(end < row["whole_until"] for end in row["truncated_to"])
         or (row["log_end_after"] or 0) < row["whole_until"]
     ]
-    return judged(rows, wrong, count(len(rows), "torn log") + " cut", "no broker started with a torn log")
+    return judged(rows, wrong, plural(len(rows), "torn log") + " cut", "no broker started with a torn log")
 
 
 def _recovery(course: Course, node: str, replica: str, since_ns: int) -> list[Log]:
@@ -187,12 +196,17 @@ def _cuts(course: Course, node: str, replica: str, since_ns: int) -> list[int | 
     return [log.offset for log in _recovery(course, node, replica, since_ns) if CORRUPTION in log.line]
 
 
-def damage_is_refused(witness: Witness) -> Judged:
-    """A blank replica that fetches from a damaged leader holds nothing from the damaged record on, and stays out of
-    the ISR.
+@claim(
+    "damage-is-refused", source="AbstractFetcherThread: CorruptRecordException; Log.append, UnifiedLog.appendAsFollower"
+)
+def damage_is_refused(evidence: RunEvidence) -> Judged:
+    """A follower checks what it fetches: it takes nothing from a damaged batch on, and does not join the ISR.
+
+    A blank replica that fetches from a damaged leader holds nothing from the damaged record on, and stays out of the
+    ISR.
     """
-    course, rows = witness.course, list[dict[str, Any]]()
-    for struck in _struck(witness):
+    course, rows = evidence.course, list[dict[str, Any]]()
+    for struck in _struck(evidence):
         name = f"{struck.topic}-{struck.partition}"
         blank = {one.node for one in faults(course, "wipe") if one.node != struck.node}
         for moment in of(course.events, Moment):
@@ -207,37 +221,38 @@ def damage_is_refused(witness: Witness) -> Judged:
                     rows.append(struck.row | {"blank": node, "log_end": end.leo, "in_isr": in_isr})
     wrong = [row for row in rows if row["in_isr"] or row["log_end"] > row["offset"]]
     nothing = "no blank replica was copied while its leader was damaged"
-    return judged(rows, wrong, count(len(rows), "blank replica") + " without the damaged record", nothing)
+    return judged(rows, wrong, plural(len(rows), "blank replica") + " without the damaged record", nothing)
 
 
-def _led_while_damaged(witness: Witness) -> Iterator[tuple[_Struck, int, int]]:
+def _led_while_damaged(evidence: RunEvidence) -> Iterator[tuple[_Struck, int, int]]:
     """Damaged records whose replica led then, with the time from the damage to its end as leader."""
-    for struck in _struck(witness):
-        intervals = witness.course.partitions.get((struck.topic, struck.partition), ())
+    for struck in _struck(evidence):
+        intervals = evidence.course.partitions.get((struck.topic, struck.partition), ())
         begin_ns = struck.fault.inject_ns
         led = [one for one in intervals if one.end_ns > begin_ns]
         if led and broker(led[0].leader) == struck.node:
             others = (one.begin_ns for one in led if broker(one.leader) != struck.node)
-            yield struck, begin_ns, next(others, witness.course.end_ns)
+            yield struck, begin_ns, next(others, evidence.course.end_ns)
 
 
-def reader_is_told_of_damage(witness: Witness) -> Judged:
-    """Readers of a damaged leader are given the error of a wrong checksum."""
+@claim("reader-is-told-of-damage", source="librdkafka configuration: check.crcs")
+def reader_is_told_of_damage(evidence: RunEvidence) -> Judged:
+    """A reader that checks checksums (check.crcs) is given an error in place of a damaged record."""
     rows = []
-    for struck, begin_ns, end_ns in _led_while_damaged(witness):
-        told = witness.read_errors(struck.topic, struck.partition)
+    for struck, begin_ns, end_ns in _led_while_damaged(evidence):
+        told = evidence.read_errors(struck.topic, struck.partition)
         errors = sum(name == TOLD and begin_ns < at_ns < end_ns for at_ns, name in told)
         rows.append(struck.row | {"errors": errors, "until_ns": end_ns})
     wrong = [row for row in rows if not row["errors"]]
-    return judged(rows, wrong, count(len(rows), "damaged record") + " told to the reader", _NOTHING)
+    return judged(rows, wrong, plural(len(rows), "damaged record") + " told to the reader", _NOTHING)
 
 
-def _positions(witness: Witness) -> Iterator[dict[str, Any]]:
+def _positions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """How far readers came while the replica with the damage led, and in the end."""
-    for struck, begin_ns, end_ns in _led_while_damaged(witness):
+    for struck, begin_ns, end_ns in _led_while_damaged(evidence):
         heard = [
             (one.read_ns, one.offset)
-            for one in of(witness.course.events, Position)
+            for one in of(evidence.course.events, Position)
             if (one.topic, one.partition) == (struck.topic, struck.partition)
         ]
         meanwhile = [offset for read_ns, offset in heard if begin_ns < read_ns < end_ns]
@@ -246,99 +261,43 @@ def _positions(witness: Witness) -> Iterator[dict[str, Any]]:
             yield struck.row | {"until_ns": end_ns, "position": max(meanwhile), "later": max(later, default=None)}
 
 
-def reader_stops_at_damage(witness: Witness) -> Judged:
-    """While the damaged replica leads no reader comes beyond the record; when another leads it does."""
-    rows = list(_positions(witness))
+@claim("reader-stops-at-damage", source="librdkafka, rd_kafka_msgset_reader_v2")
+def reader_stops_at_damage(evidence: RunEvidence) -> Judged:
+    """A reader comes no further than to a damaged batch of format 2, until a replica leads that has it whole."""
+    rows = list(_positions(evidence))
     wrong = [row for row in rows if row["position"] != row["offset"] or (row["later"] or 0) <= row["offset"]]
-    return judged(rows, wrong, count(len(rows), "reader") + " held up by a damaged record", _UNREAD)
+    return judged(rows, wrong, plural(len(rows), "reader") + " held up by a damaged record", _UNREAD)
 
 
-def reader_goes_on_behind_damage(witness: Witness) -> Judged:
-    """While the damaged replica leads a reader comes beyond the record."""
-    rows = list(_positions(witness))
+@claim("reader-goes-on-behind-damage", source="librdkafka, rd_kafka_msgset_reader_msg_v0_1")
+def reader_goes_on_behind_damage(evidence: RunEvidence) -> Judged:
+    """A reader goes on behind a damaged message of format 0 or 1, and never has it.
+
+    While the damaged replica leads a reader comes beyond the record.
+    """
+    rows = list(_positions(evidence))
     wrong = [row for row in rows if row["position"] <= row["offset"]]
-    return judged(rows, wrong, count(len(rows), "reader") + " went on behind a damaged record", _UNREAD)
+    return judged(rows, wrong, plural(len(rows), "reader") + " went on behind a damaged record", _UNREAD)
 
 
-def reader_is_not_told_of_gap(witness: Witness) -> Judged:
-    """Readers of a replica that was filled by way of a damaged index are given no error."""
+@claim("reader-is-not-told-of-gap", source="Log.read: a fetch that finds nothing in a segment goes on to the next")
+def reader_is_not_told_of_gap(evidence: RunEvidence) -> Judged:
+    """Records that a follower was never given leave a gap in offsets, which is no error to a reader.
+
+    Readers of a replica that was filled by way of a damaged index are given no error.
+    """
     rows = []
-    for fault in faults(witness.course, "flip"):
+    for fault in faults(evidence.course, "flip"):
         directory, _, name = str(fault.proof.get("file", "")).rpartition("/")
         topic, _, number = directory.rpartition("-")
         if fault.proved_ns is None or not name.endswith(".index") or not number.isdigit():
             continue
-        read = witness.read_at(topic, int(number))
+        read = evidence.read_at(topic, int(number))
         missing = read is not None and not any(fault.proof["offset"] in offsets for offsets in read.values())
         if missing:
-            errors = sorted({name for _, name in witness.read_errors(topic, int(number))})
+            errors = sorted({name for _, name in evidence.read_errors(topic, int(number))})
             rows.append(
                 {"node": fault.node, "at_ns": fault.inject_ns, "offset": fault.proof["offset"], "errors": errors}
             )
     wrong = [row for row in rows if TOLD in row["errors"]]
-    return judged(rows, wrong, count(len(rows), "gap") + " that no reader was told of", "no reader met a gap")
-
-
-_NOTHING: Final = "no copy has a record in which a bit was flipped"
-_UNREAD: Final = "nobody was heard reading a replica with a damaged record"
-_CRC: Final = "Kafka documentation, Message Format: CRC"
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="damage-stays-on-its-replica",
-        says="A record that the disk has damaged is damaged on that replica alone: others fetched it before, or refuse "
-        "it.",
-        source=f"{_CRC}; Log.append, UnifiedLog.appendAsFollower",
-        judge=damage_stays_on_its_replica,
-    ),
-    Claim(
-        name="damage-goes-unnoticed",
-        says="A broker does not look at what it has written: a replica with a damaged record stays in the ISR.",
-        source="Kafka documentation, Design: persistence; LogLoader: a clean stop needs no recovery",
-        judge=damage_goes_unnoticed,
-    ),
-    Claim(
-        name="recovery-cuts-damage",
-        says="After a kill a broker checks every batch from the recovery point on and cuts the log where one is "
-        "damaged.",
-        source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog",
-        judge=recovery_cuts_damage,
-    ),
-    Claim(
-        name="torn-tail-is-cut",
-        says="A log that ends in half a batch or in zeros is cut after its last whole batch when its broker starts, "
-        "and no further.",
-        source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog",
-        judge=torn_tail_is_cut,
-    ),
-    Claim(
-        name="damage-is-refused",
-        says="A follower checks what it fetches: it takes nothing from a damaged batch on, and does not join the ISR.",
-        source="AbstractFetcherThread: CorruptRecordException; Log.append, UnifiedLog.appendAsFollower",
-        judge=damage_is_refused,
-    ),
-    Claim(
-        name="reader-is-told-of-damage",
-        says="A reader that checks checksums (check.crcs) is given an error in place of a damaged record.",
-        source="librdkafka configuration: check.crcs",
-        judge=reader_is_told_of_damage,
-    ),
-    Claim(
-        name="reader-stops-at-damage",
-        says="A reader comes no further than to a damaged batch of format 2, until a replica leads that has it whole.",
-        source="librdkafka, rd_kafka_msgset_reader_v2",
-        judge=reader_stops_at_damage,
-    ),
-    Claim(
-        name="reader-goes-on-behind-damage",
-        says="A reader goes on behind a damaged message of format 0 or 1, and never has it.",
-        source="librdkafka, rd_kafka_msgset_reader_msg_v0_1",
-        judge=reader_goes_on_behind_damage,
-    ),
-    Claim(
-        name="reader-is-not-told-of-gap",
-        says="Records that a follower was never given leave a gap in offsets, which is no error to a reader.",
-        source="Log.read: a fetch that finds nothing in a segment goes on to the next",
-        judge=reader_is_not_told_of_gap,
-    ),
-)
+    return judged(rows, wrong, plural(len(rows), "gap") + " that no reader was told of", "no reader met a gap")

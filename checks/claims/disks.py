@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, broker, count, judged, number_of
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, judged, number_of
 from evidence.events import NO_LEADER, Moment, Partition, of
+from evidence.text import plural
 
 FINAL: Final = "final"
 
@@ -42,8 +44,8 @@ class _Blank:
         }
 
 
-def _blanks(witness: Witness) -> Iterator[_Blank]:
-    course = witness.course
+def _blanks(evidence: RunEvidence) -> Iterator[_Blank]:
+    course = evidence.course
     for wipe in course.faults:
         starts = (one for one in course.faults if one.kind == "start" and one.node == wipe.node)
         start = next((one for one in starts if one.inject_ns > wipe.inject_ns), None)
@@ -69,11 +71,14 @@ def _blanks(witness: Witness) -> Iterator[_Blank]:
             )
 
 
-def blank_replica_refilled(witness: Witness) -> Judged:
-    """A blank replica that was out of the ISR is back in it, and has in the end all that the others have."""
-    final = next((one for one in reversed(of(witness.course.events, Moment)) if one.label == FINAL), None)
+@claim("blank-replica-refilled", source="Kafka documentation, Design: replication")
+def blank_replica_refilled(evidence: RunEvidence) -> Judged:
+    """A replica out of the ISR whose broker comes back with a blank disk is filled from the leader, and joins the ISR
+    with all of its log.
+    """
+    final = next((one for one in reversed(of(evidence.course.events, Moment)) if one.label == FINAL), None)
     rows, wrong = [], []
-    for blank in _blanks(witness):
+    for blank in _blanks(evidence):
         name = f"{blank.topic}-{blank.partition}"
         ends = {node: held[name].leo for node, held in (final.nodes if final else {}).items() if name in held}
         if blank.in_isr or len(ends) < 2:
@@ -81,52 +86,30 @@ def blank_replica_refilled(witness: Witness) -> Judged:
         own = ends.get(broker(blank.broker))
         rows.append(blank.row | {"log_end": own, "log_ends": ends})
         wrong += rows[-1:] if blank.back is None or own is None or set(ends.values()) != {own} else []
-    return judged(rows, wrong, count(len(rows), "replica") + " refilled", "no replica out of the ISR came back blank")
+    return judged(rows, wrong, plural(len(rows), "replica") + " refilled", "no replica out of the ISR came back blank")
 
 
-def _last_in_sync(witness: Witness) -> list[dict[str, Any]]:
+def _last_in_sync(evidence: RunEvidence) -> list[dict[str, Any]]:
     """The elections of partitions whose last replica in sync had come back blank."""
     rows = []
-    for blank in _blanks(witness):
-        states = witness.course.states[blank.topic, blank.partition]
+    for blank in _blanks(evidence):
+        states = evidence.course.states[blank.topic, blank.partition]
         last = next((state.isr for state in reversed(states) if state.isr and state.at_ns <= blank.at_ns), ())
         rows += [blank.row | {"last_isr": list(last)}] if blank.elected and last == (blank.broker,) else []
     return rows
 
 
-def blank_replica_elected(witness: Witness) -> Judged:
-    """The blank replica that was the last in sync is elected."""
-    rows = _last_in_sync(witness)
+@claim("blank-replica-elected", source="Kafka documentation, Design: replication; KIP-966: motivation")
+def blank_replica_elected(evidence: RunEvidence) -> Judged:
+    """The last replica in the ISR is elected when its broker comes back, though with a blank disk."""
+    rows = _last_in_sync(evidence)
     wrong = [row for row in rows if broker(row["elected"]) != row["node"]]
-    return judged(rows, wrong, count(len(rows), "election"), "no replica that was the last in sync came back blank")
+    return judged(rows, wrong, plural(len(rows), "election"), "no replica that was the last in sync came back blank")
 
 
-def blank_replica_passed_over(witness: Witness) -> Judged:
-    """Another replica than the blank one that was the last in sync is elected."""
-    rows = _last_in_sync(witness)
+@claim("blank-replica-passed-over", source="KIP-966: unclean shutdown of an eligible leader replica")
+def blank_replica_passed_over(evidence: RunEvidence) -> Judged:
+    """The last replica in the ISR is not elected if its broker comes back with a blank disk and another is eligible."""
+    rows = _last_in_sync(evidence)
     wrong = [row for row in rows if broker(row["elected"]) == row["node"]]
-    return judged(rows, wrong, count(len(rows), "election"), "no replica that was the last in sync came back blank")
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="blank-replica-refilled",
-        says="A replica out of the ISR whose broker comes back with a blank disk is filled from the leader, and joins "
-        "the ISR with all of its log.",
-        source="Kafka documentation, Design: replication",
-        judge=blank_replica_refilled,
-    ),
-    Claim(
-        name="blank-replica-elected",
-        says="The last replica in the ISR is elected when its broker comes back, though with a blank disk.",
-        source="Kafka documentation, Design: replication; KIP-966: motivation",
-        judge=blank_replica_elected,
-    ),
-    Claim(
-        name="blank-replica-passed-over",
-        says="The last replica in the ISR is not elected if its broker comes back with a blank disk and another is "
-        "eligible.",
-        source="KIP-966: unclean shutdown of an eligible leader replica",
-        judge=blank_replica_passed_over,
-    ),
-)
+    return judged(rows, wrong, plural(len(rows), "election"), "no replica that was the last in sync came back blank")

@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
 from typing import Any, Final
 
+from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     CLIENT_BOUND,
     CLIENT_MS,
     ELECTION_MS,
     SESSION_BOUND,
     SESSION_TOLERANCE_MS,
-    Claim,
-    Judged,
-    Witness,
     broker,
-    count,
     elapsed_ms,
     judged,
     lives,
@@ -26,6 +23,7 @@ from checks.claims.basis import (
 )
 from evidence.course import DOWN, DYING, FROZEN, Course, TopicPartition
 from evidence.events import DEATHS, NO_LEADER, Event, Log, Partition, Znode, of
+from evidence.text import plural
 
 QUORUM_MS: Final = {
     "controller.quorum.fetch.timeout.ms": 2000,
@@ -69,25 +67,39 @@ def _election(before: Partition, after: Partition) -> dict[str, Any]:
     }
 
 
-def leader_epoch_rises_by_one(witness: Witness) -> Judged:
-    """At each change of leader, to nobody too, the leader epoch is the one before and one more."""
-    rows = [_election(before, after) for before, after in _elections(witness.course)]
+@claim("leader-epoch-rises-by-one", source="KIP-101; Kafka documentation, Design: replication")
+def leader_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
+    """At each change of a partition's leader its leader epoch rises by exactly one."""
+    rows = [_election(before, after) for before, after in _elections(evidence.course)]
     wrong = [row for row in rows if row["leader_epoch"] != row["leader_epoch_before"] + 1]
-    return judged(rows, wrong, count(len(rows), "change") + " of leader", "no leader changed")
+    return judged(rows, wrong, plural(len(rows), "change") + " of leader", "no leader changed")
 
 
-def leader_elected_from_isr(witness: Witness) -> Judged:
-    """Whoever is elected was in the ISR (or eligible, KIP-966) when the leader before it went."""
-    elections = [(b, a) for b, a in _elections(witness.course) if a.leader != NO_LEADER]
+@claim("leader-elected-from-isr", source="Kafka documentation, Design: replication; KIP-966")
+def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
+    """Every leader that is elected was in the ISR before its election (clean elections).
+
+    Whoever is elected was in the ISR (or eligible, KIP-966) when the leader before it went.
+    """
+    elections = [(b, a) for b, a in _elections(evidence.course) if a.leader != NO_LEADER]
     rows = [_election(before, after) for before, after in elections]
     wrong = [_election(b, a) for b, a in elections if a.leader not in (*b.isr, *(b.elr or ()))]
-    return judged(rows, wrong, count(len(rows), "leader") + " elected", "no leader was elected")
+    return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected")
 
 
-def leader_replaced_in_time(witness: Witness) -> Judged:
-    """A partition whose leader is gone has another leader when that broker's session has ended."""
+@claim(
+    "leader-replaced-in-time",
+    source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms",
+    bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented; where it was "
+    f"KRaft's controller too, {QUORUM_BOUND}, first",
+)
+def leader_replaced_in_time(evidence: RunEvidence) -> Judged:
+    """A partition whose leader dies, stands still or is cut off has another leader once that broker's session has
+    ended.
+    """
     return timed(
-        [row for node, gone_ns in _gone(witness.course) for row in _led_again(witness, node, gone_ns)],
+        [row for node, gone_ns in _gone(evidence.course) for row in _led_again(evidence, node, gone_ns)],
         lambda row: (
             f"{row['topic']}-{row['partition']} had another leader {row['took_ms'] / 1000:.1f} s after "
             f"{row['node']} was gone"
@@ -96,13 +108,13 @@ def leader_replaced_in_time(witness: Witness) -> Judged:
     )
 
 
-def _led_again(witness: Witness, node: str, gone_ns: int) -> Iterator[dict[str, Any]]:
+def _led_again(evidence: RunEvidence, node: str, gone_ns: int) -> Iterator[dict[str, Any]]:
     """When each partition that a node led, and that had others in sync, was led by another. Nothing of those that were
     never led again: there may have been nobody.
     """
-    bound_ms = _session_bound_ms(witness, node, gone_ns)
-    for (topic, partition), states in witness.course.states.items():
-        then = witness.course.state_at(topic, partition, gone_ns)
+    bound_ms = _session_bound_ms(evidence, node, gone_ns)
+    for (topic, partition), states in evidence.course.states.items():
+        then = evidence.course.state_at(topic, partition, gone_ns)
         if then is None or bound_ms is None or broker(then.leader) != node:
             continue
         others = (one for one in states if one.at_ns > gone_ns and one.leader not in (NO_LEADER, then.leader))
@@ -118,24 +130,25 @@ def _led_again(witness: Witness, node: str, gone_ns: int) -> Iterator[dict[str, 
             }
 
 
-def _session_bound_ms(witness: Witness, node: str, gone_ns: int) -> float | None:
+def _session_bound_ms(evidence: RunEvidence, node: str, gone_ns: int) -> float | None:
     """By when the session of a broker that was gone at a time has ended: KRaft's new controller counts it anew."""
-    limit_ms, controller = session_ms(witness.run, node), witness.course.controller_at(gone_ns)
+    limit_ms, controller = session_ms(evidence.run, node), evidence.course.controller_at(gone_ns)
     if limit_ms is None:
         return None
-    quorum = witness.run.get("mode") == "kraft" and controller is not None and controller.value == node
-    return session_bound_ms(limit_ms) + ELECTION_MS + (_quorum_ms(witness.run) if quorum else 0)
+    quorum = evidence.run.get("mode") == "kraft" and controller is not None and controller.value == node
+    return session_bound_ms(limit_ms) + ELECTION_MS + (_quorum_ms(evidence.run) if quorum else 0)
 
 
-def dead_leader_is_not_replaced(witness: Witness) -> Judged:
-    """A partition has no live leader for long, though a broker that was in sync with the last one is up."""
-    rows = [row for where in witness.course.states for row in _unled(witness.course, where)]
+@claim("dead-leader-is-not-replaced", source="KAFKA-15489", bound=f"without a leader for {UNLED_MS} ms or longer")
+def dead_leader_is_not_replaced(evidence: RunEvidence) -> Judged:
+    """A partition has no leader, or one that is gone, though a broker that was in sync is up."""
+    rows = [row for where in evidence.course.states for row in _unled(evidence.course, where)]
     long = [row for row in rows if row["took_ms"] >= UNLED_MS]
     if long:
         longest = max(float(row["took_ms"]) for row in long)
-        seen = f"{count(len(long), 'partition')} without a leader for {longest / 1000:.0f} s"
+        seen = f"{plural(len(long), 'partition')} without a leader for {longest / 1000:.0f} s"
         return judged(long, (), f"{seen}, a replica in sync being up", "")
-    return judged(rows, rows, f"{count(len(rows), 'partition')} without a leader", "no leader of a partition was gone")
+    return judged(rows, rows, f"{plural(len(rows), 'partition')} without a leader", "no leader of a partition was gone")
 
 
 def _unled(course: Course, where: TopicPartition) -> Iterator[dict[str, Any]]:
@@ -159,15 +172,20 @@ def _unled(course: Course, where: TopicPartition) -> Iterator[dict[str, Any]]:
             yield about | {"took_ms": elapsed_ms(begin_ns, until_ns), "bound_ms": UNLED_MS}
 
 
-def writes_resume_in_time(witness: Witness) -> Judged:
-    """A record sent after a partition's leader was gone is acknowledged soon after another leads."""
+@claim(
+    "writes-resume-in-time",
+    source="Kafka documentation, Design: replication; producer configuration: retries",
+    bound=f"that of leader-replaced-in-time, and {CLIENT_BOUND}",
+)
+def writes_resume_in_time(evidence: RunEvidence) -> Judged:
+    """A producer that sends to a partition whose leader is gone is acknowledged once another leads."""
     rows = []
-    for node, gone_ns in _gone(witness.course):
-        for led in _led_again(witness, node, gone_ns):
+    for node, gone_ns in _gone(evidence.course):
+        for led in _led_again(evidence, node, gone_ns):
             where = (led["topic"], led["partition"])
             acked = [
                 one.done_ns
-                for one in witness.course.sends
+                for one in evidence.course.sends
                 if (one.topic, one.partition) == where and one.outcome == "acked" and one.sent_ns > gone_ns
                 if one.done_ns is not None
             ]
@@ -191,48 +209,59 @@ def _offline_elections(course: Course) -> Iterator[tuple[Partition, Partition, l
             yield before, after, alive
 
 
-def leader_is_first_in_assignment(witness: Witness) -> Judged:
-    """Whoever is elected when a leader is gone is the first of the assignment that lives and was in the ISR."""
+@claim(
+    "leader-is-first-in-assignment",
+    source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, PartitionChangeBuilder",
+)
+def leader_is_first_in_assignment(evidence: RunEvidence) -> Judged:
+    """When a leader is gone the first live in-sync replica in the order of the assignment leads."""
     rows, wrong = [], []
-    for before, after, alive in _offline_elections(witness.course):
+    for before, after, alive in _offline_elections(evidence.course):
         eligible = [one for one in after.replicas or () if one in alive and one in (*before.isr, *(before.elr or ()))]
         rows.append(_election(before, after) | {"assignment": list(after.replicas or ()), "alive": alive})
         wrong += rows[-1:] if eligible[:1] != [after.leader] else []
-    return judged(rows, wrong, count(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
+    return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
 
 
-def election_leaves_live_replicas(witness: Witness) -> Judged:
-    """The ISR with which a leader begins, elected when the one before was gone, has live replicas only."""
-    elections = list(_offline_elections(witness.course))
+@claim(
+    "election-leaves-live-replicas",
+    source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, PartitionChangeBuilder",
+)
+def election_leaves_live_replicas(evidence: RunEvidence) -> Judged:
+    """An election in place of a leader that is gone leaves live replicas in the ISR, and no other."""
+    elections = list(_offline_elections(evidence.course))
     rows = [_election(b, a) | {"isr": list(a.isr), "alive": alive} for b, a, alive in elections]
     wrong = [row for row in rows if not set(row["isr"]) <= set(row["alive"])]
-    return judged(rows, wrong, count(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
+    return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
 
 
-def election_in_the_controllers_epoch(witness: Witness) -> Judged:
-    """Each election is stated with the epoch of the controller of that time."""
+@claim("election-in-the-controllers-epoch", source="Kafka documentation, Design: replication; KIP-500")
+def election_in_the_controllers_epoch(evidence: RunEvidence) -> Judged:
+    """Every election is stated with the epoch of the controller that was in office."""
     rows = []
-    for before, after in _elections(witness.course):
-        controller = witness.course.controller_at(after.at_ns)
+    for before, after in _elections(evidence.course):
+        controller = evidence.course.controller_at(after.at_ns)
         if controller is not None and controller.value and after.controller_epoch is not None:
             stated = {"controller_epoch": after.controller_epoch, "epoch_of_controller": _epoch(controller.detail)}
             rows.append(_election(before, after) | stated)
     wrong = [row for row in rows if row["controller_epoch"] != row["epoch_of_controller"]]
-    return judged(rows, wrong, count(len(rows), "change") + " of leader", "no leader changed")
+    return judged(rows, wrong, plural(len(rows), "change") + " of leader", "no leader changed")
 
 
-def leader_elected_from_outside_isr(witness: Witness) -> Judged:
-    """A leader that was not in the ISR is elected, and is then the whole ISR (an unclean election)."""
-    elections = [(b, a) for b, a in _elections(witness.course) if a.leader != NO_LEADER]
+@claim("leader-elected-from-outside-isr", source="Kafka documentation, Design: unclean leader election; KIP-106")
+def leader_elected_from_outside_isr(evidence: RunEvidence) -> Judged:
+    """A leader that was not in the ISR is elected (uncleanly), and is the whole ISR then."""
+    elections = [(b, a) for b, a in _elections(evidence.course) if a.leader != NO_LEADER]
     outside = [(b, a) for b, a in elections if a.leader not in (*b.isr, *(b.elr or ()))]
     rows = [_election(b, a) | {"isr": list(a.isr)} for b, a in outside]
     wrong = [row for row in rows if row["isr"] != [row["leader"]]]
-    return judged(rows, wrong, count(len(rows), "unclean election"), "no leader was elected from outside the ISR")
+    return judged(rows, wrong, plural(len(rows), "unclean election"), "no leader was elected from outside the ISR")
 
 
-def offline_partition_waits(witness: Witness) -> Judged:
-    """While a partition's leader is gone no replica outside the ISR leads, though one lives."""
-    rows, course = [], witness.course
+@claim("offline-partition-waits", source="Kafka documentation, Design: unclean leader election; KIP-106")
+def offline_partition_waits(evidence: RunEvidence) -> Judged:
+    """With its leader gone a partition waits for a replica that was in sync, though another lives."""
+    rows, course = [], evidence.course
     for states in course.states.values():
         in_sync: tuple[int, ...] = ()
         for before, after in pairwise(states):
@@ -244,35 +273,42 @@ def offline_partition_waits(witness: Witness) -> Judged:
             alive = [number for number in sorted(outside) if lives(course, number, after.at_ns)]
             rows += [_election(before, after) | {"outside_isr": alive}] if alive else []
     wrong = [row for row in rows if row["leader"] in row["outside_isr"]]
-    return judged(rows, wrong, count(len(rows), "wait") + " for the ISR", "no replica outside the ISR lived meanwhile")
+    return judged(rows, wrong, plural(len(rows), "wait") + " for the ISR", "no replica outside the ISR lived meanwhile")
 
 
-def preferred_leader_elected(witness: Witness) -> Judged:
-    """Where a leader that lives is replaced, the first of the assignment leads, from the ISR, which stays as it was."""
+@claim("preferred-leader-elected", source="Kafka documentation, Balancing leadership; KIP-183, KIP-460")
+def preferred_leader_elected(evidence: RunEvidence) -> Judged:
+    """By a preferred election the first replica of the assignment leads, and the ISR stays as it was."""
     rows, wrong = [], []
-    for before, after in _elections(witness.course):
-        if not lives(witness.course, before.leader, after.at_ns):
+    for before, after in _elections(evidence.course):
+        if not lives(evidence.course, before.leader, after.at_ns):
             continue
         rows.append(_election(before, after) | {"assignment": list(after.replicas or ()), "isr": list(after.isr)})
         kept = set(after.isr) == set(before.isr) and after.leader in before.isr
         wrong += rows[-1:] if not kept or [after.leader] != list(after.replicas or ())[:1] else []
-    return judged(rows, wrong, count(len(rows), "preferred election"), "no leader that lived was replaced")
+    return judged(rows, wrong, plural(len(rows), "preferred election"), "no leader that lived was replaced")
 
 
-def preferred_election_znode_comes_and_goes(witness: Witness) -> Judged:
-    """/admin/preferred_replica_election names partitions, and is deleted when their preferred replicas lead."""
+@claim(
+    "preferred-election-znode-comes-and-goes",
+    source="Kafka sources: PreferredReplicaLeaderElectionCommand, KafkaController (up to 2.1; KIP-183)",
+)
+def preferred_election_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
+    """/admin/preferred_replica_election names the partitions, until the controller deletes it when their preferred
+    replicas lead.
+    """
     rows = []
-    told = [one for one in of(witness.course.events, Znode) if one.path == PREFERRED_ELECTION]
+    told = [one for one in of(evidence.course.events, Znode) if one.path == PREFERRED_ELECTION]
     for made in (one for one in told if one.content is not None):
         gone = next((one for one in told if one.content is None and one.at_ns >= made.at_ns), None)
         for named in made.entries.get("partitions", ()):
-            states = witness.course.states.get((named["topic"], int(named["partition"])), ())
+            states = evidence.course.states.get((named["topic"], int(named["partition"])), ())
             then = [one for one in states if gone is not None and _stated_by(one, gone)][-1:]
             preferred = any([one.leader] == list(one.replicas or ())[:1] for one in then)
             times = {"made_ns": made.at_ns, "gone_ns": gone.at_ns if gone else None}
             rows.append({"path": made.path, **named, **times, "preferred": preferred})
     wrong = [row for row in rows if not row["preferred"]]
-    return judged(rows, wrong, count(len(rows), "request") + " in the znode", f"nothing was in {PREFERRED_ELECTION}")
+    return judged(rows, wrong, plural(len(rows), "request") + " in the znode", f"nothing was in {PREFERRED_ELECTION}")
 
 
 def _stated_by(state: Partition, event: Event) -> bool:
@@ -299,36 +335,47 @@ def _controllers(course: Course) -> list[dict[str, Any]]:
     ]
 
 
-def one_controller_at_a_time(witness: Witness) -> Judged:
-    """Each controller has an epoch of its own, higher than that of any before it."""
-    rows = _controllers(witness.course)
+@claim("one-controller-at-a-time", source="Kafka documentation, Design: replication; KIP-500")
+def one_controller_at_a_time(evidence: RunEvidence) -> Judged:
+    """There is one controller at a time, and each has a higher epoch than the one before."""
+    rows = _controllers(evidence.course)
     wrong = [
         after | {"controller_before": before["controller"], "epoch_before": before["epoch"]}
         for before, after in pairwise(rows)
         if after["controller"] != before["controller"] and after["epoch"] <= before["epoch"]
     ]
-    return judged(rows, wrong, count(len(rows), "controller") + " in turn", "nobody was controller")
+    return judged(rows, wrong, plural(len(rows), "controller") + " in turn", "nobody was controller")
 
 
-def controller_epoch_rises_by_one(witness: Witness) -> Judged:
-    """The epoch of each controller is that of the one before and one more, as far as every one was seen (ZooKeeper)."""
-    rows = _controllers(witness.course)
+@claim("controller-epoch-rises-by-one", source="Kafka sources, KafkaController: incrementControllerEpoch")
+def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
+    """With ZooKeeper each controller raises /controller_epoch by exactly one.
+
+    The epoch of each controller is that of the one before and one more, as far as every one was seen (ZooKeeper).
+    """
+    rows = _controllers(evidence.course)
     steps = [
         after | {"controller_before": before["controller"], "epoch_before": before["epoch"]}
         for before, after in pairwise(rows)
         if (after["controller"], after["epoch"]) != (before["controller"], before["epoch"])
     ]
     wrong = [row for row in steps if row["epoch"] != row["epoch_before"] + 1]
-    return judged(steps, wrong, count(len(steps), "change") + " of controller", "the controller did not change")
+    return judged(steps, wrong, plural(len(steps), "change") + " of controller", "the controller did not change")
 
 
-def controller_replaced_in_time(witness: Witness) -> Judged:
-    """After a controller was gone another is there when its session has ended, or the quorum has voted."""
+@claim(
+    "controller-replaced-in-time",
+    source="Kafka documentation, Design: replication; KIP-595; broker configuration: zookeeper.session.timeout.ms, "
+    "controller.quorum.fetch.timeout.ms, controller.quorum.election.timeout.ms",
+    bound=f"ZooKeeper: {SESSION_BOUND}. KRaft: {QUORUM_BOUND}, and the same tolerance",
+)
+def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
+    """After the controller has died, stood still or been cut off another broker is controller."""
     rows = []
-    for node, gone_ns in _gone(witness.course):
-        then = witness.course.controller_at(gone_ns)
-        others = (one for one in witness.course.controllers if one.begin_ns > gone_ns and one.value not in ("", node))
-        after, limit_ms = next(others, None), _controller_bound_ms(witness.run, node)
+    for node, gone_ns in _gone(evidence.course):
+        then = evidence.course.controller_at(gone_ns)
+        others = (one for one in evidence.course.controllers if one.begin_ns > gone_ns and one.value not in ("", node))
+        after, limit_ms = next(others, None), _controller_bound_ms(evidence.run, node)
         if then is not None and then.value == node and after is not None and limit_ms is not None:
             took_ms = elapsed_ms(gone_ns, after.begin_ns)
             rows.append({"node": node, "at_ns": gone_ns, "next": after.value, "took_ms": took_ms, "bound_ms": limit_ms})
@@ -339,27 +386,29 @@ def controller_replaced_in_time(witness: Witness) -> Judged:
     )
 
 
-def stale_controller_refused(witness: Witness) -> Judged:
-    """A broker refuses what a controller of an earlier epoch asks of it, and says so in its log."""
-    refused = [one for one in of(witness.course.events, Log) if one.event == "stale-controller"]
+@claim("stale-controller-refused", source="Kafka sources, ReplicaManager: STALE_CONTROLLER_EPOCH")
+def stale_controller_refused(evidence: RunEvidence) -> Judged:
+    """What a controller of an earlier epoch asks of a broker is refused."""
+    refused = [one for one in of(evidence.course.events, Log) if one.event == "stale-controller"]
     rows = [{"node": one.node, "at_ns": one.at_ns, "line": one.line} for one in refused]
     return judged(
-        rows, (), count(len(rows), "request") + " refused", "no broker refused a request of an old controller"
+        rows, (), plural(len(rows), "request") + " refused", "no broker refused a request of an old controller"
     )
 
 
-def partition_state_never_goes_back(witness: Witness) -> Judged:
-    """After a change of controller no partition's state has a lower leader epoch or controller epoch than before."""
-    epochs = [row["epoch"] for row in _controllers(witness.course)]
+@claim("partition-state-never-goes-back", source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500")
+def partition_state_never_goes_back(evidence: RunEvidence) -> Judged:
+    """Whichever controllers there were, a partition's leader epoch and controller epoch never fall."""
+    epochs = [row["epoch"] for row in _controllers(evidence.course)]
     rows, wrong = [], []
-    for before, after in (pair for states in witness.course.states.values() for pair in pairwise(states)):
+    for before, after in (pair for states in evidence.course.states.values() for pair in pairwise(states)):
         if after.controller_epoch is None or before.controller_epoch is None or epochs[-1:] == epochs[:1]:
             continue
         stated = {"controller_epoch": after.controller_epoch, "controller_epoch_before": before.controller_epoch}
         rows.append(_election(before, after) | stated)
         back = after.controller_epoch < before.controller_epoch or after.leader_epoch < before.leader_epoch
         wrong += rows[-1:] if back else []
-    return judged(rows, wrong, count(len(rows), "change") + " of state", "no state changed under two controllers")
+    return judged(rows, wrong, plural(len(rows), "change") + " of state", "no state changed under two controllers")
 
 
 def _controller_bound_ms(run: Mapping[str, Any], node: str) -> float | None:
@@ -389,120 +438,3 @@ def _gone(course: Course) -> Iterator[tuple[str, int]]:
         ended = (one for one in course.processes.get(fault.node, ()) if one.value in conditions)
         for one in islice((one for one in ended if one.end_ns > fault.inject_ns), 1):
             yield fault.node, one.begin_ns
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="leader-epoch-rises-by-one",
-        says="At each change of a partition's leader its leader epoch rises by exactly one.",
-        source="KIP-101; Kafka documentation, Design: replication",
-        judge=leader_epoch_rises_by_one,
-    ),
-    Claim(
-        name="leader-elected-from-isr",
-        says="Every leader that is elected was in the ISR before its election (clean elections).",
-        source="Kafka documentation, Design: replication; KIP-966",
-        judge=leader_elected_from_isr,
-    ),
-    Claim(
-        name="one-controller-at-a-time",
-        says="There is one controller at a time, and each has a higher epoch than the one before.",
-        source="Kafka documentation, Design: replication; KIP-500",
-        judge=one_controller_at_a_time,
-    ),
-    Claim(
-        name="leader-replaced-in-time",
-        says="A partition whose leader dies, stands still or is cut off has another leader once that broker's session "
-        "has ended.",
-        source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
-        "broker.session.timeout.ms",
-        judge=leader_replaced_in_time,
-        bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented; where it was "
-        f"KRaft's controller too, {QUORUM_BOUND}, first",
-    ),
-    Claim(
-        name="dead-leader-is-not-replaced",
-        says="A partition has no leader, or one that is gone, though a broker that was in sync is up.",
-        source="KAFKA-15489",
-        judge=dead_leader_is_not_replaced,
-        bound=f"without a leader for {UNLED_MS} ms or longer",
-    ),
-    Claim(
-        name="writes-resume-in-time",
-        says="A producer that sends to a partition whose leader is gone is acknowledged once another leads.",
-        source="Kafka documentation, Design: replication; producer configuration: retries",
-        judge=writes_resume_in_time,
-        bound=f"that of leader-replaced-in-time, and {CLIENT_BOUND}",
-    ),
-    Claim(
-        name="controller-epoch-rises-by-one",
-        says="With ZooKeeper each controller raises /controller_epoch by exactly one.",
-        source="Kafka sources, KafkaController: incrementControllerEpoch",
-        judge=controller_epoch_rises_by_one,
-    ),
-    Claim(
-        name="controller-replaced-in-time",
-        says="After the controller has died, stood still or been cut off another broker is controller.",
-        source="Kafka documentation, Design: replication; KIP-595; broker configuration: zookeeper.session.timeout.ms, "
-        "controller.quorum.fetch.timeout.ms, controller.quorum.election.timeout.ms",
-        judge=controller_replaced_in_time,
-        bound=f"ZooKeeper: {SESSION_BOUND}. KRaft: {QUORUM_BOUND}, and the same tolerance",
-    ),
-    Claim(
-        name="leader-is-first-in-assignment",
-        says="When a leader is gone the first live in-sync replica in the order of the assignment leads.",
-        source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
-        "PartitionChangeBuilder",
-        judge=leader_is_first_in_assignment,
-    ),
-    Claim(
-        name="election-leaves-live-replicas",
-        says="An election in place of a leader that is gone leaves live replicas in the ISR, and no other.",
-        source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
-        "PartitionChangeBuilder",
-        judge=election_leaves_live_replicas,
-    ),
-    Claim(
-        name="election-in-the-controllers-epoch",
-        says="Every election is stated with the epoch of the controller that was in office.",
-        source="Kafka documentation, Design: replication; KIP-500",
-        judge=election_in_the_controllers_epoch,
-    ),
-    Claim(
-        name="leader-elected-from-outside-isr",
-        says="A leader that was not in the ISR is elected (uncleanly), and is the whole ISR then.",
-        source="Kafka documentation, Design: unclean leader election; KIP-106",
-        judge=leader_elected_from_outside_isr,
-    ),
-    Claim(
-        name="offline-partition-waits",
-        says="With its leader gone a partition waits for a replica that was in sync, though another lives.",
-        source="Kafka documentation, Design: unclean leader election; KIP-106",
-        judge=offline_partition_waits,
-    ),
-    Claim(
-        name="preferred-leader-elected",
-        says="By a preferred election the first replica of the assignment leads, and the ISR stays as it was.",
-        source="Kafka documentation, Balancing leadership; KIP-183, KIP-460",
-        judge=preferred_leader_elected,
-    ),
-    Claim(
-        name="preferred-election-znode-comes-and-goes",
-        says="/admin/preferred_replica_election names the partitions, until the controller deletes it when their "
-        "preferred replicas lead.",
-        source="Kafka sources: PreferredReplicaLeaderElectionCommand, KafkaController (up to 2.1; KIP-183)",
-        judge=preferred_election_znode_comes_and_goes,
-    ),
-    Claim(
-        name="stale-controller-refused",
-        says="What a controller of an earlier epoch asks of a broker is refused.",
-        source="Kafka sources, ReplicaManager: STALE_CONTROLLER_EPOCH",
-        judge=stale_controller_refused,
-    ),
-    Claim(
-        name="partition-state-never-goes-back",
-        says="Whichever controllers there were, a partition's leader epoch and controller epoch never fall.",
-        source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500",
-        judge=partition_state_never_goes_back,
-    ),
-)

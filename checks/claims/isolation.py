@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
+from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     ELECTION_MS,
     SESSION_BOUND,
-    Claim,
-    Judged,
-    Witness,
     broker,
-    count,
     elapsed_ms,
     judged,
     known_alone,
@@ -21,13 +18,14 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.course import FaultFact, Sent
+from evidence.text import plural
 
 
-def _isolated(witness: Witness) -> Iterator[tuple[FaultFact, str, str, int, int | None]]:
+def _isolated(evidence: RunEvidence) -> Iterator[tuple[FaultFact, str, str, int, int | None]]:
     """Each cut of a broker from those who decide alone: the fault, the broker's node, each partition that it led then,
     and when another led that (None: nobody did).
     """
-    course = witness.course
+    course = evidence.course
     for fault in course.faults:
         nodes = [node.strip() for node in fault.node.split(",")]
         brokers = [node for node in nodes if node.startswith("broker-")]
@@ -40,11 +38,19 @@ def _isolated(witness: Witness) -> Iterator[tuple[FaultFact, str, str, int, int 
                 yield fault, brokers[0], topic, partition, next(others, None)
 
 
-def isolated_leader_replaced_in_time(witness: Witness) -> Judged:
-    """A leader that is cut from those who decide has a successor when its session has ended."""
+@claim(
+    "isolated-leader-replaced-in-time",
+    source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms",
+    bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented",
+)
+def isolated_leader_replaced_in_time(evidence: RunEvidence) -> Judged:
+    """A leader that is cut from ZooKeeper, or from KRaft's controllers, alone is replaced when its session has
+    ended.
+    """
     rows = []
-    for fault, node, topic, partition, replaced_ns in _isolated(witness):
-        limit_ms = session_ms(witness.run, node)
+    for fault, node, topic, partition, replaced_ns in _isolated(evidence):
+        limit_ms = session_ms(evidence.run, node)
         if replaced_ns is None or limit_ms is None:
             continue
         took_ms = max(0.0, elapsed_ms(fault.whole_ns, replaced_ns))
@@ -60,12 +66,12 @@ def isolated_leader_replaced_in_time(witness: Witness) -> Judged:
     )
 
 
-def _sent_to_the_old_leader(witness: Witness, acks: str) -> Iterator[tuple[Sent, str]]:
+def _sent_to_the_old_leader(evidence: RunEvidence, acks: str) -> Iterator[tuple[Sent, str]]:
     """What clients that know an isolated leader alone sent to it while another led, and that leader."""
-    alone = known_alone(witness.run)
-    for fault, node, topic, partition, replaced_ns in _isolated(witness):
-        until_ns = fault.heal_ns or witness.course.end_ns
-        for sent in witness.course.sends if replaced_ns is not None else ():
+    alone = known_alone(evidence.run)
+    for fault, node, topic, partition, replaced_ns in _isolated(evidence):
+        until_ns = fault.heal_ns or evidence.course.end_ns
+        for sent in evidence.course.sends if replaced_ns is not None else ():
             meanwhile = (replaced_ns or 0) < sent.sent_ns < until_ns
             if (
                 alone.get(sent.process) == node
@@ -75,48 +81,28 @@ def _sent_to_the_old_leader(witness: Witness, acks: str) -> Iterator[tuple[Sent,
                 yield sent, node
 
 
-def _rows(witness: Witness, acks: str) -> list[dict[str, Any]]:
+def _rows(evidence: RunEvidence, acks: str) -> list[dict[str, Any]]:
     return [
         {"node": node, "process": sent.process, "producer": sent.producer, "sequence": sent.sequence}
         | {"at_ns": sent.sent_ns, "outcome": sent.outcome, "offset": sent.offset, "error": sent.error}
-        for sent, node in _sent_to_the_old_leader(witness, acks)
+        for sent, node in _sent_to_the_old_leader(evidence, acks)
     ]
 
 
-def replaced_leader_acknowledges_acks_1(witness: Witness) -> Judged:
-    """What is sent with acks=1 to a leader that does not know that it is replaced is acknowledged."""
-    rows = _rows(witness, "1")
+@claim("replaced-leader-acknowledges-acks-1", source="Kafka documentation, Design: replication; KIP-966")
+def replaced_leader_acknowledges_acks_1(evidence: RunEvidence) -> Judged:
+    """A leader that is replaced without knowing it goes on acknowledging acks=1 to clients that know it alone."""
+    rows = _rows(evidence, "1")
     wrong = [row for row in rows if row["outcome"] != "acked"]
-    return judged(rows, wrong, count(len(rows), "record") + " sent to it", "nothing was sent to it with acks=1")
+    return judged(rows, wrong, plural(len(rows), "record") + " sent to it", "nothing was sent to it with acks=1")
 
 
-def replaced_leader_acknowledges_no_acks_all(witness: Witness) -> Judged:
-    """What is sent with acks=all to a leader that does not know that it is replaced is not acknowledged."""
-    rows = _rows(witness, "all")
-    wrong = [row for row in rows if row["outcome"] == "acked"]
-    return judged(rows, wrong, count(len(rows), "record") + " sent to it", "nothing was sent to it with acks=all")
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="isolated-leader-replaced-in-time",
-        says="A leader that is cut from ZooKeeper, or from KRaft's controllers, alone is replaced when its session has "
-        "ended.",
-        source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
-        "broker.session.timeout.ms",
-        judge=isolated_leader_replaced_in_time,
-        bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented",
-    ),
-    Claim(
-        name="replaced-leader-acknowledges-acks-1",
-        says="A leader that is replaced without knowing it goes on acknowledging acks=1 to clients that know it alone.",
-        source="Kafka documentation, Design: replication; KIP-966",
-        judge=replaced_leader_acknowledges_acks_1,
-    ),
-    Claim(
-        name="replaced-leader-acknowledges-no-acks-all",
-        says="A leader that is replaced without knowing it acknowledges nothing with acks=all.",
-        source="Kafka documentation, Design: replication; producer configuration: acks; KIP-966",
-        judge=replaced_leader_acknowledges_no_acks_all,
-    ),
+@claim(
+    "replaced-leader-acknowledges-no-acks-all",
+    source="Kafka documentation, Design: replication; producer configuration: acks; KIP-966",
 )
+def replaced_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
+    """A leader that is replaced without knowing it acknowledges nothing with acks=all."""
+    rows = _rows(evidence, "all")
+    wrong = [row for row in rows if row["outcome"] == "acked"]
+    return judged(rows, wrong, plural(len(rows), "record") + " sent to it", "nothing was sent to it with acks=all")

@@ -7,22 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.claims.basis import (
-    CONTRADICTED,
-    Claim,
-    Judged,
-    Witness,
-    count,
-    elapsed_ms,
-    faults,
-    judged,
-    number_of,
-    release_of,
-    setting_ms,
-    timed,
-)
+from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
+from checks.claims.basis import elapsed_ms, faults, judged, number_of, release_of, setting_ms, timed
 from evidence.course import FROZEN, Course, Interval, TopicPartition
 from evidence.events import IsrChange, Missed, Partition, of
+from evidence.text import plural
 
 ISR_TOLERANCE_MS: Final = 1500
 """For a leader that gets no processor at once, a write to ZooKeeper or the controller, and an observer."""
@@ -72,21 +61,31 @@ def _next(states: Sequence[Partition], at_ns: int, broker: int, *, inside: bool)
     return found if found is not None and found.leader == held.leader else None
 
 
-def isr_shrinks_in_lag_time(witness: Witness) -> Judged:
-    """A frozen follower with a session that lasts leaves the ISR no sooner than replica.lag.time.max.ms after its last
+@claim(
+    "isr-shrinks-in-lag-time",
+    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16, KIP-537",
+    bound="from the freeze: no sooner than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which "
+    f"its last fetch may have waited and {EARLY_MS} ms for the machine; no later than that setting and the "
+    "interval of the leader's check (as long before 0.10.2, half of it from then on: ReplicaManager, "
+    f"isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+)
+def isr_shrinks_in_lag_time(evidence: RunEvidence) -> Judged:
+    """A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.
+
+    A frozen follower with a session that lasts leaves the ISR no sooner than replica.lag.time.max.ms after its last
     fetch, and by the next check after that.
     """
     rows = [
         row
-        for node, broker, frozen in _freezes(witness.course)
-        for (topic, number), states in witness.course.states.items()
+        for node, broker, frozen in _freezes(evidence.course)
+        for (topic, number), states in evidence.course.states.items()
         if (left := _next(states, frozen.begin_ns, broker, inside=False)) is not None and left.at_ns < frozen.end_ns
-        for row in _shrink(witness, node, frozen, (topic, number), left)
+        for row in _shrink(evidence, node, frozen, (topic, number), left)
     ]
     early = [row for row in rows if row["took_ms"] < row["least_ms"]]
     if early:
-        says = f"{early[0]['node']} left the ISR {early[0]['took_ms'] / 1000:.1f} s after it froze: too early"
-        return Judged(outcome=CONTRADICTED, says=says, evidence=early)
+        observed = f"{early[0]['node']} left the ISR {early[0]['took_ms'] / 1000:.1f} s after it froze: too early"
+        return Judged(outcome=CONTRADICTED, observed=observed, evidence=early)
     return timed(
         rows,
         lambda row: f"{row['node']} left the ISR {row['took_ms'] / 1000:.1f} s after it froze",
@@ -95,17 +94,17 @@ def isr_shrinks_in_lag_time(witness: Witness) -> Judged:
 
 
 def _shrink(
-    witness: Witness, node: str, frozen: Interval, partition: TopicPartition, left: Partition
+    evidence: RunEvidence, node: str, frozen: Interval, partition: TopicPartition, left: Partition
 ) -> Iterator[dict[str, Any]]:
     """How long it took from the freeze on, if the follower was missing a record by then and was still registered."""
-    course, lag_ms = witness.course, lag_time_ms(witness.run)
+    course, lag_ms = evidence.course, lag_time_ms(evidence.run)
     topic, number = partition
     sent = [one.sent_ns for one in course.sends if (one.topic, one.partition) == partition]
     missed = [sent_ns for sent_ns in sent if frozen.begin_ns < sent_ns < left.at_ns]
     if not missed or not course.alive_at(node, left.at_ns):
         return
     due_ms = max(lag_ms, (missed[0] - frozen.begin_ns) / 1e6)
-    wait_ms = setting_ms(witness.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
+    wait_ms = setting_ms(evidence.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
     yield {
         "node": node,
         "topic": topic,
@@ -113,15 +112,23 @@ def _shrink(
         "at_ns": frozen.begin_ns,
         "took_ms": elapsed_ms(frozen.begin_ns, left.at_ns),
         "least_ms": lag_ms - wait_ms - EARLY_MS,
-        "bound_ms": due_ms + check_period_ms(witness.run) + ISR_TOLERANCE_MS,
+        "bound_ms": due_ms + check_period_ms(evidence.run) + ISR_TOLERANCE_MS,
     }
 
 
-def dead_controller_stays_in_isr(witness: Witness) -> Judged:
-    """A follower that was the controller when it was killed leaves the ISR no sooner than it would if nobody knew of
-    its death: replica.lag.time.max.ms after its last fetch.
+@claim(
+    "dead-controller-stays-in-isr",
+    source="KAFKA-3143; Kafka sources, ReplicaStateMachine: startup",
+    bound="no sooner after the kill than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which its "
+    f"last fetch may have waited and {EARLY_MS} ms for the machine",
+)
+def dead_controller_stays_in_isr(evidence: RunEvidence) -> Judged:
+    """Before 2.3 a follower that was the controller when it died stays in the ISR until its leader misses it.
+
+    A follower that was the controller when it was killed leaves the ISR no sooner than it would if nobody knew of its
+    death: replica.lag.time.max.ms after its last fetch.
     """
-    course, run = witness.course, witness.run
+    course, run = evidence.course, evidence.run
     least_ms = lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
     rows: list[dict[str, Any]] = []
     for killed in faults(course, "kill"):
@@ -134,7 +141,7 @@ def dead_controller_stays_in_isr(witness: Witness) -> Judged:
                 rows.append(about | {"took_ms": took_ms, "least_ms": least_ms})
     wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
     shortest = min((row["took_ms"] for row in rows), default=0.0)
-    seen = f"{count(len(rows), 'stay')} of a dead controller in an ISR, the shortest of {shortest / 1000:.1f} s"
+    seen = f"{plural(len(rows), 'stay')} of a dead controller in an ISR, the shortest of {shortest / 1000:.1f} s"
     return judged(rows, wrong, seen, "no controller was killed that followed, or it never left an ISR")
 
 
@@ -146,20 +153,26 @@ def _thawed(course: Course, node: str, frozen: Interval) -> int:
     return next((heal_ns for heal_ns in healed if frozen.begin_ns < heal_ns <= frozen.end_ns), frozen.end_ns)
 
 
-def isr_expands_when_caught_up(witness: Witness) -> Judged:
-    """A follower that left the ISR while it was frozen is back soon after it goes on."""
-    run = witness.run
+@claim(
+    "isr-expands-when-caught-up",
+    source="Kafka documentation, Design: replication; broker configuration: replica.fetch.wait.max.ms",
+    bound="replica.fetch.wait.max.ms for a fetch that finds nothing, replica.fetch.backoff.ms after one that "
+    f"failed while it stood still, and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+)
+def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
+    """A follower that went on is back in the ISR with the fetch by which it has caught up."""
+    run = evidence.run
     bound_ms = (
         setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
         + setting_ms(run, "replica.fetch.backoff.ms", FETCH_BACKOFF_MS)
         + ISR_TOLERANCE_MS
     )
     rows = []
-    for node, broker, frozen in _freezes(witness.course):
-        thawed_ns = _thawed(witness.course, node, frozen)
-        for (topic, number), states in witness.course.states.items():
+    for node, broker, frozen in _freezes(evidence.course):
+        thawed_ns = _thawed(evidence.course, node, frozen)
+        for (topic, number), states in evidence.course.states.items():
             back = _next(states, thawed_ns, broker, inside=True)
-            if back is not None and witness.course.alive_at(node, thawed_ns):
+            if back is not None and evidence.course.alive_at(node, thawed_ns):
                 took_ms = elapsed_ms(thawed_ns, back.at_ns)
                 about = {"node": node, "topic": topic, "partition": number, "at_ns": thawed_ns}
                 rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
@@ -209,9 +222,15 @@ def _announcements(course: Course) -> list[_Announcement]:
     return sorted(found, key=lambda one: one.at_ns)
 
 
-def isr_change_announced(witness: Witness) -> Judged:
-    """Each change of an ISR by its leader is in a notification in ZooKeeper, which is then deleted."""
-    course, bound_ms = witness.course, QUIET_MS + CHECKED_MS + ISR_TOLERANCE_MS
+@claim(
+    "isr-change-announced",
+    source="KAFKA-1367; ReplicaManager, isr-change-propagation (0.9 to protocol 2.6)",
+    bound=f"from the last change before it: {QUIET_MS} ms without another change, {CHECKED_MS} ms between checks, "
+    f"and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+)
+def isr_change_announced(evidence: RunEvidence) -> Judged:
+    """A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes that."""
+    course, bound_ms = evidence.course, QUIET_MS + CHECKED_MS + ISR_TOLERANCE_MS
     changes, announcements = _changes_by_leaders(course), _announcements(course)
     rows: list[dict[str, Any]] = []
     for partition, at_ns in changes:
@@ -227,49 +246,11 @@ def isr_change_announced(witness: Witness) -> Judged:
             rows.append(row | {"path": None, "read": False})
     unread = [row for row in rows if row["path"] is not None and not row["read"]]
     if unread:
-        return judged(rows, unread, count(len(rows), "change") + " of an ISR announced and read", "")
+        return judged(rows, unread, plural(len(rows), "change") + " of an ISR announced and read", "")
     return timed(
         rows,
         lambda row: (
-            f"{count(len(rows), 'change')} of an ISR announced, the slowest after {row['took_ms'] / 1000:.1f} s"
+            f"{plural(len(rows), 'change')} of an ISR announced, the slowest after {row['took_ms'] / 1000:.1f} s"
         ),
         "no change of an ISR was due to be announced",
     )
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="isr-shrinks-in-lag-time",
-        says="A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.",
-        source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16, KIP-537",
-        judge=isr_shrinks_in_lag_time,
-        bound="from the freeze: no sooner than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which "
-        f"its last fetch may have waited and {EARLY_MS} ms for the machine; no later than that setting and the "
-        "interval of the leader's check (as long before 0.10.2, half of it from then on: ReplicaManager, "
-        f"isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
-    ),
-    Claim(
-        name="isr-expands-when-caught-up",
-        says="A follower that went on is back in the ISR with the fetch by which it has caught up.",
-        source="Kafka documentation, Design: replication; broker configuration: replica.fetch.wait.max.ms",
-        judge=isr_expands_when_caught_up,
-        bound="replica.fetch.wait.max.ms for a fetch that finds nothing, replica.fetch.backoff.ms after one that "
-        f"failed while it stood still, and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
-    ),
-    Claim(
-        name="dead-controller-stays-in-isr",
-        says="Before 2.3 a follower that was the controller when it died stays in the ISR until its leader misses it.",
-        source="KAFKA-3143; Kafka sources, ReplicaStateMachine: startup",
-        judge=dead_controller_stays_in_isr,
-        bound="no sooner after the kill than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which its "
-        f"last fetch may have waited and {EARLY_MS} ms for the machine",
-    ),
-    Claim(
-        name="isr-change-announced",
-        says="A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes that.",
-        source="KAFKA-1367; ReplicaManager, isr-change-propagation (0.9 to protocol 2.6)",
-        judge=isr_change_announced,
-        bound=f"from the last change before it: {QUIET_MS} ms without another change, {CHECKED_MS} ms between checks, "
-        f"and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
-    ),
-)

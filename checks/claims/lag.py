@@ -13,21 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.claims.basis import (
-    CONTRADICTED,
-    HELD,
-    NOT_OBSERVED,
-    Claim,
-    Judged,
-    Witness,
-    broker,
-    count,
-    elapsed_ms,
-    setting_ms,
-)
+from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence, claim
+from checks.claims.basis import broker, elapsed_ms, setting_ms
 from evidence.course import TopicPartition
 from evidence.events import Partition
 from evidence.replication import topics_of, trace_of, traced_partitions
+from evidence.text import plural
 
 MAX_MESSAGES: Final = 4000
 """The default of replica.lag.max.messages in 0.8.2, and what counts as far behind in releases without it."""
@@ -54,17 +45,17 @@ class Lag:
         return about | {"records_behind": self.records, "since_last_fetch_ms": fetches_ms}
 
 
-def _lags(witness: Witness, where: TopicPartition, follower: int, until_ns: int | None = None) -> list[Lag]:
+def _lags(evidence: RunEvidence, where: TopicPartition, follower: int, until_ns: int | None = None) -> list[Lag]:
     """How far a follower was behind before each fetch that its leader told of, or at `until_ns` if that is earlier.
 
     Of what followed the last fetch nothing is known: lines may be missing there.
     """
-    acked_ns = [done_ns for _, done_ns in witness.acknowledged(*where)]
+    acked_ns = [done_ns for _, done_ns in evidence.acknowledged(*where)]
     heard = [
         one
-        for one in trace_of(witness.course, where).of("remote-log-end")
+        for one in trace_of(evidence.course, where).of("remote-log-end")
         if one.replica == follower
-        and (state := witness.course.state_at(*where, one.at_ns)) is not None
+        and (state := evidence.course.state_at(*where, one.at_ns)) is not None
         and one.node == broker(state.leader)
     ]
     ends = [later.at_ns if until_ns is None else min(later.at_ns, until_ns) for later in heard[1:]]
@@ -80,21 +71,21 @@ def _lags(witness: Witness, where: TopicPartition, follower: int, until_ns: int 
     ]
 
 
-def _lag_time_ns(witness: Witness) -> int:
-    return setting_ms(witness.run, "replica.lag.time.max.ms", LAG_TIME_MS) * 1_000_000
+def _lag_time_ns(evidence: RunEvidence) -> int:
+    return setting_ms(evidence.run, "replica.lag.time.max.ms", LAG_TIME_MS) * 1_000_000
 
 
-def _followers(witness: Witness) -> Iterator[tuple[TopicPartition, int]]:
-    for where in traced_partitions(witness.course, topics_of(witness.run)):
-        said = trace_of(witness.course, where).of("remote-log-end")
+def _followers(evidence: RunEvidence) -> Iterator[tuple[TopicPartition, int]]:
+    for where in traced_partitions(evidence.course, topics_of(evidence.run)):
+        said = trace_of(evidence.course, where).of("remote-log-end")
         yield from ((where, follower) for follower in sorted({one.replica for one in said if one.replica is not None}))
 
 
-def _departures(witness: Witness, where: TopicPartition, follower: int) -> list[tuple[Partition, bool]]:
+def _departures(evidence: RunEvidence, where: TopicPartition, follower: int) -> list[tuple[Partition, bool]]:
     """Each state in which the follower was out of the ISR for the first time, its leader still leading; and whether it
     was in again later.
     """
-    states = witness.course.states.get(where, ())
+    states = evidence.course.states.get(where, ())
     return [
         (after, any(follower in later.isr for later in states if later.at_ns > after.at_ns))
         for before, after in pairwise(states)
@@ -102,69 +93,64 @@ def _departures(witness: Witness, where: TopicPartition, follower: int) -> list[
     ]
 
 
-def isr_counts_messages(witness: Witness) -> Judged:
-    """A follower left the ISR while it fetched and was more than replica.lag.max.messages behind, and came back: each
-    time it left, and more than once.
+@claim(
+    "isr-counts-messages", source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages; KIP-16"
+)
+def isr_counts_messages(evidence: RunEvidence) -> Judged:
+    """A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches, and is back when
+    it has caught up.
+
+    A follower left the ISR while it fetched and was more than replica.lag.max.messages behind, and came back: each time
+    it left, and more than once.
     """
-    most = setting_ms(witness.run, "replica.lag.max.messages", MAX_MESSAGES)
-    lag_time_ns = _lag_time_ns(witness)
+    most = setting_ms(evidence.run, "replica.lag.max.messages", MAX_MESSAGES)
+    lag_time_ns = _lag_time_ns(evidence)
     rows, wrong = list[dict[str, Any]](), list[dict[str, Any]]()
-    for where, follower in _followers(witness):
-        for left, back in _departures(witness, where, follower):
-            lags = _lags(witness, where, follower, until_ns=left.at_ns)
+    for where, follower in _followers(evidence):
+        for left, back in _departures(evidence, where, follower):
+            lags = _lags(evidence, where, follower, until_ns=left.at_ns)
             near = [lag for lag in lags if left.at_ns - lag.end_ns < SEEN_LATER_NS]
             behind = max(near, key=lambda lag: lag.records, default=None)
             if behind is None:
-                says = f"{broker(follower)} left the ISR, and no line tells how far it was behind"
-                return Judged(outcome=NOT_OBSERVED, says=says)
+                observed = f"{broker(follower)} left the ISR, and no line tells how far it was behind"
+                return Judged(outcome=NOT_OBSERVED, observed=observed)
             row = behind.row(where) | {"left_ns": left.at_ns, "back": back}
             rows.append(row)
             fetched = behind.end_ns - behind.begin_ns < lag_time_ns
             if behind.records <= most or not fetched or not back:
                 wrong.append(row)
     if wrong:
-        says = f"{wrong[0]['node']} left the ISR {wrong[0]['records_behind']} records behind"
-        return Judged(outcome=CONTRADICTED, says=says, evidence=wrong)
+        observed = f"{wrong[0]['node']} left the ISR {wrong[0]['records_behind']} records behind"
+        return Judged(outcome=CONTRADICTED, observed=observed, evidence=wrong)
     if len(rows) < 2:
-        return Judged(outcome=NOT_OBSERVED, says="no follower left the ISR twice", evidence=rows)
+        return Judged(outcome=NOT_OBSERVED, observed="no follower left the ISR twice", evidence=rows)
     far = f"{min(row['records_behind'] for row in rows)} to {max(row['records_behind'] for row in rows)}"
-    says = f"{rows[0]['node']} left the ISR {count(len(rows), 'time')}, {far} records behind, and came back each time"
-    return Judged(outcome=HELD, says=says, evidence=rows)
+    observed = (
+        f"{rows[0]['node']} left the ISR {plural(len(rows), 'time')}, {far} records behind, and came back each time"
+    )
+    return Judged(outcome=HELD, observed=observed, evidence=rows)
 
 
-def isr_does_not_count_messages(witness: Witness) -> Judged:
-    """A follower that was more than 4000 records behind, more than once, and fetched, did not leave the ISR."""
+@claim("isr-does-not-count-messages", source="KIP-16")
+def isr_does_not_count_messages(evidence: RunEvidence) -> Judged:
+    """A follower that fetches and catches up within replica.lag.time.max.ms stays in the ISR, however many messages it
+    is behind meanwhile.
+
+    A follower that was more than 4000 records behind, more than once, and fetched, did not leave the ISR.
+    """
     rows = list[dict[str, Any]]()
-    for where, follower in _followers(witness):
-        lags = _lags(witness, where, follower)
-        far = [lag for lag in lags if lag.records > MAX_MESSAGES and lag.end_ns - lag.begin_ns < _lag_time_ns(witness)]
-        left = _departures(witness, where, follower)
+    for where, follower in _followers(evidence):
+        lags = _lags(evidence, where, follower)
+        far = [lag for lag in lags if lag.records > MAX_MESSAGES and lag.end_ns - lag.begin_ns < _lag_time_ns(evidence)]
+        left = _departures(evidence, where, follower)
         if left and far:
-            evidence = [far[0].row(where) | {"left_ns": left[0][0].at_ns}]
-            says = f"{broker(follower)} left the ISR, {far[0].records} records behind"
-            return Judged(outcome=CONTRADICTED, says=says, evidence=evidence)
+            contrary = [far[0].row(where) | {"left_ns": left[0][0].at_ns}]
+            observed = f"{broker(follower)} left the ISR, {far[0].records} records behind"
+            return Judged(outcome=CONTRADICTED, observed=observed, evidence=contrary)
         rows += [lag.row(where) for lag in far]
     if len(rows) < 2:
-        says = f"no follower was seen to be more than {MAX_MESSAGES} records behind twice"
-        return Judged(outcome=NOT_OBSERVED, says=says, evidence=rows)
+        observed = f"no follower was seen to be more than {MAX_MESSAGES} records behind twice"
+        return Judged(outcome=NOT_OBSERVED, observed=observed, evidence=rows)
     most = max(row["records_behind"] for row in rows)
-    says = f"{rows[0]['node']} was up to {most} records behind, {count(len(rows), 'time')}, and stayed in the ISR"
-    return Judged(outcome=HELD, says=says, evidence=rows)
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="isr-counts-messages",
-        says="A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches, and is "
-        "back when it has caught up.",
-        source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages; KIP-16",
-        judge=isr_counts_messages,
-    ),
-    Claim(
-        name="isr-does-not-count-messages",
-        says="A follower that fetches and catches up within replica.lag.time.max.ms stays in the ISR, however many "
-        "messages it is behind meanwhile.",
-        source="KIP-16",
-        judge=isr_does_not_count_messages,
-    ),
-)
+    observed = f"{rows[0]['node']} was up to {most} records behind, {plural(len(rows), 'time')}, and stayed in the ISR"
+    return Judged(outcome=HELD, observed=observed, evidence=rows)

@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from checks.claims.basis import (
-    Claim,
-    Judged,
-    Witness,
-    broker,
-    count,
-    elapsed_ms,
-    faults,
-    judged,
-    number_of,
-    row_of,
-    session_bound_ms,
-    timed,
-)
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, elapsed_ms, faults, judged, number_of, row_of, session_bound_ms, timed
 from evidence.course import FaultFact, TopicPartition
 from evidence.events import NO_LEADER
+from evidence.text import plural
 
 FAILURES: Final = ("disk-failure", "disk-read-only")
 NOTICED_MS: Final = 15_000
@@ -29,11 +18,11 @@ five seconds by default; then the controller is told, and elects."""
 NOTHING: Final = "no log directory failed under a broker that has another"
 
 
-def _replicas(witness: Witness) -> Iterator[tuple[FaultFact, TopicPartition, bool, int]]:
+def _replicas(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition, bool, int]]:
     """Each disk that failed, each replica of its broker in an ISR then, whether it was on that disk, and until when the
     broker was left alone. Only of disks without some of the broker's replicas.
     """
-    course = witness.course
+    course = evidence.course
     for fault in (one for kind in FAILURES for one in faults(course, kind)):
         number = number_of(fault.node)
         held = [(where, course.state_at(*where, fault.inject_ns)) for where in course.states]
@@ -47,14 +36,20 @@ def _replicas(witness: Witness) -> Iterator[tuple[FaultFact, TopicPartition, boo
             yield fault, where, where in on, end_ns
 
 
-def failed_directory_is_left(witness: Witness) -> Judged:
-    """The replicas in the log directory that failed lead no more and are out of the ISR soon."""
+@claim(
+    "failed-log-directory-is-left",
+    source="KIP-112; KIP-858 (KRaft)",
+    bound=f"{NOTICED_MS} ms for a broker that notices at its next write there, at the latest to the checkpoint of "
+    "high watermarks (five seconds), and a controller that is told and elects; 5% and 1500 ms for the machine",
+)
+def failed_directory_is_left(evidence: RunEvidence) -> Judged:
+    """The replicas in a log directory that fails leave the ISR, and others lead in their place."""
     rows = []
-    for fault, where, on_it, end_ns in _replicas(witness):
+    for fault, where, on_it, end_ns in _replicas(evidence):
         if on_it:
             gone = [
                 one.at_ns
-                for one in witness.course.states[where]
+                for one in evidence.course.states[where]
                 if fault.inject_ns < one.at_ns < end_ns
                 and fault.node not in map(broker, one.isr)
                 and one.leader not in (NO_LEADER, number_of(fault.node))
@@ -68,40 +63,24 @@ def failed_directory_is_left(witness: Witness) -> Judged:
     )
 
 
-def other_directory_goes_on(witness: Witness) -> Judged:
-    """The replicas in the other log directory stay in the ISR, under the leader that they had, and the broker stays."""
+@claim("other-log-directory-goes-on", source="KIP-112; KIP-858 (KRaft)")
+def other_directory_goes_on(evidence: RunEvidence) -> Judged:
+    """A broker that lost one of two log directories stays registered, and leads and follows with the replicas in the
+    other.
+    """
     rows = []
-    for fault, where, on_it, end_ns in _replicas(witness):
+    for fault, where, on_it, end_ns in _replicas(evidence):
         if not on_it:
-            then = witness.course.state_at(*where, fault.inject_ns)
-            later = [one for one in witness.course.states[where] if fault.inject_ns < one.at_ns < end_ns]
+            then = evidence.course.state_at(*where, fault.inject_ns)
+            later = [one for one in evidence.course.states[where] if fault.inject_ns < one.at_ns < end_ns]
             rows.append(
                 row_of(fault, where)
                 | {
                     "leaders": sorted({one.leader for one in later} - {then.leader if then else NO_LEADER}),
                     "left": any(fault.node not in map(broker, one.isr) for one in later),
-                    "alive": witness.course.alive_at(fault.node, end_ns - 1),
-                    "process": witness.course.condition_at(fault.node, end_ns - 1),
+                    "alive": evidence.course.alive_at(fault.node, end_ns - 1),
+                    "process": evidence.course.condition_at(fault.node, end_ns - 1),
                 }
             )
     wrong = [row for row in rows if row["leaders"] or row["left"] or not row["alive"] or row["process"] != "up"]
-    return judged(rows, wrong, count(len(rows), "replica") + " in another directory went on", NOTHING)
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="failed-log-directory-is-left",
-        says="The replicas in a log directory that fails leave the ISR, and others lead in their place.",
-        source="KIP-112; KIP-858 (KRaft)",
-        judge=failed_directory_is_left,
-        bound=f"{NOTICED_MS} ms for a broker that notices at its next write there, at the latest to the checkpoint of "
-        "high watermarks (five seconds), and a controller that is told and elects; 5% and 1500 ms for the machine",
-    ),
-    Claim(
-        name="other-log-directory-goes-on",
-        says="A broker that lost one of two log directories stays registered, and leads and follows with the replicas "
-        "in the other.",
-        source="KIP-112; KIP-858 (KRaft)",
-        judge=other_directory_goes_on,
-    ),
-)
+    return judged(rows, wrong, plural(len(rows), "replica") + " in another directory went on", NOTHING)

@@ -11,54 +11,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, count, faults, judged, number_of
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import faults, judged, number_of
 from evidence.course import NEVER_NS
 from evidence.events import Log, Znode, of
+from evidence.text import plural
 
 MIGRATION: Final = "/migration"
 SWITCH: Final = "zookeeper.metadata.migration.enable"
 
 
-def _prepared(witness: Witness, line: Log) -> bool:
+def _prepared(evidence: RunEvidence, line: Log) -> bool:
     """Whether every broker that was registered when a controller said that the migration is over had been started with
     the settings of one.
     """
-    course = witness.course
+    course = evidence.course
     proved = [start for start in faults(course, "start") if (start.proved_ns or NEVER_NS) < line.at_ns]
     started = {start.node: start.proof.get("settings") for start in proved}
     brokers = [node for node in course.registrations if course.alive_at(node, line.at_ns)]
     return bool(brokers) and all((started.get(node) or {}).get(SWITCH) == "true" for node in brokers)
 
 
-def _otherwise(witness: Witness, line: Log, kept: Znode) -> Iterator[str]:
+def _otherwise(evidence: RunEvidence, line: Log, kept: Znode) -> Iterator[str]:
     """What speaks against the migration that a controller's line tells of."""
     has = (kept.entries.get("kraft_controller_id"), int(kept.entries.get("kraft_metadata_offset", -1)) >= 0)
     if has != (number_of(line.node), True):
         yield f"{MIGRATION} does not say that {line.node} has the metadata"
-    since = [one.value for one in witness.course.controllers if one.value and one.end_ns > line.at_ns]
+    since = [one.value for one in evidence.course.controllers if one.value and one.end_ns > line.at_ns]
     if set(since) != {line.node}:
         yield f"{line.node} is not the controller to the end"
 
 
-def metadata_migrated_to_kraft(witness: Witness) -> Judged:
-    """Each controller that says that it has completed the migration has ZooKeeper's word for it, to the end."""
-    lines = [one for one in of(witness.course.events, Log) if one.event == "migrated"]
-    kept = [one for one in of(witness.course.events, Znode) if one.path == MIGRATION]
+@claim("metadata-migrated-to-kraft", source="KIP-866")
+def metadata_migrated_to_kraft(evidence: RunEvidence) -> Judged:
+    """A KRaft controller has completed the migration once every broker that is registered was started with the settings
+    of one, and to the end ZooKeeper names it as who has the metadata and as the controller.
+    """
+    lines = [one for one in of(evidence.course.events, Log) if one.event == "migrated"]
+    kept = [one for one in of(evidence.course.events, Znode) if one.path == MIGRATION]
     rows: list[dict[str, Any]] = [
-        {"node": line.node, "at_ns": line.at_ns, "line": line.line, "otherwise": [*_otherwise(witness, line, kept[-1])]}
+        {
+            "node": line.node,
+            "at_ns": line.at_ns,
+            "line": line.line,
+            "otherwise": [*_otherwise(evidence, line, kept[-1])],
+        }
         for line in lines
-        if kept and _prepared(witness, line)
+        if kept and _prepared(evidence, line)
     ]
     wrong = [row for row in rows if row["otherwise"]]
-    return judged(rows, wrong, count(len(rows), "migration") + " completed", "no migration was seen to its end")
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="metadata-migrated-to-kraft",
-        says="A KRaft controller has completed the migration once every broker that is registered was started with the "
-        "settings of one, and to the end ZooKeeper names it as who has the metadata and as the controller.",
-        source="KIP-866",
-        judge=metadata_migrated_to_kraft,
-    ),
-)
+    return judged(rows, wrong, plural(len(rows), "migration") + " completed", "no migration was seen to its end")

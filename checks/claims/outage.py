@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, broker, count, judged, timed
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, judged, timed
 from checks.claims.partitions import PAUSE_MS
 from checks.claims.unavailability import longest_pause_ms
 from evidence.course import ALIVE
 from evidence.events import DEATHS, Broker, Controller, Event, Partition
+from evidence.text import plural
 
 RESUMED_MS: Final = 10_000
 """From the end of an outage until the writes that it had stopped are acknowledged again, at most."""
@@ -32,9 +34,9 @@ class _Outage:
         return {"node": self.node, "at_ns": self.begin_ns, "until_ns": self.end_ns}
 
 
-def _outages(witness: Witness) -> Iterator[_Outage]:
+def _outages(evidence: RunEvidence) -> Iterator[_Outage]:
     """When nobody kept the cluster's state: the only coordinator of the run was away."""
-    course = witness.course
+    course = evidence.course
     keepers = [one for one in course.processes if one == "zookeeper" or one.startswith("controller-")]
     for fault in course.faults:
         if len(keepers) == 1 and fault.node == keepers[0] and fault.kind in ENDS and fault.proved_ns is not None:
@@ -48,15 +50,23 @@ def _written_ns(event: Event) -> int:
     return event.at_ns if source_ns is None else event.at_ns - (event.wall_ns - source_ns)
 
 
-def writes_go_on_without_coordinator(witness: Witness) -> Judged:
-    """Until the next fault a leader goes on acknowledging, as long as nothing has to change."""
+@claim(
+    "writes-go-on-without-coordinator",
+    source="Kafka documentation, Design: replication; KIP-500",
+    bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+)
+def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
+    """While ZooKeeper or the only controller is away, and everybody else is there, writes go on without a pause.
+
+    Until the next fault a leader goes on acknowledging, as long as nothing has to change.
+    """
     rows = []
-    for outage in _outages(witness):
-        later = [fault.inject_ns for fault in witness.course.faults if fault.inject_ns > outage.begin_ns]
+    for outage in _outages(evidence):
+        later = [fault.inject_ns for fault in evidence.course.faults if fault.inject_ns > outage.begin_ns]
         until_ns = min([outage.end_ns, *later])
-        for topic in witness.run.get("topics") or ():
+        for topic in evidence.run.get("topics") or ():
             for number in topic.get("partitions") or {}:
-                acknowledged = witness.acknowledged(str(topic["name"]), int(number))
+                acknowledged = evidence.acknowledged(str(topic["name"]), int(number))
                 took_ms = longest_pause_ms(acknowledged, outage.begin_ns, until_ns)
                 if took_ms is not None:
                     row = outage.row() | {"topic": topic["name"], "partition": int(number), "until_ns": until_ns}
@@ -68,21 +78,25 @@ def writes_go_on_without_coordinator(witness: Witness) -> Judged:
     )
 
 
-def nothing_changes_without_coordinator(witness: Witness) -> Judged:
-    """No leader, ISR, controller or registration is stated that was written while the coordinator was away."""
+@claim("nothing-changes-without-coordinator", source="Kafka documentation, Design: replication; KIP-497, KIP-500")
+def nothing_changes_without_coordinator(evidence: RunEvidence) -> Judged:
+    """While ZooKeeper or the only controller is away no leader, ISR, controller or registration changes."""
     rows, wrong = [], []
-    told = [event for event in witness.course.events if isinstance(event, Partition | Broker | Controller)]
-    for outage in _outages(witness):
+    told = [event for event in evidence.course.events if isinstance(event, Partition | Broker | Controller)]
+    for outage in _outages(evidence):
         changed = [event for event in told if outage.begin_ns < _written_ns(event) < outage.end_ns]
         rows.append(outage.row() | {"changes": [type(event).__name__ for event in changed]})
         wrong += rows[-1:] if changed else []
-    return judged(rows, wrong, count(len(rows), "outage") + " without a change", "the coordinator was never away")
+    return judged(rows, wrong, plural(len(rows), "outage") + " without a change", "the coordinator was never away")
 
 
-def acks_all_waits_for_coordinator(witness: Witness) -> Judged:
-    """With a member of the ISR dead, acks=all is acknowledged only when the coordinator is back."""
-    course, rows = witness.course, list[dict[str, Any]]()
-    for outage in _outages(witness):
+@claim("acks-all-waits-for-coordinator", source="Kafka documentation, Design: replication; KIP-497")
+def acks_all_waits_for_coordinator(evidence: RunEvidence) -> Judged:
+    """A member of the ISR that dies while ZooKeeper or the only controller is away stays in it: acks=all waits until
+    that is back.
+    """
+    course, rows = evidence.course, list[dict[str, Any]]()
+    for outage in _outages(evidence):
         killed = [
             one for one in course.faults if one.kind in DEATHS and outage.begin_ns < one.inject_ns < outage.end_ns
         ]
@@ -96,30 +110,35 @@ def acks_all_waits_for_coordinator(witness: Witness) -> Judged:
                 record |= {"sequence": one.sequence, "outcome": one.outcome, "acked_ns": acked_ns}
                 rows.append(outage.row() | record | {"dead": dead})
     wrong = [row for row in rows if row["acked_ns"] is not None and row["acked_ns"] < row["until_ns"]]
-    seen = count(len(rows), "record") + " with acks=all not acknowledged before it was back"
+    seen = plural(len(rows), "record") + " with acks=all not acknowledged before it was back"
     return judged(rows, wrong, seen, "nobody sent with acks=all while a member of the ISR was dead too")
 
 
-def _writes_with_dead_member(witness: Witness, until_ms: int) -> Iterator[dict[str, Any]]:
+def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[dict[str, Any]]:
     """The longest pause of acks=1 from the death of a member of the ISR in an outage until so long after its end."""
-    course = witness.course
-    acks = (witness.run.get("case_changes") or {}).get("acks", "all")
-    for outage in _outages(witness) if acks == "1" else ():
+    course = evidence.course
+    acks = (evidence.run.get("case_changes") or {}).get("acks", "all")
+    for outage in _outages(evidence) if acks == "1" else ():
         for one in course.faults:
             if one.kind not in DEATHS or not outage.begin_ns < one.inject_ns < outage.end_ns:
                 continue
             for (topic, number), state in ((key, course.state_at(*key, outage.begin_ns)) for key in course.states):
                 if state is not None and one.node in map(broker, state.isr) and one.node != broker(state.leader):
                     until_ns = outage.end_ns + until_ms * 1_000_000
-                    acknowledged = witness.acknowledged(topic, number)
+                    acknowledged = evidence.acknowledged(topic, number)
                     took_ms = longest_pause_ms(acknowledged, one.inject_ns, until_ns)
                     row = outage.row() | {"topic": topic, "partition": number, "dead": one.node, "took_ms": took_ms}
                     yield from [row] if took_ms is not None else []
 
 
-def writes_go_on_while_isr_cannot_shrink(witness: Witness) -> Judged:
-    """With acks=1 a leader goes on though it cannot take a dead follower out of the ISR."""
-    rows = [row | {"bound_ms": PAUSE_MS} for row in _writes_with_dead_member(witness, 0)]
+@claim(
+    "writes-go-on-while-isr-cannot-shrink",
+    source="KIP-497; Kafka sources, Partition.maybeShrinkIsr",
+    bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+)
+def writes_go_on_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
+    """A leader goes on acknowledging acks=1 though a follower is dead and nobody can take it out of the ISR."""
+    rows = [row | {"bound_ms": PAUSE_MS} for row in _writes_with_dead_member(evidence, 0)]
     return timed(
         rows,
         lambda row: f"with {row['dead']} dead the longest pause of writes was {row['took_ms'] / 1000:.2f} s",
@@ -127,19 +146,34 @@ def writes_go_on_while_isr_cannot_shrink(witness: Witness) -> Judged:
     )
 
 
-def writes_stop_while_isr_cannot_shrink(witness: Witness) -> Judged:
-    """A leader that writes its ISR to ZooKeeper itself takes no records while it cannot."""
-    rows = [row | {"least_ms": PAUSE_MS} for row in _writes_with_dead_member(witness, RESUMED_MS)]
+@claim(
+    "writes-stop-while-isr-cannot-shrink",
+    source="Kafka sources, Partition.maybeShrinkIsr (to 2.6): leaderIsrUpdateLock; ReplicaManager; KIP-497",
+)
+def writes_stop_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
+    """Before KIP-497 a leader that cannot reach ZooKeeper stops taking records, even with acks=1, as soon as a follower
+    has to leave the ISR: it holds the partition's lock while it tries to write that. Of several partitions with that
+    follower only the first stops: one thread does it for all.
+    """
+    rows = [row | {"least_ms": PAUSE_MS} for row in _writes_with_dead_member(evidence, RESUMED_MS)]
     wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
     longest_s = max((row["took_ms"] for row in rows), default=0) / 1000
     seen = f"writes stopped for {longest_s:.2f} s at a leader that could not shrink its ISR"
     return judged(rows, wrong, seen, "nobody wrote with acks=1 to a leader whose follower was dead")
 
 
-def sessions_outlast_coordinator(witness: Witness) -> Judged:
-    """A broker that lives through the outage stays registered, then and until the next fault."""
-    course, rows, wrong = witness.course, list[dict[str, Any]](), list[dict[str, Any]]()
-    for outage in _outages(witness):
+@claim(
+    "sessions-outlast-coordinator",
+    source="ZooKeeper sources, SessionTrackerImpl; Kafka sources, BrokerHeartbeatManager",
+)
+def sessions_outlast_coordinator(evidence: RunEvidence) -> Judged:
+    """Brokers that live stay registered through the death of ZooKeeper or of the only controller: it gives them their
+    whole time again when it starts.
+
+    A broker that lives through the outage stays registered, then and until the next fault.
+    """
+    course, rows, wrong = evidence.course, list[dict[str, Any]](), list[dict[str, Any]]()
+    for outage in _outages(evidence):
         later = [
             fault.inject_ns for fault in course.faults if fault.inject_ns > outage.end_ns and fault.kind != "start"
         ]
@@ -150,51 +184,4 @@ def sessions_outlast_coordinator(witness: Witness) -> Judged:
             for one in held if node not in strikes else ():
                 rows.append(outage.row() | {"broker": node, "registered_until_ns": one.end_ns})
                 wrong += rows[-1:] if one.end_ns < until_ns else []
-    return judged(rows, wrong, count(len(rows), "broker") + " still registered", "the coordinator was never away")
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="writes-go-on-without-coordinator",
-        says="While ZooKeeper or the only controller is away, and everybody else is there, writes go on without a "
-        "pause.",
-        source="Kafka documentation, Design: replication; KIP-500",
-        judge=writes_go_on_without_coordinator,
-        bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
-    ),
-    Claim(
-        name="nothing-changes-without-coordinator",
-        says="While ZooKeeper or the only controller is away no leader, ISR, controller or registration changes.",
-        source="Kafka documentation, Design: replication; KIP-497, KIP-500",
-        judge=nothing_changes_without_coordinator,
-    ),
-    Claim(
-        name="acks-all-waits-for-coordinator",
-        says="A member of the ISR that dies while ZooKeeper or the only controller is away stays in it: acks=all waits "
-        "until that is back.",
-        source="Kafka documentation, Design: replication; KIP-497",
-        judge=acks_all_waits_for_coordinator,
-    ),
-    Claim(
-        name="writes-go-on-while-isr-cannot-shrink",
-        says="A leader goes on acknowledging acks=1 though a follower is dead and nobody can take it out of the ISR.",
-        source="KIP-497; Kafka sources, Partition.maybeShrinkIsr",
-        judge=writes_go_on_while_isr_cannot_shrink,
-        bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
-    ),
-    Claim(
-        name="writes-stop-while-isr-cannot-shrink",
-        says="Before KIP-497 a leader that cannot reach ZooKeeper stops taking records, even with acks=1, as soon as a "
-        "follower has to leave the ISR: it holds the partition's lock while it tries to write that. Of several "
-        "partitions with that follower only the first stops: one thread does it for all.",
-        source="Kafka sources, Partition.maybeShrinkIsr (to 2.6): leaderIsrUpdateLock; ReplicaManager; KIP-497",
-        judge=writes_stop_while_isr_cannot_shrink,
-    ),
-    Claim(
-        name="sessions-outlast-coordinator",
-        says="Brokers that live stay registered through the death of ZooKeeper or of the only controller: it gives "
-        "them their whole time again when it starts.",
-        source="ZooKeeper sources, SessionTrackerImpl; Kafka sources, BrokerHeartbeatManager",
-        judge=sessions_outlast_coordinator,
-    ),
-)
+    return judged(rows, wrong, plural(len(rows), "broker") + " still registered", "the coordinator was never away")

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     CLIENT_BOUND,
     CLIENT_MS,
-    Claim,
-    Judged,
-    Witness,
     broker,
-    count,
     elapsed_ms,
     judged,
     known_alone,
@@ -29,6 +26,7 @@ from checks.claims.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_p
 from checks.claims.unavailability import longest_pause_ms
 from evidence.course import CLIENTS, Course, FaultFact
 from evidence.events import NO_LEADER, Partition
+from evidence.text import plural
 
 SOCKET_MS: Final = 30_000
 """The default of replica.socket.timeout.ms, in every version."""
@@ -40,6 +38,13 @@ CONNECT_MS: Final = 10_000
 """The default of socket.connection.setup.timeout.ms (2.7 and later); before, TCP tries again after 1, 2 and 4 s."""
 PAUSE_MS: Final = 1500
 """For clients and brokers that get no processor at once."""
+SHRINK_BOUND: Final = (
+    "from the cut (its end, where it took time): no sooner than replica.lag.time.max.ms, less the "
+    f"replica.fetch.wait.max.ms for which the last fetch may have waited and {EARLY_MS} ms for the machine (unless "
+    "its session ends first); no later than that setting and the interval of the leader's check (as long before "
+    f"0.10.2, half of it from then on: ReplicaManager, isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for "
+    "the machine"
+)
 
 
 def _held(states: Sequence[Partition], at_ns: int) -> Partition | None:
@@ -48,11 +53,11 @@ def _held(states: Sequence[Partition], at_ns: int) -> Partition | None:
     return None if held is None or held.leader == NO_LEADER else held
 
 
-def _led(witness: Witness) -> Iterator[tuple[FaultFact, tuple[str, int], Partition, list[Partition]]]:
+def _led(evidence: RunEvidence) -> Iterator[tuple[FaultFact, tuple[str, int], Partition, list[Partition]]]:
     """Each cut, with each partition of the run's topics that had a leader when it began, its state of then, and those
     until the healing. Nothing may be written to topics of Kafka's own: whoever lacks no record stays in sync.
     """
-    course, topics = witness.course, {plan.get("name") for plan in witness.run.get("topics") or ()}
+    course, topics = evidence.course, {plan.get("name") for plan in evidence.run.get("topics") or ()}
     for cut in course.severed:
         for key, states in course.states.items():
             held = _held(states, cut.inject_ns)
@@ -75,12 +80,19 @@ def _disturbed(course: Course, one: str, other: str, begin_ns: int, end_ns: int)
     )
 
 
-def isr_shrinks_to_reachable_side(witness: Witness) -> Judged:
-    """A leader takes the followers that it is cut from out of the ISR in time, and keeps the others."""
-    course, rows, dropped = witness.course, [], []
-    least_ms = _least_wait_ms(witness)
-    bound_ms = lag_time_ms(witness.run) + check_period_ms(witness.run) + ISR_TOLERANCE_MS
-    for cut, (topic, number), held, later in _led(witness):
+@claim(
+    "isr-shrinks-to-reachable-side",
+    source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms; KIP-16",
+    bound=SHRINK_BOUND,
+)
+def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
+    """A leader that reaches ZooKeeper or the controller takes the followers that it is cut from out of the ISR, and
+    keeps those that it reaches.
+    """
+    course, rows, dropped = evidence.course, [], []
+    least_ms = _least_wait_ms(evidence)
+    bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS
+    for cut, (topic, number), held, later in _led(evidence):
         leader, end_ns = broker(held.leader), course.healing_of(cut)
         if course.off_coordinator(leader, cut.proved_ns or cut.inject_ns):
             continue
@@ -99,7 +111,7 @@ def isr_shrinks_to_reachable_side(witness: Witness) -> Judged:
             elif left_ns is not None and not _disturbed(course, leader, broker(follower), cut.inject_ns, left_ns):
                 dropped.append(about | {"left_ns": left_ns})
     if dropped:
-        return judged(rows, dropped, count(len(rows), "follower") + " cut from a leader left its ISR", "")
+        return judged(rows, dropped, plural(len(rows), "follower") + " cut from a leader left its ISR", "")
     return timed(
         rows,
         lambda row: f"broker-{row['follower']} left the ISR {row['took_ms'] / 1000:.1f} s after it was cut off",
@@ -107,15 +119,24 @@ def isr_shrinks_to_reachable_side(witness: Witness) -> Judged:
     )
 
 
-def _least_wait_ms(witness: Witness) -> int:
+def _least_wait_ms(evidence: RunEvidence) -> int:
     """How long a follower stays in the ISR at least once it cannot fetch any more."""
-    wait_ms = setting_ms(witness.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
-    return lag_time_ms(witness.run) - wait_ms - EARLY_MS
+    wait_ms = setting_ms(evidence.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
+    return lag_time_ms(evidence.run) - wait_ms - EARLY_MS
 
 
-def isr_whole_after_heal(witness: Witness) -> Judged:
-    """When a cut is healed every replica that it kept out of an ISR is back in it within a bound."""
-    course, run, rows = witness.course, witness.run, []
+@claim(
+    "isr-whole-after-heal",
+    source="Kafka documentation, Design: replication",
+    bound="nothing is documented: replica.socket.timeout.ms, after which a follower gives up a fetch that was "
+    f"lost, {CONNECT_MS} ms for a connection that is tried again (socket.connection.setup.timeout.ms, and TCP "
+    "itself before 2.7), a session for a broker that has to register again, from 2.7 on "
+    "request.timeout.ms, after which a leader asks another than the old controller to change the ISR "
+    f"(KIP-497), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+)
+def isr_whole_after_heal(evidence: RunEvidence) -> Judged:
+    """When a cut is healed the replicas that it kept out of the ISR catch up and are in it again."""
+    course, run, rows = evidence.course, evidence.run, []
     bound_ms = setting_ms(run, "replica.socket.timeout.ms", SOCKET_MS) + CONNECT_MS + ISR_TOLERANCE_MS
     if protocol_of(run) >= ASKS_CONTROLLER:
         bound_ms += setting_ms(run, "request.timeout.ms", REQUEST_MS)
@@ -152,12 +173,20 @@ def _assigned(run: Mapping[str, Any], topic: str, number: int) -> set[int]:
     return set(plans[0].get(str(number), ())) if plans else set()
 
 
-def isolated_leader_acknowledges_no_acks_all(witness: Witness) -> Judged:
-    """What a client that knows only the isolated leader sends it with acks=all is not acknowledged before the heal."""
-    course = witness.course
-    only = known_alone(witness.run)
+@claim(
+    "isolated-leader-acknowledges-no-acks-all",
+    source="Kafka documentation, Design: replication; producer configuration: acks; KIP-497",
+)
+def isolated_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
+    """A leader that reaches neither all of its ISR nor ZooKeeper or the controller cannot change the ISR, and
+    acknowledges nothing with acks=all.
+
+    What a client that knows only the isolated leader sends it with acks=all is not acknowledged before the heal.
+    """
+    course = evidence.course
+    only = known_alone(evidence.run)
     rows, wrong = [], []
-    for cut, (topic, number), held, _ in _led(witness):
+    for cut, (topic, number), held, _ in _led(evidence):
         leader, begin_ns, end_ns = broker(held.leader), cut.proved_ns or 0, course.healing_of(cut)
         silent = [one for one in held.isr if one != held.leader and cut.between(leader, broker(one))]
         if not silent or not course.off_coordinator(leader, begin_ns):
@@ -169,47 +198,63 @@ def isolated_leader_acknowledges_no_acks_all(witness: Witness) -> Judged:
                 rows.append(row | {"leader": held.leader, "at_ns": one.sent_ns, "outcome": one.outcome})
                 acked = one.outcome == "acked" and one.done_ns is not None and one.done_ns < end_ns
                 wrong += rows[-1:] if acked else []
-    seen = count(len(rows), "record") + " with acks=all not acknowledged by an isolated leader"
+    seen = plural(len(rows), "record") + " with acks=all not acknowledged by an isolated leader"
     return judged(rows, wrong, seen, "nobody sent with acks=all to an isolated leader")
 
 
-def isr_outlasts_brief_cuts(witness: Witness) -> Judged:
-    """A cut that is over before replica.lag.time.max.ms takes nobody out of an ISR, then or until the lag is over."""
-    course, lag_ms = witness.course, lag_time_ms(witness.run)
+@claim("isr-outlasts-brief-cuts", source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16")
+def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
+    """A cut that is shorter than replica.lag.time.max.ms takes nobody out of the ISR.
+
+    A cut that is over before replica.lag.time.max.ms takes nobody out of an ISR, then or until the lag is over.
+    """
+    course, lag_ms = evidence.course, lag_time_ms(evidence.run)
     rows, wrong = [], []
-    for cut, (topic, number), held, _ in _led(witness):
+    for cut, (topic, number), held, _ in _led(evidence):
         members = [one for one in held.isr if cut.between(broker(held.leader), broker(one))]
         lasted_ms = elapsed_ms(cut.inject_ns, course.healing_of(cut))
-        if not members or cut.heal_ns is None or lasted_ms >= _least_wait_ms(witness):
+        if not members or cut.heal_ns is None or lasted_ms >= _least_wait_ms(evidence):
             continue
         until_ns = cut.inject_ns + lag_ms * 1_000_000
         states = [state for state in course.states[topic, number] if cut.inject_ns < state.at_ns < until_ns]
         row = {"topic": topic, "partition": number, "at_ns": cut.inject_ns, "lasted_ms": lasted_ms}
         rows.append(row | {"isr": list(held.isr)})
         wrong += rows[-1:] if any(not set(members) <= set(state.isr) for state in states) else []
-    return judged(rows, wrong, count(len(rows), "brief cut"), "no leader was cut from a member of its ISR briefly")
+    return judged(rows, wrong, plural(len(rows), "brief cut"), "no leader was cut from a member of its ISR briefly")
 
 
 # What clients see of it
 
 
-def writes_go_on_while_cut(witness: Witness) -> Judged:
-    """A leader that its clients reach goes on acknowledging what waits for nobody else."""
+@claim(
+    "writes-go-on-while-cut",
+    source="Kafka documentation, producer configuration: acks",
+    bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+)
+def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
+    """A leader that its clients reach acknowledges records with acks=1 without a pause, whomever else it is cut
+    from.
+    """
     return timed(
-        [row | {"bound_ms": PAUSE_MS} for row in _pauses(witness, waiting=False)],
+        [row | {"bound_ms": PAUSE_MS} for row in _pauses(evidence, waiting=False)],
         lambda row: f"the longest pause of writes during a cut was {row['took_ms'] / 1000:.2f} s",
         "nothing was written to a leader that stayed through a cut",
     )
 
 
-def writes_wait_for_the_isr(witness: Witness) -> Judged:
-    """With acks=all writes pause until the leader has taken those that it is cut from out of the ISR, and go on."""
-    least_ms = _least_wait_ms(witness)
-    bound_ms = lag_time_ms(witness.run) + check_period_ms(witness.run) + ISR_TOLERANCE_MS + PAUSE_MS
-    rows = [row | {"least_ms": least_ms, "bound_ms": bound_ms} for row in _pauses(witness, waiting=True)]
+@claim(
+    "writes-wait-for-the-isr",
+    source="Kafka documentation, producer configuration: acks; broker configuration: replica.lag.time.max.ms",
+    bound=f"{SHRINK_BOUND}, and {PAUSE_MS} ms for the clients",
+)
+def writes_wait_for_the_isr(evidence: RunEvidence) -> Judged:
+    """With acks=all writes pause until the leader has taken those that it is cut from out of the ISR."""
+    least_ms = _least_wait_ms(evidence)
+    bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS + PAUSE_MS
+    rows = [row | {"least_ms": least_ms, "bound_ms": bound_ms} for row in _pauses(evidence, waiting=True)]
     early = [row for row in rows if row["took_ms"] < least_ms]
     if early:
-        return judged(rows, early, count(len(rows), "pause") + " for an ISR", "")
+        return judged(rows, early, plural(len(rows), "pause") + " for an ISR", "")
     return timed(
         rows,
         lambda row: f"writes paused for {row['took_ms'] / 1000:.2f} s until the ISR had shrunk",
@@ -217,29 +262,38 @@ def writes_wait_for_the_isr(witness: Witness) -> Judged:
     )
 
 
-def _pauses(witness: Witness, *, waiting: bool) -> Iterator[dict[str, Any]]:
+def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]:
     """The longest pause of writes during each cut, of each partition whose leader stays and is reached by clients:
     where these wait, with acks=all, for a replica that the leader is cut from, or where they do not.
     """
-    acks = (witness.run.get("case_changes") or {}).get("acks", "all")
-    for cut, (topic, number), held, later in _led(witness):
+    acks = (evidence.run.get("case_changes") or {}).get("acks", "all")
+    for cut, (topic, number), held, later in _led(evidence):
         leader = broker(held.leader)
         if cut.between(leader, CLIENTS) or any(state.leader != held.leader for state in later):
             continue
         if waiting != (acks == "all" and any(cut.between(leader, broker(one)) for one in held.isr)):
             continue
-        took_ms = longest_pause_ms(witness.acknowledged(topic, number), cut.inject_ns, witness.course.healing_of(cut))
+        took_ms = longest_pause_ms(evidence.acknowledged(topic, number), cut.inject_ns, evidence.course.healing_of(cut))
         if took_ms is not None:
             yield {"topic": topic, "partition": number, "at_ns": cut.inject_ns, "took_ms": took_ms}
 
 
-def no_writes_while_clients_are_cut(witness: Witness) -> Judged:
-    """While clients are cut from a leader alone it goes on leading, and nothing is acknowledged until the heal."""
+@claim(
+    "no-writes-while-clients-are-cut",
+    source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms",
+    bound=f"from the heal: as long again as the cut has lasted, for TCP to try again, {CLIENT_BOUND}, and a "
+    f"tolerance of {PAUSE_MS} ms for the machine",
+)
+def no_writes_while_clients_are_cut(evidence: RunEvidence) -> Judged:
+    """While clients are cut from a leader and nobody else is, it goes on leading, and nothing is written until the
+    heal.
+    """
     rows, wrong = [], []
-    for cut, (topic, number), held, later in _led(witness):
+    for cut, (topic, number), held, later in _led(evidence):
         if not cut.between(broker(held.leader), CLIENTS) or cut.proved_ns is None or cut.heal_ns is None:
             continue
-        acknowledged = witness.acknowledged(topic, number)
+        acknowledged = evidence.acknowledged(topic, number)
         within = [done for sent, done in acknowledged if cut.proved_ns < sent and done < cut.heal_ns]
         after = [done for sent, done in acknowledged if done > cut.heal_ns]
         leaders = sorted({held.leader, *(state.leader for state in later)})
@@ -249,85 +303,16 @@ def no_writes_while_clients_are_cut(witness: Witness) -> Judged:
             "at_ns": cut.inject_ns,
             "acknowledged": len(within),
             "leaders": leaders,
-            "took_ms": elapsed_ms(cut.heal_ns, min(after, default=witness.course.end_ns)),
+            "took_ms": elapsed_ms(cut.heal_ns, min(after, default=evidence.course.end_ns)),
             # TCP waits before it tries again for as long as it has waited already.
             "bound_ms": elapsed_ms(cut.inject_ns, cut.heal_ns) + CLIENT_MS + PAUSE_MS,
         }
         rows.append(row)
         wrong += [row] if within or len(leaders) > 1 else []
     if wrong:
-        return judged(rows, wrong, count(len(rows), "leader") + " cut from its clients", "")
+        return judged(rows, wrong, plural(len(rows), "leader") + " cut from its clients", "")
     return timed(
         rows,
         lambda row: f"nothing was acknowledged during the cut, and again {row['took_ms'] / 1000:.1f} s after its heal",
         "no clients were cut from a leader",
     )
-
-
-SHRINK_BOUND: Final = (
-    "from the cut (its end, where it took time): no sooner than replica.lag.time.max.ms, less the "
-    f"replica.fetch.wait.max.ms for which the last fetch may have waited and {EARLY_MS} ms for the machine (unless "
-    "its session ends first); no later than that setting and the interval of the leader's check (as long before "
-    f"0.10.2, half of it from then on: ReplicaManager, isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for "
-    "the machine"
-)
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="isr-shrinks-to-reachable-side",
-        says="A leader that reaches ZooKeeper or the controller takes the followers that it is cut from out of the "
-        "ISR, and keeps those that it reaches.",
-        source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms; KIP-16",
-        judge=isr_shrinks_to_reachable_side,
-        bound=SHRINK_BOUND,
-    ),
-    Claim(
-        name="isr-whole-after-heal",
-        says="When a cut is healed the replicas that it kept out of the ISR catch up and are in it again.",
-        source="Kafka documentation, Design: replication",
-        judge=isr_whole_after_heal,
-        bound="nothing is documented: replica.socket.timeout.ms, after which a follower gives up a fetch that was "
-        f"lost, {CONNECT_MS} ms for a connection that is tried again (socket.connection.setup.timeout.ms, and TCP "
-        "itself before 2.7), a session for a broker that has to register again, from 2.7 on "
-        "request.timeout.ms, after which a leader asks another than the old controller to change the ISR "
-        f"(KIP-497), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
-    ),
-    Claim(
-        name="isr-outlasts-brief-cuts",
-        says="A cut that is shorter than replica.lag.time.max.ms takes nobody out of the ISR.",
-        source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
-        judge=isr_outlasts_brief_cuts,
-    ),
-    Claim(
-        name="isolated-leader-acknowledges-no-acks-all",
-        says="A leader that reaches neither all of its ISR nor ZooKeeper or the controller cannot change the ISR, and "
-        "acknowledges nothing with acks=all.",
-        source="Kafka documentation, Design: replication; producer configuration: acks; KIP-497",
-        judge=isolated_leader_acknowledges_no_acks_all,
-    ),
-    Claim(
-        name="writes-go-on-while-cut",
-        says="A leader that its clients reach acknowledges records with acks=1 without a pause, whomever else it is "
-        "cut from.",
-        source="Kafka documentation, producer configuration: acks",
-        judge=writes_go_on_while_cut,
-        bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
-    ),
-    Claim(
-        name="writes-wait-for-the-isr",
-        says="With acks=all writes pause until the leader has taken those that it is cut from out of the ISR.",
-        source="Kafka documentation, producer configuration: acks; broker configuration: replica.lag.time.max.ms",
-        judge=writes_wait_for_the_isr,
-        bound=f"{SHRINK_BOUND}, and {PAUSE_MS} ms for the clients",
-    ),
-    Claim(
-        name="no-writes-while-clients-are-cut",
-        says="While clients are cut from a leader and nobody else is, it goes on leading, and nothing is written until "
-        "the heal.",
-        source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
-        "broker.session.timeout.ms",
-        judge=no_writes_while_clients_are_cut,
-        bound=f"from the heal: as long again as the cut has lasted, for TCP to try again, {CLIENT_BOUND}, and a "
-        f"tolerance of {PAUSE_MS} ms for the machine",
-    ),
-)

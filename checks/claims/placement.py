@@ -11,23 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.claims.basis import (
-    CLIENT_BOUND,
-    CLIENT_MS,
-    ELECTION_MS,
-    Claim,
-    Judged,
-    Witness,
-    broker,
-    count,
-    elapsed_ms,
-    judged,
-    lives,
-    timed,
-)
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, broker, elapsed_ms, judged, lives, timed
 from checks.claims.unavailability import longest_pause_ms
 from evidence.course import Course, TopicPartition
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
+from evidence.text import plural
 
 REASSIGNMENT: Final = "/admin/reassign_partitions"
 CHECK_S: Final = 300
@@ -79,10 +68,13 @@ def _moves(course: Course) -> Iterator[_Move]:
             yield _Move(asked=one, before=earlier[-1], states=later)
 
 
-def reassignment_ends_as_asked(witness: Witness) -> Judged:
-    """The partition comes to lie on the brokers that were asked for, all in sync, one of them leading, and stays."""
+@claim("reassignment-ends-as-asked", source="Kafka documentation, Expanding your cluster; KIP-455")
+def reassignment_ends_as_asked(evidence: RunEvidence) -> Judged:
+    """A partition that is reassigned comes to lie on the brokers that were asked for, which are its ISR, and one of
+    which leads.
+    """
     rows, wrong = [], []
-    for move in _moves(witness.course):
+    for move in _moves(evidence.course):
         wanted = move.asked.replicas
         whole = [one for one in move.states if one.replicas == wanted and set(one.isr) == set(wanted)]
         ended = next((one for one in whole if one.leader in wanted), None)
@@ -92,15 +84,22 @@ def reassignment_ends_as_asked(witness: Witness) -> Judged:
         rows.append(move.row() | stated | took)
         wrong += rows[-1:] if ended is None or last.replicas != wanted or last.leader not in wanted else []
     slowest = max((row["took_ms"] for row in rows if "took_ms" in row), default=0.0)
-    seen = f"{count(len(rows), 'reassignment')} asked for and over, the slowest after {slowest / 1000:.1f} s"
+    seen = f"{plural(len(rows), 'reassignment')} asked for and over, the slowest after {slowest / 1000:.1f} s"
     return judged(rows, wrong, seen, "no reassignment was asked for")
 
 
-def reassignment_stalls(witness: Witness) -> Judged:
-    """A partition that is to lie on other brokers does not come to be in sync there, for long, though nothing strikes
-    the brokers that were asked for, and they are alive.
+@claim(
+    "reassignment-stalls",
+    source="KAFKA-6003",
+    bound=f"nothing is documented: {STALLED_MS} ms, and nothing strikes these brokers meanwhile",
+)
+def reassignment_stalls(evidence: RunEvidence) -> Judged:
+    """A reassignment does not end, though every broker that was asked for is alive.
+
+    A partition that is to lie on other brokers does not come to be in sync there, for long, though nothing strikes the
+    brokers that were asked for, and they are alive.
     """
-    course, rows = witness.course, []
+    course, rows = evidence.course, []
     for move in _moves(course):
         wanted = move.asked.replicas
         nodes = {broker(number) for number in wanted}
@@ -113,16 +112,21 @@ def reassignment_stalls(witness: Witness) -> Judged:
     stalled = [row for row in rows if not row["over"] and row["watched_ms"] >= STALLED_MS]
     if stalled:
         longest = max(row["watched_ms"] for row in stalled)
-        return judged(stalled, (), f"{count(len(stalled), 'reassignment')} not over after {longest / 1000:.0f} s", "")
+        return judged(stalled, (), f"{plural(len(stalled), 'reassignment')} not over after {longest / 1000:.0f} s", "")
     over_in_time = [row for row in rows if row["over"]]
-    seen = f"{count(len(over_in_time), 'reassignment')} over"
+    seen = f"{plural(len(over_in_time), 'reassignment')} over"
     return judged(over_in_time, over_in_time, seen, "no reassignment was watched for long enough")
 
 
-def reassignment_adds_before_it_removes(witness: Witness) -> Judged:
-    """New replicas are added to the old ones; old ones go in another step, when all that stay are in sync."""
+@claim(
+    "reassignment-adds-before-it-removes",
+    source="Kafka sources, KafkaController: onPartitionReassignment, PartitionReassignmentReplicas; KIP-455, "
+    "KAFKA-15665",
+)
+def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
+    """A reassignment adds replicas first, and removes old ones only when all that stay are in sync."""
     rows, wrong = [], []
-    for move in _moves(witness.course):
+    for move in _moves(evidence.course):
         for before, after in pairwise((move.before, *move.states)):
             old, new = set(before.replicas or ()), set(after.replicas or ())
             if old == new:
@@ -131,29 +135,38 @@ def reassignment_adds_before_it_removes(witness: Witness) -> Judged:
             rows.append(move.row() | stated | {"at_ns": after.at_ns, "isr": list(after.isr)})
             removed_in_sync = new < old and new <= set(after.isr)
             wrong += [] if new > old or removed_in_sync else rows[-1:]
-    return judged(rows, wrong, count(len(rows), "change") + " of an assignment", "no assignment changed")
+    return judged(rows, wrong, plural(len(rows), "change") + " of an assignment", "no assignment changed")
 
 
-def reassignment_elects_first_of_new(witness: Witness) -> Judged:
-    """If the leader is none of the new replicas, the first of these that lives and is in sync leads."""
+@claim(
+    "reassignment-elects-first-of-new",
+    source="Kafka sources: ReassignedPartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
+    "PartitionChangeBuilder",
+)
+def reassignment_elects_first_of_new(evidence: RunEvidence) -> Judged:
+    """If a partition's leader is none of its new replicas, the first of these that lives and is in sync leads."""
     rows, wrong = [], []
-    for move in _moves(witness.course):
+    for move in _moves(evidence.course):
         for before, after in pairwise((move.before, *move.states)):
             wanted = move.asked.replicas
             if after.leader == before.leader or before.leader in wanted or after.leader not in wanted:
                 continue
             in_sync = {*before.isr, *after.isr}
-            eligible = [one for one in wanted if one in in_sync and lives(witness.course, one, after.at_ns)]
+            eligible = [one for one in wanted if one in in_sync and lives(evidence.course, one, after.at_ns)]
             rows.append(move.row() | {"at_ns": after.at_ns, "leader": after.leader, "leader_before": before.leader})
             wrong += rows[-1:] if eligible[:1] != [after.leader] else []
-    return judged(rows, wrong, count(len(rows), "leader") + " elected for a move", "no leader made way for a new one")
+    return judged(rows, wrong, plural(len(rows), "leader") + " elected for a move", "no leader made way for a new one")
 
 
-def reassignment_znode_comes_and_goes(witness: Witness) -> Judged:
-    """/admin/reassign_partitions names what is asked for, and is deleted by the controller when that is done."""
+@claim(
+    "reassignment-znode-comes-and-goes",
+    source="Kafka sources: ReassignPartitionsCommand, KafkaController (up to 2.3; KIP-455)",
+)
+def reassignment_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
+    """/admin/reassign_partitions holds what is asked for, until the controller deletes it when that is done."""
     rows, wrong = [], []
-    told = [one for one in of(witness.course.events, Znode) if one.path == REASSIGNMENT]
-    for move in _moves(witness.course):
+    told = [one for one in of(evidence.course.events, Znode) if one.path == REASSIGNMENT]
+    for move in _moves(evidence.course):
         named = {"topic": move.asked.topic, "partition": move.asked.partition, "replicas": list(move.asked.replicas)}
         held = [one for one in told if one.content is not None and one.at_ns >= move.asked.at_ns]
         made = next((one for one in held if named in one.entries.get("partitions", ())), None)
@@ -164,13 +177,14 @@ def reassignment_znode_comes_and_goes(witness: Witness) -> Judged:
         rows.append(move.row() | {"path": REASSIGNMENT, "content": made.content} | times)
         early = gone is not None and (move.done is None or gone.at_ns < move.done.at_ns)
         wrong += rows[-1:] if gone is None or early else []
-    return judged(rows, wrong, count(len(rows), "request") + " in the znode", f"nothing was in {REASSIGNMENT}")
+    return judged(rows, wrong, plural(len(rows), "request") + " in the znode", f"nothing was in {REASSIGNMENT}")
 
 
-def reassignment_states_its_change(witness: Witness) -> Judged:
-    """While it lasts the assignment says which replicas are added and which will be removed; then nothing of either."""
+@claim("reassignment-states-its-change", source="KIP-455; Kafka sources: TopicZNode, PartitionChangeRecord")
+def reassignment_states_its_change(evidence: RunEvidence) -> Judged:
+    """While a reassignment lasts the assignment names the replicas that are added and removed, then none."""
     rows, wrong = [], []
-    for move in _moves(witness.course):
+    for move in _moves(evidence.course):
         old, new = set(move.before.replicas or ()), set(move.asked.replicas)
         stated = [one for one in move.states if one.adding is not None and one.removing is not None]
         during = next((one for one in stated if one.adding or one.removing), None)
@@ -181,32 +195,43 @@ def reassignment_states_its_change(witness: Witness) -> Judged:
         rows.append(move.row() | said | {"adding_at_end": last.adding, "removing_at_end": last.removing})
         right = during is not None and set(said["adding"]) == new - old and set(said["removing"]) == old - new
         wrong += [] if right and not last.adding and not last.removing else rows[-1:]
-    return judged(rows, wrong, count(len(rows), "reassignment") + " stated", "no assignment says what is added")
+    return judged(rows, wrong, plural(len(rows), "reassignment") + " stated", "no assignment says what is added")
 
 
-def removed_replicas_are_deleted(witness: Witness) -> Judged:
-    """Brokers that a partition was moved away from, and that ran all the time, have deleted its log by the end."""
+@claim(
+    "removed-replicas-are-deleted", source="Kafka sources, KafkaController: StopReplica with deletePartition; KIP-455"
+)
+def removed_replicas_are_deleted(evidence: RunEvidence) -> Judged:
+    """Brokers from which a partition was moved away delete its log.
+
+    Brokers that a partition was moved away from, and that ran all the time, have deleted its log by the end.
+    """
     rows, wrong = [], []
-    copies = of(witness.course.events, Moment)
-    for move in _moves(witness.course):
+    copies = of(evidence.course.events, Moment)
+    for move in _moves(evidence.course):
         for number in sorted(set(move.before.replicas or ()) - set(move.asked.replicas)):
             node, done = broker(number), move.done
             if done is None or not copies or copies[-1].at_ns < done.at_ns or node not in copies[-1].nodes:
                 continue
-            if witness.course.undisturbed_since(node, copies[-1].at_ns) > move.asked.at_ns:
+            if evidence.course.undisturbed_since(node, copies[-1].at_ns) > move.asked.at_ns:
                 continue
             left = f"{move.asked.topic}-{move.asked.partition}" in copies[-1].nodes[node]
             rows.append(move.row() | {"node": node, "moment": copies[-1].name, "still_there": left})
             wrong += rows[-1:] if left else []
-    return judged(rows, wrong, count(len(rows), "replica") + " deleted", "no broker that ran on was moved away from")
+    return judged(rows, wrong, plural(len(rows), "replica") + " deleted", "no broker that ran on was moved away from")
 
 
-def move_pauses_writes_briefly(witness: Witness) -> Judged:
-    """Producers that write while a partition moves wait only until they have found its next leader."""
+@claim(
+    "move-pauses-writes-briefly",
+    source="Kafka documentation, Expanding your cluster; Kafka sources, ReplicaManager: stopReplicas",
+    bound=f"{ELECTION_MS} ms for the election, of which no bound is documented, and {CLIENT_BOUND}",
+)
+def move_pauses_writes_briefly(evidence: RunEvidence) -> Judged:
+    """While a partition moves with its leader writes pause only until producers have found the next one."""
     rows = []
-    for move in _moves(witness.course):
-        acknowledged = witness.acknowledged(move.asked.topic, move.asked.partition)
-        took_ms = longest_pause_ms(acknowledged, move.asked.at_ns, witness.course.end_ns)
+    for move in _moves(evidence.course):
+        acknowledged = evidence.acknowledged(move.asked.topic, move.asked.partition)
+        took_ms = longest_pause_ms(acknowledged, move.asked.at_ns, evidence.course.end_ns)
         moved = any(one.leader != move.before.leader for one in move.states)
         if moved and took_ms is not None:
             rows.append(move.row() | {"took_ms": took_ms, "bound_ms": ELECTION_MS + CLIENT_MS})
@@ -281,10 +306,19 @@ def _allowed_percent(run: Mapping[str, Any]) -> float:
     return float((run.get("settings") or {}).get("leader.imbalance.per.broker.percentage", RATIO_PERCENT))
 
 
-def leadership_returns_by_itself(witness: Witness) -> Judged:
-    """Where too few of the partitions are led by their preferred broker, leadership goes back with the next check."""
-    bound_ms = _check_ms(witness.run) + ELECTION_MS
-    found = [one for one in _imbalances(witness.course) if one.percent > _allowed_percent(witness.run)]
+@claim(
+    "leadership-returns-by-itself",
+    source="Kafka documentation, Balancing leadership; broker configuration: auto.leader.rebalance.enable, "
+    "leader.imbalance.check.interval.seconds, leader.imbalance.per.broker.percentage",
+    bound=f"leader.imbalance.check.interval.seconds, and {ELECTION_MS} ms for the election, of which no bound is "
+    "documented",
+)
+def leadership_returns_by_itself(evidence: RunEvidence) -> Judged:
+    """With auto.leader.rebalance.enable leadership goes back to preferred replicas that are in sync, where a broker
+    lacks more than leader.imbalance.per.broker.percentage of its leaderships (KRaft: any).
+    """
+    bound_ms = _check_ms(evidence.run) + ELECTION_MS
+    found = [one for one in _imbalances(evidence.course) if one.percent > _allowed_percent(evidence.run)]
     # One that ended otherwise, or with the run, before a check was due says nothing.
     rows = [one.row() | {"bound_ms": bound_ms} for one in found]
     return timed(
@@ -298,14 +332,22 @@ def leadership_returns_by_itself(witness: Witness) -> Judged:
     )
 
 
-def small_imbalance_is_left(witness: Witness) -> Judged:
-    """Where no more than the allowed share is led by others, leadership stays there, check after check."""
-    least_ms = CHECKS * _check_ms(witness.run)
-    found = [one for one in _imbalances(witness.course) if one.percent <= _allowed_percent(witness.run)]
+@claim(
+    "small-imbalance-is-left",
+    source="Kafka documentation, broker configuration: leader.imbalance.per.broker.percentage",
+)
+def small_imbalance_is_left(evidence: RunEvidence) -> Judged:
+    """Where a broker lacks no more than leader.imbalance.per.broker.percentage of its leaderships they stay where they
+    are, though it is in sync.
+    """
+    least_ms = CHECKS * _check_ms(evidence.run)
+    found = [one for one in _imbalances(evidence.course) if one.percent <= _allowed_percent(evidence.run)]
     rows = [one.row() | {"least_ms": least_ms} for one in found]
     rows = [row for row in rows if row["moved"] or row["took_ms"] >= least_ms]
     wrong = [row for row in rows if row["moved"]]
-    return judged(rows, wrong, count(len(rows), "small imbalance") + " left", "no small imbalance outlasted two checks")
+    return judged(
+        rows, wrong, plural(len(rows), "small imbalance") + " left", "no small imbalance outlasted two checks"
+    )
 
 
 # New topics
@@ -335,14 +377,17 @@ def _row(made: PlaceTopic, placed: Sequence[tuple[int, ...]], brokers: int) -> d
     return about | {"at_ns": made.at_ns, "assignment": assignment}
 
 
-def replicas_placed_evenly(witness: Witness) -> Judged:
-    """In every round of as many partitions as there are brokers each broker is first once, and has its share."""
+@claim("replicas-placed-evenly", source="Kafka sources: AdminUtils.assignReplicasToBrokers, StripedReplicaPlacer")
+def replicas_placed_evenly(evidence: RunEvidence) -> Judged:
+    """Kafka places a new topic so that of as many partitions in a row as there are brokers each broker leads one, and
+    has as many replicas as any other.
+    """
     rows, wrong = [], []
-    for made, placed, brokers in _placed(witness.course):
+    for made, placed, brokers in _placed(evidence.course):
         rows.append(_row(made, placed, brokers))
         even = all(_is_even(part, made.replication) for part in _rounds(placed, brokers))
         wrong += [] if even else rows[-1:]
-    return judged(rows, wrong, count(len(rows), "topic") + " placed", "Kafka placed no topic")
+    return judged(rows, wrong, plural(len(rows), "topic") + " placed", "Kafka placed no topic")
 
 
 def _is_even(part: Sequence[tuple[int, ...]], replication: int) -> bool:
@@ -353,15 +398,18 @@ def _is_even(part: Sequence[tuple[int, ...]], replication: int) -> bool:
     return whole and shares == [replication] * len(part)
 
 
-def replicas_placed_by_shift(witness: Witness) -> Judged:
-    """First replicas go round the brokers; the others lie behind by a shift, which grows with each round."""
+@claim("replicas-placed-by-shift", source="Kafka sources: AdminUtils.assignReplicasToBrokers")
+def replicas_placed_by_shift(evidence: RunEvidence) -> Judged:
+    """With ZooKeeper the first replica of partition i is on broker (s+i) mod n of some order, and the others follow by
+    a shift that grows by one with each round.
+    """
     rows, wrong = [], []
-    for made, placed, brokers in _placed(witness.course):
+    for made, placed, brokers in _placed(evidence.course):
         order = [replicas[0] for replicas in placed[:brokers]]
         second = order.index(placed[0][1]) if made.replication > 1 and placed[0][1] in order else 1
         rows.append(_row(made, placed, brokers) | {"order": order, "shift": second - 1})
         wrong += [] if list(placed) == shifted(order, second - 1, len(placed), made.replication) else rows[-1:]
-    return judged(rows, wrong, count(len(rows), "topic") + " placed", "Kafka placed no topic")
+    return judged(rows, wrong, plural(len(rows), "topic") + " placed", "Kafka placed no topic")
 
 
 def shifted(order: Sequence[int], shift: int, partitions: int, replication: int) -> list[tuple[int, ...]]:
@@ -378,110 +426,17 @@ def shifted(order: Sequence[int], shift: int, partitions: int, replication: int)
     return placed
 
 
-def replicas_placed_in_stripes(witness: Witness) -> Judged:
-    """In each round the brokers have an order anew, and a partition lies on brokers that follow each other in it."""
+@claim("replicas-placed-in-stripes", source="Kafka sources: StripedReplicaPlacer; KIP-631")
+def replicas_placed_in_stripes(evidence: RunEvidence) -> Judged:
+    """With KRaft each round has the brokers in a random order, and partition i on those from the i-th on."""
     rows, wrong = [], []
-    for made, placed, brokers in _placed(witness.course):
+    for made, placed, brokers in _placed(evidence.course):
         rows.append(_row(made, placed, brokers))
         rounds = _rounds(placed, brokers)
         striped = all(list(part) == _stripes([one[0] for one in part], made.replication) for part in rounds)
         wrong += [] if striped else rows[-1:]
-    return judged(rows, wrong, count(len(rows), "topic") + " placed", "Kafka placed no topic")
+    return judged(rows, wrong, plural(len(rows), "topic") + " placed", "Kafka placed no topic")
 
 
 def _stripes(order: Sequence[int], replication: int) -> list[tuple[int, ...]]:
     return [tuple(order[(first + j) % len(order)] for j in range(replication)) for first in range(len(order))]
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="reassignment-ends-as-asked",
-        says="A partition that is reassigned comes to lie on the brokers that were asked for, which are its ISR, and "
-        "one of which leads.",
-        source="Kafka documentation, Expanding your cluster; KIP-455",
-        judge=reassignment_ends_as_asked,
-    ),
-    Claim(
-        name="reassignment-stalls",
-        says="A reassignment does not end, though every broker that was asked for is alive.",
-        source="KAFKA-6003",
-        judge=reassignment_stalls,
-        bound=f"nothing is documented: {STALLED_MS} ms, and nothing strikes these brokers meanwhile",
-    ),
-    Claim(
-        name="reassignment-adds-before-it-removes",
-        says="A reassignment adds replicas first, and removes old ones only when all that stay are in sync.",
-        source="Kafka sources, KafkaController: onPartitionReassignment, PartitionReassignmentReplicas; KIP-455, "
-        "KAFKA-15665",
-        judge=reassignment_adds_before_it_removes,
-    ),
-    Claim(
-        name="reassignment-elects-first-of-new",
-        says="If a partition's leader is none of its new replicas, the first of these that lives and is in sync leads.",
-        source="Kafka sources: ReassignedPartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
-        "PartitionChangeBuilder",
-        judge=reassignment_elects_first_of_new,
-    ),
-    Claim(
-        name="reassignment-znode-comes-and-goes",
-        says="/admin/reassign_partitions holds what is asked for, until the controller deletes it when that is done.",
-        source="Kafka sources: ReassignPartitionsCommand, KafkaController (up to 2.3; KIP-455)",
-        judge=reassignment_znode_comes_and_goes,
-    ),
-    Claim(
-        name="reassignment-states-its-change",
-        says="While a reassignment lasts the assignment names the replicas that are added and removed, then none.",
-        source="KIP-455; Kafka sources: TopicZNode, PartitionChangeRecord",
-        judge=reassignment_states_its_change,
-    ),
-    Claim(
-        name="removed-replicas-are-deleted",
-        says="Brokers from which a partition was moved away delete its log.",
-        source="Kafka sources, KafkaController: StopReplica with deletePartition; KIP-455",
-        judge=removed_replicas_are_deleted,
-    ),
-    Claim(
-        name="move-pauses-writes-briefly",
-        says="While a partition moves with its leader writes pause only until producers have found the next one.",
-        source="Kafka documentation, Expanding your cluster; Kafka sources, ReplicaManager: stopReplicas",
-        judge=move_pauses_writes_briefly,
-        bound=f"{ELECTION_MS} ms for the election, of which no bound is documented, and {CLIENT_BOUND}",
-    ),
-    Claim(
-        name="leadership-returns-by-itself",
-        says="With auto.leader.rebalance.enable leadership goes back to preferred replicas that are in sync, where a "
-        "broker lacks more than leader.imbalance.per.broker.percentage of its leaderships (KRaft: any).",
-        source="Kafka documentation, Balancing leadership; broker configuration: auto.leader.rebalance.enable, "
-        "leader.imbalance.check.interval.seconds, leader.imbalance.per.broker.percentage",
-        judge=leadership_returns_by_itself,
-        bound=f"leader.imbalance.check.interval.seconds, and {ELECTION_MS} ms for the election, of which no bound is "
-        "documented",
-    ),
-    Claim(
-        name="small-imbalance-is-left",
-        says="Where a broker lacks no more than leader.imbalance.per.broker.percentage of its leaderships they stay "
-        "where they are, though it is in sync.",
-        source="Kafka documentation, broker configuration: leader.imbalance.per.broker.percentage",
-        judge=small_imbalance_is_left,
-    ),
-    Claim(
-        name="replicas-placed-evenly",
-        says="Kafka places a new topic so that of as many partitions in a row as there are brokers each broker leads "
-        "one, and has as many replicas as any other.",
-        source="Kafka sources: AdminUtils.assignReplicasToBrokers, StripedReplicaPlacer",
-        judge=replicas_placed_evenly,
-    ),
-    Claim(
-        name="replicas-placed-by-shift",
-        says="With ZooKeeper the first replica of partition i is on broker (s+i) mod n of some order, and the others "
-        "follow by a shift that grows by one with each round.",
-        source="Kafka sources: AdminUtils.assignReplicasToBrokers",
-        judge=replicas_placed_by_shift,
-    ),
-    Claim(
-        name="replicas-placed-in-stripes",
-        says="With KRaft each round has the brokers in a random order, and partition i on those from the i-th on.",
-        source="Kafka sources: StripedReplicaPlacer; KIP-631",
-        judge=replicas_placed_in_stripes,
-    ),
-)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, broker, count, judged, timed
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, judged, timed
 from evidence.course import FaultFact
 from evidence.events import POWER_LOSS, Partition, Znode, of
+from evidence.text import plural
 
 TOLERANCE_MS: Final = 5000
 """For a kernel that has other disks to write to first, and producers that stamp a record before it is sent."""
@@ -26,12 +28,12 @@ NO_ZOOKEEPER: Final = "ZooKeeper did not lose power, or was not seen again"
 FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 
 
-def _rows(witness: Witness) -> Iterator[tuple[FaultFact, dict[str, Any]]]:
+def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, dict[str, Any]]]:
     """Each proved power loss, and each replica of the run's topics that its node had."""
     topics = {
-        f"{topic['name']}-{number}" for topic in witness.run.get("topics") or () for number in topic["partitions"]
+        f"{topic['name']}-{number}" for topic in evidence.run.get("topics") or () for number in topic["partitions"]
     }
-    for fault in witness.course.faults:
+    for fault in evidence.course.faults:
         if fault.kind != POWER_LOSS or fault.proved_ns is None:
             continue
         for name, replica in (fault.proof.get("replicas") or {}).items():
@@ -42,12 +44,19 @@ def _rows(witness: Witness) -> Iterator[tuple[FaultFact, dict[str, Any]]]:
                 yield fault, about | {key: replica.get(key) for key in kept}
 
 
-def lost_records_are_recent(witness: Witness) -> Judged:
-    """What a disk lost is not older than the kernel lets dirty pages become, or than the brokers flush."""
-    rows, settings = [], witness.run.get("settings") or {}
+@claim(
+    "lost-records-are-recent",
+    source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka documentation,"
+    " broker configuration: log.flush.interval.ms",
+    bound="both settings of the machine, which the proof of the power loss has, or both of the brokers' if they"
+    f" are set and less, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
+)
+def lost_records_are_recent(evidence: RunEvidence) -> Judged:
+    """What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush."""
+    rows, settings = [], evidence.run.get("settings") or {}
     flushed = [settings[name] for name in FLUSHES if name in settings]
     flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSHES) else None
-    for fault, row in _rows(witness):
+    for fault, row in _rows(evidence):
         kernel = fault.proof.get("writeback") or {}
         expire, wake = kernel.get("dirty_expire_centisecs"), kernel.get("dirty_writeback_centisecs")
         if row["oldest_lost_ms"] is not None and expire is not None and wake:
@@ -61,42 +70,50 @@ def lost_records_are_recent(witness: Witness) -> Judged:
     )
 
 
-def flushed_records_survive(witness: Witness) -> Judged:
-    """Each disk holds at least as many offsets as records had been acknowledged when its power went."""
+@claim("flushed-records-survive", source="Kafka documentation, broker configuration: log.flush.interval.messages")
+def flushed_records_survive(evidence: RunEvidence) -> Judged:
+    """With a flush of each message, a disk that loses power holds every record that was acknowledged.
+
+    Each disk holds at least as many offsets as records had been acknowledged when its power went.
+    """
     rows = []
-    for fault, row in _rows(witness):
+    for fault, row in _rows(evidence):
         where = (row["topic"], row["partition"])
-        state = witness.course.state_at(*where, fault.inject_ns)
+        state = evidence.course.state_at(*where, fault.inject_ns)
         if state is not None and row["node"] in map(broker, state.isr):
-            acked = sum(done_ns <= fault.inject_ns for _, done_ns in witness.acknowledged(*where))
+            acked = sum(done_ns <= fault.inject_ns for _, done_ns in evidence.acknowledged(*where))
             rows.append(row | {"acknowledged": acked})
     wrong = [row for row in rows if (row["held"] or 0) < row["acknowledged"]]
-    seen = count(len(rows), "replica") + " with everything acknowledged on its disk"
+    seen = plural(len(rows), "replica") + " with everything acknowledged on its disk"
     return judged(rows, wrong, seen, "no disk of a replica in sync lost power")
 
 
-def metadata_survives(witness: Witness) -> Judged:
-    """The disk of each controller that lost power holds the metadata log as far as the cluster had stated it."""
+@claim(
+    "metadata-survives-power-loss",
+    source="KIP-595: the leader of the quorum flushes before it counts itself, followers before they fetch on",
+)
+def metadata_survives(evidence: RunEvidence) -> Judged:
+    """The disk of a controller that loses power holds every partition's state that the cluster had stated."""
     rows: list[dict[str, Any]] = []
-    for fault in witness.course.faults:
+    for fault in evidence.course.faults:
         replica = (fault.proof.get("replicas") or {}).get(METADATA)
         if fault.kind != POWER_LOSS or not fault.node.startswith("controller-") or replica is None:
             continue
         stated = [
             one.version
-            for one in of(witness.course.events, Partition)
+            for one in of(evidence.course.events, Partition)
             if one.version is not None and one.at_ns <= fault.inject_ns - STATED_NS
         ]
         if stated:
             row = {"node": fault.node, "at_ns": fault.inject_ns, "stated": max(stated), "held": replica.get("held")}
             rows.append(row | {"written": replica.get("written")})
     wrong = [row for row in rows if (row["held"] or 0) <= row["stated"]]
-    return judged(rows, wrong, count(len(rows), "metadata log") + " whole", "no controller's disk lost power")
+    return judged(rows, wrong, plural(len(rows), "metadata log") + " whole", "no controller's disk lost power")
 
 
-def _znodes(witness: Witness) -> Iterator[dict[str, Any]]:
+def _znodes(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Each znode of topics that ZooKeeper had told of before it lost power, and what it told first after that."""
-    course = witness.course
+    course = evidence.course
     for fault in course.faults:
         if fault.kind != POWER_LOSS or fault.node != ZOOKEEPER or fault.proved_ns is None:
             continue
@@ -117,52 +134,20 @@ def _znodes(witness: Witness) -> Iterator[dict[str, Any]]:
                 }
 
 
-def zookeeper_keeps(witness: Witness) -> Judged:
-    """Each znode of a topic that ZooKeeper had told of is there when it is back, as it was or newer."""
-    rows = list(_znodes(witness))
+@claim("zookeeper-keeps-what-it-told", source="ZooKeeper administrator's guide: forceSync")
+def zookeeper_keeps(evidence: RunEvidence) -> Judged:
+    """ZooKeeper that loses power is back with each topic and partition state that it had told of."""
+    rows = list(_znodes(evidence))
     wrong = [row for row in rows if row["older"]]
-    return judged(rows, wrong, count(len(rows), "znode") + " kept", NO_ZOOKEEPER)
+    return judged(rows, wrong, plural(len(rows), "znode") + " kept", NO_ZOOKEEPER)
 
 
-def zookeeper_forgets(witness: Witness) -> Judged:
-    """A znode of a topic that ZooKeeper had told of is gone, or older, when it is back."""
-    rows = list(_znodes(witness))
+@claim("unforced-zookeeper-forgets", source="ZooKeeper administrator's guide: forceSync (unsafe options)")
+def zookeeper_forgets(evidence: RunEvidence) -> Judged:
+    """ZooKeeper with forceSync=no that loses power has forgotten what it told of last.
+
+    A znode of a topic that ZooKeeper had told of is gone, or older, when it is back.
+    """
+    rows = list(_znodes(evidence))
     forgotten = [row for row in rows if row["older"]]
-    return judged(forgotten or rows, [] if forgotten else rows, count(len(rows), "znode") + " told of", NO_ZOOKEEPER)
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="zookeeper-keeps-what-it-told",
-        says="ZooKeeper that loses power is back with each topic and partition state that it had told of.",
-        source="ZooKeeper administrator's guide: forceSync",
-        judge=zookeeper_keeps,
-    ),
-    Claim(
-        name="unforced-zookeeper-forgets",
-        says="ZooKeeper with forceSync=no that loses power has forgotten what it told of last.",
-        source="ZooKeeper administrator's guide: forceSync (unsafe options)",
-        judge=zookeeper_forgets,
-    ),
-    Claim(
-        name="lost-records-are-recent",
-        says="What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush.",
-        source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka documentation,"
-        " broker configuration: log.flush.interval.ms",
-        bound="both settings of the machine, which the proof of the power loss has, or both of the brokers' if they"
-        f" are set and less, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
-        judge=lost_records_are_recent,
-    ),
-    Claim(
-        name="flushed-records-survive",
-        says="With a flush of each message, a disk that loses power holds every record that was acknowledged.",
-        source="Kafka documentation, broker configuration: log.flush.interval.messages",
-        judge=flushed_records_survive,
-    ),
-    Claim(
-        name="metadata-survives-power-loss",
-        says="The disk of a controller that loses power holds every partition's state that the cluster had stated.",
-        source="KIP-595: the leader of the quorum flushes before it counts itself, followers before they fetch on",
-        judge=metadata_survives,
-    ),
-)
+    return judged(forgotten or rows, [] if forgotten else rows, plural(len(rows), "znode") + " told of", NO_ZOOKEEPER)

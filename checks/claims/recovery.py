@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, count, elapsed_ms, faults, judged, start_after
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import elapsed_ms, faults, judged, start_after
 from evidence.course import ALIVE, Course
 from evidence.events import Checkpoint, Log, Moment, of
+from evidence.text import plural
 
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 ENDS: Final = ("kill", "stop")
@@ -27,11 +29,11 @@ def _registered_ms(course: Course, node: str, started_ns: int) -> float | None:
     return None if then is None else elapsed_ms(started_ns, then)
 
 
-def _restarts(witness: Witness, kind: str) -> Iterator[dict[str, Any]]:
+def _restarts(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
     """Each replica of a broker that ended by such a fault and was started again: the segments that were there when it
     was down, the recovery point that its file had, and the segments that it recovered.
     """
-    course = witness.course
+    course = evidence.course
     for fault in faults(course, kind):
         started_ns = start_after(course, fault.node, fault.inject_ns)
         if fault.proved_ns is None or started_ns > course.end_ns:
@@ -95,41 +97,33 @@ def _expected(row: dict[str, Any]) -> list[int]:
 
 
 def _told(row: dict[str, Any]) -> str:
-    read = f"{row['node']} read {len(row['recovered'])} of {count(len(row['segments']), 'segment')} of {row['replica']}"
+    read = (
+        f"{row['node']} read {len(row['recovered'])} of {plural(len(row['segments']), 'segment')} of {row['replica']}"
+    )
     took = f", its logs in {row['loaded_ms']} ms" if row["loaded_ms"] is not None else ""
     after = f", registered after {row['registered_ms'] / 1000:.1f} s" if row["registered_ms"] is not None else ""
     return f"{read} ({row['bytes']} bytes){took}{after}"
 
 
-def recovery_begins_at_recovery_point(witness: Witness) -> Judged:
-    """After a kill a broker reads the segments from its checkpointed recovery point on, all of them and no other."""
-    rows = list(_restarts(witness, "kill"))
+@claim(
+    "recovery-begins-at-recovery-point",
+    source="Kafka documentation, Design: log recovery; log.flush.offset.checkpoint.interval.ms",
+    bound="none: the time for reading all logs, as the broker tells it, is measured to be compared",
+)
+def recovery_begins_at_recovery_point(evidence: RunEvidence) -> Judged:
+    """After a kill a broker checks the segments from its checkpointed recovery point on, all of them and no other,
+    before it serves them.
+    """
+    rows = list(_restarts(evidence, "kill"))
     wrong = [row for row in rows if row["recovered"] != _expected(row)]
     found = judged(rows, wrong, "; ".join(map(_told, rows)), "no broker was killed, looked at and started again")
     took = max((row["loaded_ms"] for row in rows if row["loaded_ms"] is not None), default=None)
     return replace(found, measured_ms=took)
 
 
-def clean_stop_recovers_nothing(witness: Witness) -> Judged:
-    """After a clean stop a broker reads no segment."""
-    rows = list(_restarts(witness, "stop"))
+@claim("clean-stop-recovers-nothing", source="Kafka documentation, Operations: graceful shutdown")
+def clean_stop_recovers_nothing(evidence: RunEvidence) -> Judged:
+    """After a clean stop a broker checks no segment."""
+    rows = list(_restarts(evidence, "stop"))
     wrong = [row for row in rows if row["recovered"]]
-    return judged(rows, wrong, count(len(rows), "replica") + " not read", "no broker was stopped, and started again")
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="recovery-begins-at-recovery-point",
-        says="After a kill a broker checks the segments from its checkpointed recovery point on, all of them and no "
-        "other, before it serves them.",
-        source="Kafka documentation, Design: log recovery; log.flush.offset.checkpoint.interval.ms",
-        bound="none: the time for reading all logs, as the broker tells it, is measured to be compared",
-        judge=recovery_begins_at_recovery_point,
-    ),
-    Claim(
-        name="clean-stop-recovers-nothing",
-        says="After a clean stop a broker checks no segment.",
-        source="Kafka documentation, Operations: graceful shutdown",
-        judge=clean_stop_recovers_nothing,
-    ),
-)
+    return judged(rows, wrong, plural(len(rows), "replica") + " not read", "no broker was stopped, and started again")

@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from checks.claims.basis import Claim, Judged, Witness, broker, count, elapsed_ms, faults, judged, number_of, timed
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, elapsed_ms, faults, judged, number_of, timed
 from evidence.course import ALIVE
 from evidence.events import NO_LEADER
+from evidence.text import plural
 
 BACK_MS: Final = 20_000
 """Nothing is documented: the replicas of a run are small, and a fetcher begins within a second."""
 
 
-def _returns(witness: Witness) -> Iterator[dict[str, Any]]:
+def _returns(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Of each broker that was started again, and each partition that it has a replica of: how long that stayed out of
     the ISR, until something struck the broker or the leader, or the run ended.
     """
-    course = witness.course
+    course = evidence.course
     for start in faults(course, "start"):
         number = number_of(start.node)
         alive = [
@@ -52,9 +54,14 @@ def _returns(witness: Witness) -> Iterator[dict[str, Any]]:
             }
 
 
-def restarted_replicas_return(witness: Witness) -> Judged:
-    """Each replica of a broker that was started again is in the ISR within the bound."""
-    rows = [row for row in _returns(witness) if row["back"] or row["took_ms"] > BACK_MS]
+@claim(
+    "restarted-replicas-return",
+    source="Kafka documentation, Design: replication",
+    bound=f"nothing is documented: {BACK_MS} ms from when the cluster takes the broker for alive",
+)
+def restarted_replicas_return(evidence: RunEvidence) -> Judged:
+    """A broker that was started again has each of its replicas back in the ISR soon."""
+    rows = [row for row in _returns(evidence) if row["back"] or row["took_ms"] > BACK_MS]
     return timed(
         rows,
         lambda row: f"a replica of {row['node']} was back in the ISR {row['took_ms'] / 1000:.1f} s after its return",
@@ -62,33 +69,21 @@ def restarted_replicas_return(witness: Witness) -> Judged:
     )
 
 
-def restarted_replica_stays_out(witness: Witness) -> Judged:
-    """A replica of a broker that was started again is not in the ISR for as long as it is watched."""
-    rows = list(_returns(witness))
+@claim(
+    "restarted-replica-stays-out",
+    source="KAFKA-14616, KAFKA-6975",
+    bound=f"out of the ISR for longer than the {BACK_MS} ms within which others are back",
+)
+def restarted_replica_stays_out(evidence: RunEvidence) -> Judged:
+    """A broker that was started again, and is taken for alive, has a replica that does not come back into the ISR,
+    though the partition has a leader.
+    """
+    rows = list(_returns(evidence))
     out = [row for row in rows if not row["back"] and row["took_ms"] > BACK_MS]
     if out:
         longest = max(row["took_ms"] for row in out)
-        return judged(out, (), f"{count(len(out), 'replica')} not in the ISR for {longest / 1000:.0f} s and more", "")
+        return judged(out, (), f"{plural(len(out), 'replica')} not in the ISR for {longest / 1000:.0f} s and more", "")
     watched = [row for row in rows if row["back"]]
     return judged(
-        watched, watched, f"{count(len(watched), 'replica')} back", "no broker with replicas was started again"
+        watched, watched, f"{plural(len(watched), 'replica')} back", "no broker with replicas was started again"
     )
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="restarted-replicas-return",
-        says="A broker that was started again has each of its replicas back in the ISR soon.",
-        source="Kafka documentation, Design: replication",
-        judge=restarted_replicas_return,
-        bound=f"nothing is documented: {BACK_MS} ms from when the cluster takes the broker for alive",
-    ),
-    Claim(
-        name="restarted-replica-stays-out",
-        says="A broker that was started again, and is taken for alive, has a replica that does not come back into the "
-        "ISR, though the partition has a leader.",
-        source="KAFKA-14616, KAFKA-6975",
-        judge=restarted_replica_stays_out,
-        bound=f"out of the ISR for longer than the {BACK_MS} ms within which others are back",
-    ),
-)

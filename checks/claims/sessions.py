@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     SESSION_BOUND,
     SESSION_TOLERANCE_MS,
-    Claim,
-    Judged,
-    Witness,
     broker,
-    count,
     elapsed_ms,
     judged,
     session_bound_ms,
@@ -28,6 +25,7 @@ from checks.claims.basis import (
 )
 from evidence.course import ALIVE, DOWN, DYING, NEVER_NS, Course, FaultFact, Interval
 from evidence.events import DEATHS, Container, Log, Metadata, Missed, Partition, of
+from evidence.text import plural
 
 MACHINE_MS: Final = 1000
 """What a process that is busy, or an observer, may be late or early by."""
@@ -35,10 +33,15 @@ AT_ONCE_MS: Final = 100
 """What is decided at once (a broker fenced, another leader) is told in one order or the other."""
 
 
-def dead_broker_leaves_in_session(witness: Witness) -> Judged:
-    """A killed broker's registration ends no later than its session after its death."""
+@claim(
+    "dead-broker-leaves-in-session",
+    source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms",
+    bound=SESSION_BOUND,
+)
+def dead_broker_leaves_in_session(evidence: RunEvidence) -> Judged:
+    """The registration of a broker that was killed ends within its session."""
     rows = [
-        row for fault in witness.course.faults if fault.kind in DEATHS for row in _session(witness, fault.node, fault)
+        row for fault in evidence.course.faults if fault.kind in DEATHS for row in _session(evidence, fault.node, fault)
     ]
     return timed(
         rows,
@@ -47,11 +50,11 @@ def dead_broker_leaves_in_session(witness: Witness) -> Judged:
     )
 
 
-def _session(witness: Witness, node: str, kill: FaultFact) -> Iterator[dict[str, Any]]:
+def _session(evidence: RunEvidence, node: str, kill: FaultFact) -> Iterator[dict[str, Any]]:
     """How long the registration that a broker had when it was killed lasted on, if that was seen: not if the broker was
     started again before it ended, or the run ended before the bound.
     """
-    course, limit_ms = witness.course, session_ms(witness.run, node)
+    course, limit_ms = evidence.course, session_ms(evidence.run, node)
     died, held = _death(course, node, kill)
     if died is None or held is None or limit_ms is None:
         return
@@ -81,32 +84,44 @@ def _starts(course: Course, node: str) -> list[FaultFact]:
     return [fault for fault in course.faults if fault.kind == "start" and fault.node == node]
 
 
-def registration_outlives_broker(witness: Witness) -> Judged:
-    """A killed broker's registration ends no sooner than its session after its last sign of life."""
-    course = witness.course
+@claim(
+    "registration-outlives-broker",
+    source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms, "
+    "broker.heartbeat.interval.ms; ZooKeeper sources, ClientCnxn",
+    bound="no sooner than the session that the broker is configured with, less the interval of signs of life "
+    "(ZooKeeper: a third of the session; KRaft: broker.heartbeat.interval.ms) "
+    f"and {MACHINE_MS} ms for the machine",
+)
+def registration_outlives_broker(evidence: RunEvidence) -> Judged:
+    """A broker that was killed stays registered until a session has passed since its last sign of life."""
+    course = evidence.course
     rows: list[dict[str, Any]] = []
     for fault in course.faults:
         died, held = _death(course, fault.node, fault) if fault.kind in DEATHS else (None, None)
-        limit_ms = session_ms(witness.run, fault.node)
+        limit_ms = session_ms(evidence.run, fault.node)
         if died is None or held is None or limit_ms is None or not _ended(course, fault.node, held):
             continue
-        least_ms = limit_ms - _silence_ms(witness, limit_ms) - MACHINE_MS
+        least_ms = limit_ms - _silence_ms(evidence, limit_ms) - MACHINE_MS
         took_ms = elapsed_ms(died.begin_ns, held.end_ns)
         rows.append({"node": fault.node, "at_ns": died.begin_ns, "took_ms": took_ms, "least_ms": least_ms})
     wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
-    return judged(rows, wrong, count(len(rows), "killed broker") + " stayed registered", "no registration ended")
+    return judged(rows, wrong, plural(len(rows), "killed broker") + " stayed registered", "no registration ended")
 
 
-def _silence_ms(witness: Witness, limit_ms: int) -> int:
+def _silence_ms(evidence: RunEvidence, limit_ms: int) -> int:
     """How long ago the last sign of life of a broker may be that lives."""
-    if witness.run.get("mode") == "kraft":
-        return setting_ms(witness.run, "broker.heartbeat.interval.ms", 2000)
+    if evidence.run.get("mode") == "kraft":
+        return setting_ms(evidence.run, "broker.heartbeat.interval.ms", 2000)
     return limit_ms // 3
 
 
-def leader_kept_while_registered(witness: Witness) -> Judged:
-    """Of a killed leader's partitions, none has another leader before its registration has ended."""
-    course = witness.course
+@claim(
+    "leader-kept-while-registered",
+    source="Kafka documentation, Design: replication; Kafka sources, KafkaController: onBrokerFailure; KIP-631",
+)
+def leader_kept_while_registered(evidence: RunEvidence) -> Judged:
+    """While a broker that was killed is registered it stays the leader of its partitions for the cluster."""
+    course = evidence.course
     rows: list[dict[str, Any]] = []
     for fault in course.faults:
         died, held = _death(course, fault.node, fault) if fault.kind in DEATHS else (None, None)
@@ -123,12 +138,17 @@ def leader_kept_while_registered(witness: Witness) -> Judged:
                 row["registered_ms"] = elapsed_ms(died.begin_ns, held.end_ns)
                 rows.append(row)
     wrong = [row for row in rows if row["waited_ms"] < row["registered_ms"] - AT_ONCE_MS]
-    return judged(rows, wrong, count(len(rows), "killed leader") + " replaced", "no killed leader was replaced")
+    return judged(rows, wrong, plural(len(rows), "killed leader") + " replaced", "no killed leader was replaced")
 
 
-def clean_stop_ends_registration(witness: Witness) -> Judged:
-    """A broker that stops cleanly has ended its registration when its process ends."""
-    rows, course = [], witness.course
+@claim(
+    "clean-stop-ends-registration",
+    source="Kafka documentation, Graceful shutdown; KIP-631",
+    bound=f"the end of its process, and a tolerance of {SESSION_TOLERANCE_MS} ms for the machine",
+)
+def clean_stop_ends_registration(evidence: RunEvidence) -> Judged:
+    """A broker that stops cleanly ends its registration itself, not by its session."""
+    rows, course = [], evidence.course
     for fault in course.faults:
         if fault.kind != "stop":
             continue
@@ -174,18 +194,31 @@ def _early_starts(course: Course) -> Iterator[dict[str, Any]]:
             }
 
 
-def early_restart_refused(witness: Witness) -> Judged:
-    """A broker that starts while its old registration lasts says that its id is taken, and ends itself."""
-    rows = list(_early_starts(witness.course))
+@claim(
+    "early-restart-refused",
+    source="Kafka sources, ZkUtils: ZKCheckedEphemeral (0.9 to 1.0), KafkaZkClient: CheckedEphemeral (1.1 to "
+    "3.9); KAFKA-7165",
+)
+def early_restart_refused(evidence: RunEvidence) -> Judged:
+    """A broker that starts before its old session has ended finds its id taken and ends itself."""
+    rows = list(_early_starts(evidence.course))
     wrong = [row for row in rows if not row["exit_code"] or row["line"] is None or row["registered_ns"] is not None]
-    return judged(rows, wrong, count(len(rows), "early start"), "no broker was started before its session had ended")
+    return judged(rows, wrong, plural(len(rows), "early start"), "no broker was started before its session had ended")
 
 
-def early_restart_waits(witness: Witness) -> Judged:
-    """A broker that starts while its old registration lasts says that its id is taken, and is registered later on."""
-    rows = list(_early_starts(witness.course))
+@claim(
+    "early-restart-waits",
+    source="Kafka sources, ZkUtils: createEphemeralPathExpectConflictHandleZKBug (0.8); KIP-631: "
+    "DUPLICATE_BROKER_REGISTRATION",
+)
+def early_restart_waits(evidence: RunEvidence) -> Judged:
+    """A broker that starts before its old registration has ended waits, and registers when that is gone.
+
+    A broker that starts while its old registration lasts says that its id is taken, and is registered later on.
+    """
+    rows = list(_early_starts(evidence.course))
     wrong = [row for row in rows if row["ended_ns"] is not None or row["line"] is None or row["registered_ns"] is None]
-    return judged(rows, wrong, count(len(rows), "early start"), "no broker was started before its session had ended")
+    return judged(rows, wrong, plural(len(rows), "early start"), "no broker was started before its session had ended")
 
 
 def _doubles(course: Course) -> Iterator[tuple[FaultFact, str, int, int, int | None]]:
@@ -201,44 +234,53 @@ def _doubles(course: Course) -> Iterator[tuple[FaultFact, str, int, int, int | N
         yield fault, broker(int(fault.proof["id"])), fault.inject_ns, until_ns, ended.exit_code if ended else None
 
 
-def duplicate_id_refused(witness: Witness) -> Judged:
-    """A second broker with the id of one that lives says that the id is taken, and ends itself."""
+@claim(
+    "duplicate-id-refused",
+    source="Kafka documentation, broker configuration: broker.id, initial.broker.registration.timeout.ms; Kafka "
+    "sources, ZkUtils: registerBrokerInZk, KafkaZkClient: CheckedEphemeral; KIP-631",
+)
+def duplicate_id_refused(evidence: RunEvidence) -> Judged:
+    """A second broker with the id of one that lives finds the id taken and ends itself."""
     rows = []
-    for fault, first, begin_ns, end_ns, exit_code in _doubles(witness.course):
-        said = [one for one in of(witness.course.events, Log) if one.node == fault.node and one.event == "id-taken"]
+    for fault, first, begin_ns, end_ns, exit_code in _doubles(evidence.course):
+        said = [one for one in of(evidence.course.events, Log) if one.node == fault.node and one.event == "id-taken"]
         line = said[0].line if said else None
         rows.append({"node": fault.node, "first": first, "at_ns": begin_ns, "exit_code": exit_code, "line": line})
         rows[-1]["ran_ms"] = elapsed_ms(begin_ns, end_ns)
     wrong = [row for row in rows if not row["exit_code"] or row["line"] is None]
-    return judged(rows, wrong, count(len(rows), "second broker") + " refused", "no second broker was started")
+    return judged(rows, wrong, plural(len(rows), "second broker") + " refused", "no second broker was started")
 
 
-def first_broker_keeps_registration(witness: Witness) -> Judged:
-    """While there is a second broker with its id, the first one stays registered, by the registration that it had."""
-    rows, course = [], witness.course
+@claim("first-broker-keeps-registration", source="Kafka documentation, broker configuration: broker.id; KIP-631")
+def first_broker_keeps_registration(evidence: RunEvidence) -> Judged:
+    """While a second broker with its id tries to register, a broker keeps its registration."""
+    rows, course = [], evidence.course
     for _, first, begin_ns, end_ns, _ in _doubles(course):
         alive = [one for one in course.registrations.get(first, ()) if one.value == ALIVE]
         kept = any(one.begin_ns <= begin_ns and end_ns <= one.end_ns for one in alive)
         rows.append({"node": first, "at_ns": begin_ns, "registered": kept})
     wrong = [row for row in rows if not row["registered"]]
-    return judged(rows, wrong, count(len(rows), "registration") + " kept", "no second broker was started")
+    return judged(rows, wrong, plural(len(rows), "registration") + " kept", "no second broker was started")
 
 
-def first_broker_undisturbed(witness: Witness) -> Judged:
-    """While there is a second broker with its id, the first one keeps its partitions, as leader and in the ISR, and
-    what it leads acknowledges records.
+@claim("first-broker-undisturbed", source="Kafka documentation, broker configuration: broker.id")
+def first_broker_undisturbed(evidence: RunEvidence) -> Judged:
+    """While a second broker with its id tries to register, a broker keeps its leaderships and its place in the ISR.
+
+    While there is a second broker with its id, the first one keeps its partitions, as leader and in the ISR, and what
+    it leads acknowledges records.
     """
-    rows, course = [], witness.course
+    rows, course = [], evidence.course
     for _, first, begin_ns, end_ns, _ in _doubles(course):
         for topic, partition, states in _led(course, first, begin_ns):
             changes = [state for state in states if begin_ns < state.at_ns <= end_ns]
-            acked = [done for _, done in witness.acknowledged(topic, partition) if begin_ns < done <= end_ns]
+            acked = [done for _, done in evidence.acknowledged(topic, partition) if begin_ns < done <= end_ns]
             row = {"node": first, "topic": topic, "partition": partition, "at_ns": begin_ns}
             rows.append(row | {"changes": len(changes), "acknowledged": len(acked)})
     if rows and not any(row["acknowledged"] for row in rows):
-        return Judged(outcome="not-observed", says="nothing was sent while there were two")
+        return Judged(outcome="not-observed", observed="nothing was sent while there were two")
     wrong = [row for row in rows if row["changes"]]
-    return judged(rows, wrong, count(len(rows), "partition") + " led on", "no broker of which there were two led")
+    return judged(rows, wrong, plural(len(rows), "partition") + " led on", "no broker of which there were two led")
 
 
 def _led(course: Course, node: str, at_ns: int) -> Iterator[tuple[str, int, Sequence[Partition]]]:
@@ -249,11 +291,19 @@ def _led(course: Course, node: str, at_ns: int) -> Iterator[tuple[str, int, Sequ
             yield topic, partition, states
 
 
-def duplicate_takes_directories(witness: Witness) -> Judged:
-    """While there is a second broker with its id, partitions of the first one are assigned to a log directory that it
-    has not registered, and those that it led get other leaders.
+@claim(
+    "duplicate-takes-directories",
+    source="seen on brokers of 3.9 to 4.3; Kafka sources, AssignmentsManager, ReplicationControlManager: "
+    "handleAssignReplicasToDirs (KIP-858)",
+)
+def duplicate_takes_directories(evidence: RunEvidence) -> Judged:
+    """With KRaft a second broker with its id, though refused, has a broker's partitions assigned to its own log
+    directory, and the controller elects others in place of the leader that they had.
+
+    While there is a second broker with its id, partitions of the first one are assigned to a log directory that it has
+    not registered, and those that it led get other leaders.
     """
-    rows, course = [], witness.course
+    rows, course = [], evidence.course
     records = of(course.events, Metadata)
     for _, first, begin_ns, end_ns, _ in _doubles(course):
         registrations = (record.fields for record in records if record.type == "REGISTER_BROKER_RECORD")
@@ -271,12 +321,19 @@ def duplicate_takes_directories(witness: Witness) -> Judged:
             row = {"node": first, "topic": topic, "partition": partition, "at_ns": begin_ns}
             rows.append(row | {"offsets": assigned, "led_by": leaders[0] if leaders else None})
     wrong = [row for row in rows if not row["offsets"] or row["led_by"] is None]
-    return judged(rows, wrong, count(len(rows), "partition") + " taken", "no broker of which there were two led")
+    return judged(rows, wrong, plural(len(rows), "partition") + " taken", "no broker of which there were two led")
 
 
-def one_incarnation_at_a_time(witness: Witness) -> Judged:
-    """Each registration of a broker has another incarnation id and a higher broker epoch (the offset of its record, or
-    of the first one that is written with it: changes of partitions, if the old self ended uncleanly). It comes when the
+@claim(
+    "one-incarnation-at-a-time",
+    source="KIP-631: BrokerRegistration; Kafka sources, ClusterControlManager: registerBroker",
+)
+def one_incarnation_at_a_time(evidence: RunEvidence) -> Judged:
+    """With KRaft each registration of a broker has a new incarnation id and a higher broker epoch, and comes when the
+    one before is fenced or its session is over.
+
+    Each registration of a broker has another incarnation id and a higher broker epoch (the offset of its record, or of
+    the first one that is written with it: changes of partitions, if the old self ended uncleanly). It comes when the
     one before is fenced, or when its session is over and the controller has not come to fencing it yet. A record that
     repeats the incarnation and the epoch is no other one.
     """
@@ -284,7 +341,7 @@ def one_incarnation_at_a_time(witness: Witness) -> Judged:
     wrong: list[dict[str, Any]] = []
     last: dict[int, tuple[str, int]] = {}
     alive: set[int] = set()
-    for event in of(witness.course.events, Metadata):
+    for event in of(evidence.course.events, Metadata):
         fields = event.fields
         number = int(fields.get("broker_id", fields.get("id", -1)))
         if event.type == "REGISTER_BROKER_RECORD":
@@ -294,7 +351,7 @@ def one_incarnation_at_a_time(witness: Witness) -> Judged:
             if not before or (incarnation, epoch) == (before, epoch_before):
                 continue
             row = {"node": broker(number), "at_ns": event.at_ns, "offset": event.offset, "incarnation": incarnation}
-            over = number not in alive or _session_may_be_over(witness, broker(number), event.at_ns)
+            over = number not in alive or _session_may_be_over(evidence, broker(number), event.at_ns)
             rows.append(row | {"broker_epoch": epoch, "epoch_before": epoch_before, "old_fenced": number not in alive})
             if not over or incarnation == before or not epoch_before < epoch <= event.offset:
                 wrong.append(rows[-1])
@@ -303,101 +360,18 @@ def one_incarnation_at_a_time(witness: Witness) -> Judged:
             alive.add(number)
         elif event.type in ("FENCE_BROKER_RECORD", "UNREGISTER_BROKER_RECORD") or fields.get("fenced") == 1:
             alive.discard(number)
-    if of(witness.course.events, Missed):
-        return Judged(outcome="not-observed", says="not all of the metadata log was read")
-    return judged(rows, wrong, count(len(rows), "broker") + " registered again", "no broker registered again")
+    if of(evidence.course.events, Missed):
+        return Judged(outcome="not-observed", observed="not all of the metadata log was read")
+    return judged(rows, wrong, plural(len(rows), "broker") + " registered again", "no broker registered again")
 
 
-def _session_may_be_over(witness: Witness, node: str, at_ns: int) -> bool:
+def _session_may_be_over(evidence: RunEvidence, node: str, at_ns: int) -> bool:
     """Whether a broker died so long before that its session has ended, if its last sign of life was a heartbeat's
     interval older.
     """
-    died = [one.begin_ns for one in witness.course.processes.get(node, ()) if one.value in (DYING, DOWN)]
-    limit_ms = session_ms(witness.run, node)
+    died = [one.begin_ns for one in evidence.course.processes.get(node, ()) if one.value in (DYING, DOWN)]
+    limit_ms = session_ms(evidence.run, node)
     last_ns = max((begin_ns for begin_ns in died if begin_ns < at_ns), default=None)
     if last_ns is None or limit_ms is None:
         return False
-    return (at_ns - last_ns) / 1e6 >= limit_ms - _silence_ms(witness, limit_ms)
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="dead-broker-leaves-in-session",
-        says="The registration of a broker that was killed ends within its session.",
-        source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms",
-        judge=dead_broker_leaves_in_session,
-        bound=SESSION_BOUND,
-    ),
-    Claim(
-        name="registration-outlives-broker",
-        says="A broker that was killed stays registered until a session has passed since its last sign of life.",
-        source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms, "
-        "broker.heartbeat.interval.ms; ZooKeeper sources, ClientCnxn",
-        judge=registration_outlives_broker,
-        bound="no sooner than the session that the broker is configured with, less the interval of signs of life "
-        "(ZooKeeper: a third of the session; KRaft: broker.heartbeat.interval.ms) "
-        f"and {MACHINE_MS} ms for the machine",
-    ),
-    Claim(
-        name="leader-kept-while-registered",
-        says="While a broker that was killed is registered it stays the leader of its partitions for the cluster.",
-        source="Kafka documentation, Design: replication; Kafka sources, KafkaController: onBrokerFailure; KIP-631",
-        judge=leader_kept_while_registered,
-    ),
-    Claim(
-        name="clean-stop-ends-registration",
-        says="A broker that stops cleanly ends its registration itself, not by its session.",
-        source="Kafka documentation, Graceful shutdown; KIP-631",
-        judge=clean_stop_ends_registration,
-        bound=f"the end of its process, and a tolerance of {SESSION_TOLERANCE_MS} ms for the machine",
-    ),
-    Claim(
-        name="early-restart-refused",
-        says="A broker that starts before its old session has ended finds its id taken and ends itself.",
-        source="Kafka sources, ZkUtils: ZKCheckedEphemeral (0.9 to 1.0), KafkaZkClient: CheckedEphemeral (1.1 to "
-        "3.9); KAFKA-7165",
-        judge=early_restart_refused,
-    ),
-    Claim(
-        name="early-restart-waits",
-        says="A broker that starts before its old registration has ended waits, and registers when that is gone.",
-        source="Kafka sources, ZkUtils: createEphemeralPathExpectConflictHandleZKBug (0.8); KIP-631: "
-        "DUPLICATE_BROKER_REGISTRATION",
-        judge=early_restart_waits,
-    ),
-    Claim(
-        name="duplicate-id-refused",
-        says="A second broker with the id of one that lives finds the id taken and ends itself.",
-        source="Kafka documentation, broker configuration: broker.id, initial.broker.registration.timeout.ms; Kafka "
-        "sources, ZkUtils: registerBrokerInZk, KafkaZkClient: CheckedEphemeral; KIP-631",
-        judge=duplicate_id_refused,
-    ),
-    Claim(
-        name="first-broker-keeps-registration",
-        says="While a second broker with its id tries to register, a broker keeps its registration.",
-        source="Kafka documentation, broker configuration: broker.id; KIP-631",
-        judge=first_broker_keeps_registration,
-    ),
-    Claim(
-        name="first-broker-undisturbed",
-        says="While a second broker with its id tries to register, a broker keeps its leaderships and its place in the "
-        "ISR.",
-        source="Kafka documentation, broker configuration: broker.id",
-        judge=first_broker_undisturbed,
-    ),
-    Claim(
-        name="duplicate-takes-directories",
-        says="With KRaft a second broker with its id, though refused, has a broker's partitions assigned to its own "
-        "log directory, and the controller elects others in place of the leader that they had.",
-        source="seen on brokers of 3.9 to 4.3; Kafka sources, AssignmentsManager, ReplicationControlManager: "
-        "handleAssignReplicasToDirs (KIP-858)",
-        judge=duplicate_takes_directories,
-    ),
-    Claim(
-        name="one-incarnation-at-a-time",
-        says="With KRaft each registration of a broker has a new incarnation id and a higher broker epoch, and comes "
-        "when the one before is fenced or its session is over.",
-        source="KIP-631: BrokerRegistration; Kafka sources, ClusterControlManager: registerBroker",
-        judge=one_incarnation_at_a_time,
-    ),
-)
+    return (at_ns - last_ns) / 1e6 >= limit_ms - _silence_ms(evidence, limit_ms)

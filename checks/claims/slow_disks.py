@@ -7,27 +7,17 @@ a load waits for is also the queue before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any, Final
 
-from checks.claims.basis import (
-    Claim,
-    Judged,
-    Witness,
-    broker,
-    count,
-    elapsed_ms,
-    faults,
-    judged,
-    number_of,
-    row_of,
-    timed,
-)
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, elapsed_ms, faults, judged, number_of, row_of, timed
 from checks.claims.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.course import FaultFact, Sent, TopicPartition, in_isr_throughout, isr_at
 from evidence.events import Partition
+from evidence.text import plural
 
 PAGE_BYTES: Final = 4096
 """The least that a flush writes."""
@@ -36,6 +26,8 @@ SHARE: Final = 0.5
 FEWEST: Final = 3
 """So few records say nothing of what one usually takes."""
 NOTHING: Final = "no disk of a replica in sync was slow while records were sent one by one"
+FLUSH: Final = "broker configuration: log.flush.interval.messages"
+LAG: Final = "Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16"
 
 
 def page_ms(fault: FaultFact) -> float:
@@ -43,9 +35,9 @@ def page_ms(fault: FaultFact) -> float:
     return PAGE_BYTES * 1000 / float(fault.proof["bytes_per_s"])
 
 
-def _slowed(witness: Witness) -> Iterator[tuple[FaultFact, TopicPartition, Sequence[Partition], int, int]]:
+def _slowed(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition, Sequence[Partition], int, int]]:
     """Each slow disk and each partition with a replica in sync on it: its states, who led it, and until when."""
-    course = witness.course
+    course = evidence.course
     for fault in faults(course, "slow-disk"):
         for where, states in course.states.items():
             then = course.state_at(*where, fault.inject_ns)
@@ -53,9 +45,9 @@ def _slowed(witness: Witness) -> Iterator[tuple[FaultFact, TopicPartition, Seque
                 yield fault, where, states, then.leader, fault.heal_ns or course.end_ns
 
 
-def _acknowledged(witness: Witness, where: TopicPartition, begin_ns: int, end_ns: int) -> list[tuple[Sent, int]]:
+def _acknowledged(evidence: RunEvidence, where: TopicPartition, begin_ns: int, end_ns: int) -> list[tuple[Sent, int]]:
     """The records sent one by one between two times and acknowledged, and when."""
-    sends = (one for one in witness.course.sends if one.key.where == where and begin_ns <= one.sent_ns < end_ns)
+    sends = (one for one in evidence.course.sends if one.key.where == where and begin_ns <= one.sent_ns < end_ns)
     return [(one, one.done_ns) for one in sends if one.outcome == "acked" and one.done_ns is not None]
 
 
@@ -72,20 +64,20 @@ def _waits(fault: FaultFact, leader: int, states: Sequence[Partition], sent: Sen
     return None if any(number in isr for isr in [isr_at(states, sent.sent_ns) or (), *inside]) else False
 
 
-def _latencies(witness: Witness, *, waiting: bool) -> Iterator[dict[str, Any]]:
+def _latencies(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]:
     """By slow disk, partition and acks: the median time to the acknowledgement of the records that had to wait for the
     disk, or of those that had not, and what records took before it was slow.
     """
-    for fault, where, states, leader, end_ns in _slowed(witness):
+    for fault, where, states, leader, end_ns in _slowed(evidence):
         assert fault.proved_ns is not None
         took: dict[str, list[float]] = {}
-        for sent, done_ns in _acknowledged(witness, where, fault.proved_ns, end_ns):
+        for sent, done_ns in _acknowledged(evidence, where, fault.proved_ns, end_ns):
             if _waits(fault, leader, states, sent, done_ns) is waiting:
                 took.setdefault(sent.acks, []).append((done_ns - sent.sent_ns) / 1e6)
         for acks, times in sorted(took.items()):
             earlier = [
                 (done_ns - sent.sent_ns) / 1e6
-                for sent, done_ns in _acknowledged(witness, where, 0, fault.inject_ns)
+                for sent, done_ns in _acknowledged(evidence, where, 0, fault.inject_ns)
                 if sent.acks == acks
             ]
             if len(times) >= FEWEST:
@@ -108,16 +100,26 @@ def _told(rows: Sequence[dict[str, Any]], when: str) -> str:
     return f"median latency {'; '.join(said)}; a page takes {', '.join(f'{ms:g}' for ms in pages)} ms"
 
 
-def acks_wait_for_slow_disk(witness: Witness) -> Judged:
-    """What waits for the slow disk takes at least half of what a page takes on it."""
-    rows = list(_latencies(witness, waiting=True))
+@claim(
+    "acks-wait-for-slow-disk",
+    source=f"Kafka documentation, producer configuration: acks; {FLUSH}",
+    bound=f"at least {SHARE:.0%} of the time that a page takes on that disk",
+)
+def acks_wait_for_slow_disk(evidence: RunEvidence) -> Judged:
+    """With a flush of each message acks=all waits for the slowest disk in the ISR, and any acks for the leader's."""
+    rows = list(_latencies(evidence, waiting=True))
     wrong = [row for row in rows if row["median_ms"] < SHARE * row["page_ms"]]
     return judged(rows, wrong, _told(rows, "while the slow disk counts"), NOTHING)
 
 
-def others_do_not_wait(witness: Witness) -> Judged:
-    """What has not to wait for the slow disk takes less than half of what a page takes on it."""
-    rows = list(_latencies(witness, waiting=False))
+@claim(
+    "others-do-not-wait-for-slow-disk",
+    source=f"Kafka documentation, producer configuration: acks; {FLUSH}",
+    bound=f"less than {SHARE:.0%} of the time that a page takes on that disk",
+)
+def others_do_not_wait(evidence: RunEvidence) -> Judged:
+    """acks=1 does not wait for the disk of a follower, nor acks=all for that of a replica out of the ISR."""
+    rows = list(_latencies(evidence, waiting=False))
     wrong = [row for row in rows if row["median_ms"] >= SHARE * row["page_ms"]]
     seen = _told(rows, "while the slow disk does not count")
     return judged(rows, wrong, seen, "nobody was acknowledged without a replica whose disk was slow")
@@ -131,29 +133,40 @@ def _changes(states: Sequence[Partition], node: str, begin_ns: int, end_ns: int)
             yield now, after.at_ns
 
 
-def slow_follower_stays(witness: Witness) -> Judged:
-    """A follower with a slow disk that is written to does not leave the ISR."""
+@claim("slow-follower-stays-in-isr", source=LAG)
+def slow_follower_stays(evidence: RunEvidence) -> Judged:
+    """A follower stays in the ISR however slow its disk is, as long as it writes each fetch in less than
+    replica.lag.time.max.ms.
+    """
     rows, nothing = [], "no follower in the ISR had a slow disk and was waited for"
-    for fault, where, states, leader, end_ns in _slowed(witness):
-        if broker(leader) == fault.node or not _acknowledged(witness, where, fault.inject_ns, end_ns):
+    for fault, where, states, leader, end_ns in _slowed(evidence):
+        if broker(leader) == fault.node or not _acknowledged(evidence, where, fault.inject_ns, end_ns):
             continue
         left = [at_ns for joined, at_ns in _changes(states, fault.node, fault.inject_ns, end_ns) if not joined]
         lasted_s = round((end_ns - fault.inject_ns) / 1e9, 1)
         rows.append(row_of(fault, where) | {"left_ns": left, "lasted_s": lasted_s})
     wrong = [row for row in rows if row["left_ns"]]
-    return judged(rows, wrong, count(len(rows), "follower") + " with a slow disk in the ISR all the time", nothing)
+    return judged(rows, wrong, plural(len(rows), "follower") + " with a slow disk in the ISR all the time", nothing)
 
 
-def slow_follower_leaves(witness: Witness) -> Judged:
-    """From the first record that a follower with a slow disk has to write until it has left the ISR no more time
-    passes than replica.lag.time.max.ms and the leader's check.
+@claim(
+    "slow-follower-leaves-isr",
+    source=LAG,
+    bound="replica.lag.time.max.ms, the interval of the leader's check (ReplicaManager, isr-expiration), and a "
+    f"tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+)
+def slow_follower_leaves(evidence: RunEvidence) -> Judged:
+    """A follower whose disk takes longer than replica.lag.time.max.ms for a fetch leaves the ISR.
+
+    From the first record that a follower with a slow disk has to write until it has left the ISR no more time passes
+    than replica.lag.time.max.ms and the leader's check.
     """
     rows = []
-    bound_ms = lag_time_ms(witness.run) + check_period_ms(witness.run) + ISR_TOLERANCE_MS
-    for fault, where, states, leader, end_ns in _slowed(witness):
+    bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS
+    for fault, where, states, leader, end_ns in _slowed(evidence):
         if broker(leader) == fault.node:
             continue
-        sent = [one.sent_ns for one, _ in _acknowledged(witness, where, fault.inject_ns, end_ns)]
+        sent = [one.sent_ns for one, _ in _acknowledged(evidence, where, fault.inject_ns, end_ns)]
         joined_ns = fault.inject_ns
         for joined, at_ns in [*_changes(states, fault.node, fault.inject_ns, end_ns), (False, end_ns)]:
             first_ns = next((one for one in sent if joined_ns <= one < at_ns), None)
@@ -170,10 +183,13 @@ def slow_follower_leaves(witness: Witness) -> Judged:
     )
 
 
-def slow_follower_returns(witness: Witness) -> Judged:
-    """A follower that left the ISR for its slow disk is back in it while the disk is as slow, each time."""
+@claim("slow-follower-returns-to-isr", source=LAG)
+def slow_follower_returns(evidence: RunEvidence) -> Judged:
+    """A follower that left the ISR for its slow disk returns as soon as it has caught up, and leaves again when it is
+    written to: the ISR flaps.
+    """
     rows = []
-    for fault, where, states, leader, end_ns in _slowed(witness):
+    for fault, where, states, leader, end_ns in _slowed(evidence):
         changes = list(_changes(states, fault.node, fault.inject_ns, end_ns))
         if broker(leader) != fault.node and changes:
             left, back = (sum(joined is which for joined, _ in changes) for which in (False, True))
@@ -185,10 +201,14 @@ def slow_follower_returns(witness: Witness) -> Judged:
     return judged(rows, wrong, seen, "no follower left the ISR while its disk was slow")
 
 
-def slow_leader_keeps_leading(witness: Witness) -> Judged:
-    """While a leader's disk is slow nobody else leads, the ISR stays as it was, and the leader stays registered."""
+@claim(
+    "slow-leader-keeps-leading",
+    source="Kafka documentation, Design: replication (a broker is alive that keeps its session)",
+)
+def slow_leader_keeps_leading(evidence: RunEvidence) -> Judged:
+    """A leader whose disk is slow goes on leading, stays registered, and has all its followers in the ISR."""
     rows = []
-    for fault, where, states, leader, end_ns in _slowed(witness):
+    for fault, where, states, leader, end_ns in _slowed(evidence):
         if broker(leader) != fault.node:
             continue
         meanwhile = [one for one in states if fault.inject_ns < one.at_ns < end_ns]
@@ -198,61 +218,9 @@ def slow_leader_keeps_leading(witness: Witness) -> Judged:
             | {
                 "other_leaders": sorted({one.leader for one in meanwhile} - {leader}),
                 "left_isr": sorted({number for one in meanwhile for number in in_isr - set(one.isr)}),
-                "registered": witness.course.alive_at(fault.node, end_ns),
+                "registered": evidence.course.alive_at(fault.node, end_ns),
                 "until_ns": end_ns,
             }
         )
     wrong = [row for row in rows if row["other_leaders"] or row["left_isr"] or not row["registered"]]
-    return judged(rows, wrong, count(len(rows), "leader") + " led on with all followers", "no leader had a slow disk")
-
-
-def _claim(name: str, judge: Callable[[Witness], Judged], says: str, source: str, bound: str = "") -> Claim:
-    return Claim(name=name, says=says, source=source, judge=judge, bound=bound)
-
-
-FLUSH: Final = "broker configuration: log.flush.interval.messages"
-LAG: Final = "Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16"
-CLAIMS: Final[tuple[Claim, ...]] = (
-    _claim(
-        "acks-wait-for-slow-disk",
-        acks_wait_for_slow_disk,
-        "With a flush of each message acks=all waits for the slowest disk in the ISR, and any acks for the leader's.",
-        f"Kafka documentation, producer configuration: acks; {FLUSH}",
-        f"at least {SHARE:.0%} of the time that a page takes on that disk",
-    ),
-    _claim(
-        "others-do-not-wait-for-slow-disk",
-        others_do_not_wait,
-        "acks=1 does not wait for the disk of a follower, nor acks=all for that of a replica out of the ISR.",
-        f"Kafka documentation, producer configuration: acks; {FLUSH}",
-        f"less than {SHARE:.0%} of the time that a page takes on that disk",
-    ),
-    _claim(
-        "slow-follower-stays-in-isr",
-        slow_follower_stays,
-        "A follower stays in the ISR however slow its disk is, as long as it writes each fetch in less than "
-        "replica.lag.time.max.ms.",
-        LAG,
-    ),
-    _claim(
-        "slow-follower-leaves-isr",
-        slow_follower_leaves,
-        "A follower whose disk takes longer than replica.lag.time.max.ms for a fetch leaves the ISR.",
-        LAG,
-        "replica.lag.time.max.ms, the interval of the leader's check (ReplicaManager, isr-expiration), and a tolerance "
-        f"of {ISR_TOLERANCE_MS} ms for the machine",
-    ),
-    _claim(
-        "slow-follower-returns-to-isr",
-        slow_follower_returns,
-        "A follower that left the ISR for its slow disk returns as soon as it has caught up, and leaves again when it "
-        "is written to: the ISR flaps.",
-        LAG,
-    ),
-    _claim(
-        "slow-leader-keeps-leading",
-        slow_leader_keeps_leading,
-        "A leader whose disk is slow goes on leading, stays registered, and has all its followers in the ISR.",
-        "Kafka documentation, Design: replication (a broker is alive that keeps its session)",
-    ),
-)
+    return judged(rows, wrong, plural(len(rows), "leader") + " led on with all followers", "no leader had a slow disk")

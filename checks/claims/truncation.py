@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
-from checks.claims.basis import (
-    Claim,
-    Judged,
-    Witness,
-    broker,
-    copied,
-    count,
-    faults,
-    judged,
-    start_after,
-    truncations,
-)
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import broker, copied, faults, judged, start_after, truncations
 from evidence.course import Course
 from evidence.events import Moment, of
+from evidence.text import plural
 
 
-def restarted_replica_keeps_its_log(witness: Witness) -> Judged:
-    """A replica whose broker was killed and started again holds, when it is copied next, all that it held before."""
-    rows = list(_restarted(witness.course))
+@claim("restarted-replica-keeps-its-log", source="KIP-101")
+def restarted_replica_keeps_its_log(evidence: RunEvidence) -> Judged:
+    """A replica that restarts while its leader lives truncates nothing that it held when it died.
+
+    A replica whose broker was killed and started again holds, when it is copied next, all that it held before.
+    """
+    rows = list(_restarted(evidence.course))
     wrong = [row for row in rows if row["lowest_end"] < row["log_end_before"]]
     nothing = "no replica was copied between its broker's death and its start, and after that"
-    return judged(rows, wrong, count(len(rows), "replica") + " restarted", nothing)
+    return judged(rows, wrong, plural(len(rows), "replica") + " restarted", nothing)
 
 
-def restarted_replica_truncates_to_high_watermark(witness: Witness) -> Judged:
-    """A replica whose broker was killed with records above its high watermark has cut them off when it is back."""
-    rows = [row for row in _restarted(witness.course) if row["log_end_before"] > row["high_watermark_before"]]
+@claim("restarted-replica-truncates-to-high-watermark", source="KIP-101")
+def restarted_replica_truncates_to_high_watermark(evidence: RunEvidence) -> Judged:
+    """A replica that restarts truncates what it held above its checkpointed high watermark (before 0.11)."""
+    rows = [row for row in _restarted(evidence.course) if row["log_end_before"] > row["high_watermark_before"]]
     wrong = [row for row in rows if row["lowest_end"] != row["high_watermark_before"]]
     nothing = "no replica that died with records above its high watermark was copied then, and after its start"
-    return judged(rows, wrong, count(len(rows), "replica") + " restarted", nothing)
+    return judged(rows, wrong, plural(len(rows), "replica") + " restarted", nothing)
 
 
-def diverged_replica_truncates(witness: Witness) -> Judged:
-    """A replica that returns to a leader elected with a shorter log has cut off all beyond that when it is back."""
-    restarted, rows = list(_restarted(witness.course)), list[dict[str, Any]]()
+@claim("diverged-replica-truncates", source="KIP-101")
+def diverged_replica_truncates(evidence: RunEvidence) -> Judged:
+    """A replica that returns to a leader elected with a shorter log truncates to the end that this log had."""
+    restarted, rows = list(_restarted(evidence.course)), list[dict[str, Any]]()
     for row in restarted:
         topic, _, number = row["replica"].rpartition("-")
-        state = witness.course.state_at(topic, int(number), row["at_ns"])
+        state = evidence.course.state_at(topic, int(number), row["at_ns"])
         leader = None if state is None else broker(state.leader)
         shorter = [
             one["log_end_before"]
@@ -53,7 +50,7 @@ def diverged_replica_truncates(witness: Witness) -> Judged:
         rows += [row | {"leader": leader, "leader_log_end_before": shorter[-1]}] if shorter else []
     wrong = [row for row in rows if row["lowest_end"] != row["leader_log_end_before"]]
     nothing = "no replica returned to a leader that had been elected with a shorter log"
-    return judged(rows, wrong, count(len(rows), "replica") + " returned", nothing)
+    return judged(rows, wrong, plural(len(rows), "replica") + " returned", nothing)
 
 
 def _restarted(course: Course) -> Iterator[dict[str, Any]]:
@@ -79,25 +76,3 @@ def _restarted(course: Course) -> Iterator[dict[str, Any]]:
                     "log_end_after": later.leo,
                     "lowest_end": min(known),
                 }
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="restarted-replica-keeps-its-log",
-        says="A replica that restarts while its leader lives truncates nothing that it held when it died.",
-        source="KIP-101",
-        judge=restarted_replica_keeps_its_log,
-    ),
-    Claim(
-        name="restarted-replica-truncates-to-high-watermark",
-        says="A replica that restarts truncates what it held above its checkpointed high watermark (before 0.11).",
-        source="KIP-101",
-        judge=restarted_replica_truncates_to_high_watermark,
-    ),
-    Claim(
-        name="diverged-replica-truncates",
-        says="A replica that returns to a leader elected with a shorter log truncates to the end that this log had.",
-        source="KIP-101",
-        judge=diverged_replica_truncates,
-    ),
-)

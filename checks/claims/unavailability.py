@@ -6,20 +6,17 @@ What a pause is, and other figures of it, are in evidence/availability.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     CLIENT_BOUND,
     CLIENT_MS,
     ELECTION_MS,
     SESSION_BOUND,
-    Claim,
-    Judged,
-    Witness,
     broker,
-    count,
     judged,
     session_bound_ms,
     session_ms,
@@ -28,6 +25,7 @@ from checks.claims.basis import (
 from evidence.availability import pauses
 from evidence.course import DOWN
 from evidence.events import NO_LEADER
+from evidence.text import plural
 
 
 def longest_pause_ms(acknowledged: Sequence[tuple[int, int]], begin_ns: int, end_ns: int) -> float | None:
@@ -45,52 +43,70 @@ def longest_pause_ms(acknowledged: Sequence[tuple[int, int]], begin_ns: int, end
     return round(int((ends - begins)[ended].max()) / 1e6, 1) if ended.any() else None
 
 
-def _led(witness: Witness, kind: str) -> Iterator[dict[str, Any]]:
+def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
     """Each partition whose leader was stopped or killed: when, by when it was down, and when another led."""
-    for fault in witness.course.faults:
-        for (topic, partition), states in witness.course.states.items() if fault.kind == kind else ():
-            then = witness.course.state_at(topic, partition, fault.inject_ns)
+    for fault in evidence.course.faults:
+        for (topic, partition), states in evidence.course.states.items() if fault.kind == kind else ():
+            then = evidence.course.state_at(topic, partition, fault.inject_ns)
             if then is None or broker(then.leader) != fault.node:
                 continue
-            ends = [one.begin_ns for one in witness.course.processes.get(fault.node, ()) if one.value == DOWN]
+            ends = [one.begin_ns for one in evidence.course.processes.get(fault.node, ()) if one.value == DOWN]
             others = [one.at_ns for one in states if one.leader not in (NO_LEADER, then.leader)]
             yield {
                 "topic": topic,
                 "partition": partition,
                 "node": fault.node,
                 "at_ns": fault.inject_ns,
-                "until_ns": min(fault.until_ns, witness.course.end_ns),
+                "until_ns": min(fault.until_ns, evidence.course.end_ns),
                 "down_ns": next((one for one in ends if one > fault.inject_ns), None),
                 "moved_ns": next((one for one in others if one > fault.inject_ns), None),
             }
 
 
-def leader_moved_before_shutdown(witness: Witness) -> Judged:
-    """A broker that is stopped cleanly hands its leaderships over before its process ends."""
-    rows = [row for row in _led(witness, "stop") if row["down_ns"] is not None]
+@claim(
+    "leader-moved-before-shutdown",
+    source="Kafka documentation, Graceful shutdown; broker configuration: controlled.shutdown.enable",
+)
+def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
+    """A broker that is stopped cleanly hands its leaderships over before it ends."""
+    rows = [row for row in _led(evidence, "stop") if row["down_ns"] is not None]
     wrong = [row for row in rows if row["moved_ns"] is None or row["moved_ns"] > row["down_ns"]]
-    return judged(rows, wrong, count(len(rows), "leadership") + " handed over", "no leader was stopped cleanly")
+    return judged(rows, wrong, plural(len(rows), "leadership") + " handed over", "no leader was stopped cleanly")
 
 
-def writes_pause_briefly(witness: Witness) -> Judged:
-    """While a leader is stopped cleanly its producers wait for less than the session that they wait for if it dies."""
-    return _pauses(witness, "stop", lambda node: session_ms(witness.run, node))
+@claim(
+    "writes-pause-briefly",
+    source="Kafka documentation, Graceful shutdown",
+    bound="a few milliseconds are documented of the move, and nothing of a client that has to learn of it: the "
+    "session that the broker is configured with, for which writes pause when a leader dies",
+)
+def writes_pause_briefly(evidence: RunEvidence) -> Judged:
+    """While a leader is stopped cleanly writes pause only until producers have found the next one, not for a
+    session.
+    """
+    return _pauses(evidence, "stop", lambda node: session_ms(evidence.run, node))
 
 
-def writes_pause_for_the_session(witness: Witness) -> Judged:
-    """When a leader is killed its producers wait until its session has ended and another leads."""
+@claim(
+    "writes-pause-for-the-session",
+    source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms",
+    bound=f"{SESSION_BOUND}, {ELECTION_MS} ms for the election, and {CLIENT_BOUND}",
+)
+def writes_pause_for_the_session(evidence: RunEvidence) -> Judged:
+    """When a leader is killed writes pause until its session has ended and producers have found the next one."""
 
     def bound_ms(node: str) -> float | None:
-        limit_ms = session_ms(witness.run, node)
+        limit_ms = session_ms(evidence.run, node)
         return None if limit_ms is None else session_bound_ms(limit_ms) + ELECTION_MS + CLIENT_MS
 
-    return _pauses(witness, "kill", bound_ms)
+    return _pauses(evidence, "kill", bound_ms)
 
 
-def _pauses(witness: Witness, kind: str, bound_of: Callable[[str], float | None]) -> Judged:
+def _pauses(evidence: RunEvidence, kind: str, bound_of: Callable[[str], float | None]) -> Judged:
     rows = []
-    for led in _led(witness, kind):
-        acknowledged = witness.acknowledged(led["topic"], led["partition"])
+    for led in _led(evidence, kind):
+        acknowledged = evidence.acknowledged(led["topic"], led["partition"])
         took_ms, bound_ms = longest_pause_ms(acknowledged, led["at_ns"], led["until_ns"]), bound_of(led["node"])
         if took_ms is not None and bound_ms is not None:
             rows.append(led | {"took_ms": took_ms, "bound_ms": bound_ms})
@@ -99,30 +115,3 @@ def _pauses(witness: Witness, kind: str, bound_of: Callable[[str], float | None]
         lambda row: f"{row['topic']}-{row['partition']} took no writes for {row['took_ms'] / 1000:.2f} s",
         "nobody wrote while a leader went",
     )
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="leader-moved-before-shutdown",
-        says="A broker that is stopped cleanly hands its leaderships over before it ends.",
-        source="Kafka documentation, Graceful shutdown; broker configuration: controlled.shutdown.enable",
-        judge=leader_moved_before_shutdown,
-    ),
-    Claim(
-        name="writes-pause-briefly",
-        says="While a leader is stopped cleanly writes pause only until producers have found the next one, not for a "
-        "session.",
-        source="Kafka documentation, Graceful shutdown",
-        judge=writes_pause_briefly,
-        bound="a few milliseconds are documented of the move, and nothing of a client that has to learn of it: the "
-        "session that the broker is configured with, for which writes pause when a leader dies",
-    ),
-    Claim(
-        name="writes-pause-for-the-session",
-        says="When a leader is killed writes pause until its session has ended and producers have found the next one.",
-        source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
-        "broker.session.timeout.ms",
-        judge=writes_pause_for_the_session,
-        bound=f"{SESSION_BOUND}, {ELECTION_MS} ms for the election, and {CLIENT_BOUND}",
-    ),
-)

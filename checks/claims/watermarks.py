@@ -9,27 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.acks import SEEN_LATER_NS
-from checks.claims.basis import NOT_OBSERVED, Claim, Judged, Witness, count, elapsed_ms, judged
+from checks.claims.basis import elapsed_ms, judged
 from evidence.course import FROZEN, Course, Sent, TopicPartition
 from evidence.events import Log, Position, ReplicaOffset, of
 from evidence.replication import Trace, topics_of, trace_of, traced_partitions, ways
+from evidence.text import plural
 
 NO_TRACE: Final = "no broker told of its replicas' offsets at TRACE"
 
 
-def record_hidden_until_isr_has_it(witness: Witness) -> Judged:
-    """A record that the leader acknowledged by itself is given to no consumer while a frozen member of the ISR lacks
-    it, though the consumer is given another record from the same leader meanwhile; it is given to it after that.
+@claim(
+    "record-hidden-until-isr-has-it", source="Kafka documentation, Design: replication (committed messages); KIP-101"
+)
+def record_hidden_until_isr_has_it(evidence: RunEvidence) -> Judged:
+    """A record is given to consumers only when every member of the ISR has it, or has left.
+
+    A record that the leader acknowledged by itself is given to no consumer while a frozen member of the ISR lacks it,
+    though the consumer is given another record from the same leader meanwhile; it is given to it after that.
     """
-    course = witness.course
+    course = evidence.course
     positions = of(course.events, Position)
     rows: list[dict[str, Any]] = []
     for one in course.sends:
         for hidden_until_ns in _hidden(course, one):
             rows += _readers(course, positions, one, hidden_until_ns)
     wrong = [row for row in rows if row["read_while_hidden"]]
-    seen = count(len(rows), "record") + " read only when every member of the ISR had it"
+    seen = plural(len(rows), "record") + " read only when every member of the ISR had it"
     nothing = "no consumer was at work while a record was in its leader's log and not in all of the ISR"
     return judged(rows, wrong, seen, nothing)
 
@@ -90,10 +97,15 @@ def _led_by(course: Course, position: Position) -> int | None:
     return state.leader if state else None
 
 
-def high_watermark_follows_in_steps(witness: Witness) -> Judged:
-    """Each acknowledged record went through evidence.replication.STEPS in their order, to each follower."""
-    course = witness.course
-    found = [way for where in traced_partitions(course, topics_of(witness.run)) for way in ways(course, where)]
+@claim("high-watermark-follows-in-steps", source="KIP-101, Motivation; Kafka documentation, Design: replication")
+def high_watermark_follows_in_steps(evidence: RunEvidence) -> Judged:
+    """A record is under the leader's high watermark after the follower's second fetch, and under the follower's with
+    the answer to that: append, fetch, append, fetch, high watermark, answer, high watermark.
+
+    Each acknowledged record went through evidence.replication.STEPS in their order, to each follower.
+    """
+    course = evidence.course
+    found = [way for where in traced_partitions(course, topics_of(evidence.run)) for way in ways(course, where)]
     rows = [
         {
             "topic": way.record.topic,
@@ -110,9 +122,9 @@ def high_watermark_follows_in_steps(witness: Witness) -> Judged:
     wrong = [row for row in rows if row["out_of_order"]]
     untold = [way for way in found if way.missing]
     if untold and not wrong:
-        says = f"of the record at offset {untold[0].record.offset} no line tells: {', '.join(untold[0].missing)}"
-        return Judged(outcome=NOT_OBSERVED, says=says, evidence=[row for row in rows if row["missing"]])
-    return judged(rows, wrong, count(len(rows), "record") + " under the high watermark step by step", NO_TRACE)
+        observed = f"of the record at offset {untold[0].record.offset} no line tells: {', '.join(untold[0].missing)}"
+        return Judged(outcome=NOT_OBSERVED, observed=observed, evidence=[row for row in rows if row["missing"]])
+    return judged(rows, wrong, plural(len(rows), "record") + " under the high watermark step by step", NO_TRACE)
 
 
 def _watched(course: Course, where: TopicPartition) -> tuple[Trace, set[str]]:
@@ -123,26 +135,30 @@ def _watched(course: Course, where: TopicPartition) -> tuple[Trace, set[str]]:
 
 
 def _each(
-    witness: Witness, rows_of: Callable[[Course, TopicPartition, Trace], list[dict[str, Any]]], seen: str
+    evidence: RunEvidence, rows_of: Callable[[Course, TopicPartition, Trace], list[dict[str, Any]]], seen: str
 ) -> Judged:
     """A claim about high watermarks as they were said: judged by each partition's rows, if no replica is silent."""
-    course, rows = witness.course, list[dict[str, Any]]()
-    for where in traced_partitions(course, topics_of(witness.run)):
+    course, rows = evidence.course, list[dict[str, Any]]()
+    for where in traced_partitions(course, topics_of(evidence.run)):
         trace, silent = _watched(course, where)
         if silent:
-            says = f"{', '.join(sorted(silent))} did not tell of the high watermark of {where[0]}-{where[1]}"
-            return Judged(outcome=NOT_OBSERVED, says=says)
+            observed = f"{', '.join(sorted(silent))} did not tell of the high watermark of {where[0]}-{where[1]}"
+            return Judged(outcome=NOT_OBSERVED, observed=observed)
         rows += [{"topic": where[0], "partition": where[1]} | row for row in rows_of(course, where, trace)]
     wrong = [row for row in rows if not row["held"]]
-    return judged(rows, wrong, count(len(rows), "value") + f" of high watermarks, {seen}", NO_TRACE)
+    return judged(rows, wrong, plural(len(rows), "value") + f" of high watermarks, {seen}", NO_TRACE)
 
 
 def _row(one: ReplicaOffset, held: bool, **about: object) -> dict[str, Any]:
     return {"node": one.node, "at_ns": one.at_ns, "high_watermark": one.offset, **about, "held": held}
 
 
-def high_watermark_within_log(witness: Witness) -> Judged:
-    """No replica's high watermark is above its own log end."""
+@claim(
+    "high-watermark-within-log",
+    source="KIP-101, Motivation; ReplicaFetcherThread (the follower's is the smaller of the two)",
+)
+def high_watermark_within_log(evidence: RunEvidence) -> Judged:
+    """The high watermark of a replica is never above its own log end."""
 
     def rows(course: Course, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
         cut = [one for one in of(course.events, Log) if one.event == "truncate" and (one.topic, one.partition) == where]
@@ -158,11 +174,15 @@ def high_watermark_within_log(witness: Witness) -> Judged:
                 found.append(_row(one, one.offset <= ends[one.node], log_end=ends[one.node]))
         return found
 
-    return _each(witness, rows, "none above the replica's log end")
+    return _each(evidence, rows, "none above the replica's log end")
 
 
-def leader_high_watermark_never_falls(witness: Witness) -> Judged:
-    """A leader's high watermark does not fall while it leads in one leader epoch."""
+@claim(
+    "leader-high-watermark-never-falls",
+    source="Partition.maybeIncrementLeaderHW; Kafka documentation, Design: replication",
+)
+def leader_high_watermark_never_falls(evidence: RunEvidence) -> Judged:
+    """A leader's high watermark does not fall within one leader epoch."""
 
     def rows(course: Course, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
         found, highest = list[dict[str, Any]](), dict[tuple[str, int], int]()
@@ -175,11 +195,14 @@ def leader_high_watermark_never_falls(witness: Witness) -> Judged:
                 highest[term] = max(before, one.offset)
         return found
 
-    return _each(witness, rows, "none below the leader's last in its epoch")
+    return _each(evidence, rows, "none below the leader's last in its epoch")
 
 
-def follower_high_watermark_behind_leaders(witness: Witness) -> Judged:
-    """No follower has a high watermark, by an answer of its leader's in this leader epoch, that the leader has not had
+@claim("follower-high-watermark-behind-leaders", source="KIP-101, Motivation")
+def follower_high_watermark_behind_leaders(evidence: RunEvidence) -> Judged:
+    """A follower's high watermark is never above the one that its leader has had.
+
+    No follower has a high watermark, by an answer of its leader's in this leader epoch, that the leader has not had
     yet. What it came with, from its own file, may be from before.
     """
 
@@ -200,39 +223,4 @@ def follower_high_watermark_behind_leaders(witness: Witness) -> Judged:
                 found.append(_row(one, one.offset <= max(led, default=0), leaders=max(led, default=0)))
         return found
 
-    return _each(witness, rows, "none of a follower above its leader's")
-
-
-CLAIMS: Final[tuple[Claim, ...]] = (
-    Claim(
-        name="high-watermark-follows-in-steps",
-        says="A record is under the leader's high watermark after the follower's second fetch, and under the "
-        "follower's with the answer to that: append, fetch, append, fetch, high watermark, answer, high watermark.",
-        source="KIP-101, Motivation; Kafka documentation, Design: replication",
-        judge=high_watermark_follows_in_steps,
-    ),
-    Claim(
-        name="high-watermark-within-log",
-        says="The high watermark of a replica is never above its own log end.",
-        source="KIP-101, Motivation; ReplicaFetcherThread (the follower's is the smaller of the two)",
-        judge=high_watermark_within_log,
-    ),
-    Claim(
-        name="leader-high-watermark-never-falls",
-        says="A leader's high watermark does not fall within one leader epoch.",
-        source="Partition.maybeIncrementLeaderHW; Kafka documentation, Design: replication",
-        judge=leader_high_watermark_never_falls,
-    ),
-    Claim(
-        name="follower-high-watermark-behind-leaders",
-        says="A follower's high watermark is never above the one that its leader has had.",
-        source="KIP-101, Motivation",
-        judge=follower_high_watermark_behind_leaders,
-    ),
-    Claim(
-        name="record-hidden-until-isr-has-it",
-        says="A record is given to consumers only when every member of the ISR has it, or has left.",
-        source="Kafka documentation, Design: replication (committed messages); KIP-101",
-        judge=record_hidden_until_isr_has_it,
-    ),
-)
+    return _each(evidence, rows, "none of a follower above its leader's")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import (
     Acked,
@@ -36,7 +36,7 @@ Timed = tuple[float, Event]
 def judged(name: str, *events: Timed) -> dict[str, Any]:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * 1_000_000, event) for second, event in events)
-    return claims.judge(name, Witness(run=RUN, course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=RUN, course=Course(timed)))
 
 
 def fault(kind: str, phase: FaultPhase = "inject") -> Fault:

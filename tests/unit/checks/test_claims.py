@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import (
@@ -71,7 +71,7 @@ def judged(
     """The claim on these events, a second apart, with records sent and acknowledged at these seconds."""
     timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
     times = [(sent * SECOND, done * SECOND) for sent, done in acknowledged]
-    witness = Witness(run=run, course=Course(timed), acknowledged=lambda topic, partition: times)
+    witness = RunEvidence(run=run, course=Course(timed), acknowledged=lambda topic, partition: times)
     return claims.judge(name, witness)
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Event, Failed, Fault, FaultPhase, Log, Partition, Send, Target
 from tests.unit.timelines import at
@@ -56,7 +56,7 @@ def sent(second: float, error: str | None = None) -> list[Timed]:
 def outcome(name: str, *events: Sequence[Timed]) -> Any:
     in_order = sorted((one for each in (LED, *events) for one in each), key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return claims.judge(name, Witness(run=RUN, course=course))["outcome"]
+    return claims.judge(name, RunEvidence(run=RUN, course=course))["outcome"]
 
 
 AHEAD = struck("clock-step", 10, 30, seconds=8 * 86400)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Damage, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Damage, RunEvidence
 from evidence.course import Course
 from evidence.events import Ends, Event, Fault, FaultPhase, Log, Moment, Partition, Position, Target
 from tests.unit.timelines import at
@@ -54,7 +54,7 @@ def judged(
     read: Sequence[int] = (),
 ) -> str:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    witness = Witness(
+    witness = RunEvidence(
         run={},
         course=Course(timed),
         damaged=lambda topic, partition: damaged if (topic, partition) == ("t", 0) else (),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Ends, Event, Fault, FaultPhase, Moment, Partition, Target
 from tests.unit.timelines import at
@@ -32,7 +32,7 @@ def final(**ends: int) -> Moment:
 
 def judged(name: str, *events: Timed) -> str:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return str(claims.judge(name, Witness(run={}, course=Course(timed)))["outcome"])
+    return str(claims.judge(name, RunEvidence(run={}, course=Course(timed)))["outcome"])
 
 
 WIPED: list[Timed] = [

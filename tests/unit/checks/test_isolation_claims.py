@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Event, Failed, Fault, FaultPhase, Partition, Send, Target
 from tests.unit.timelines import at
@@ -46,7 +46,7 @@ def sent(second: float, process: str = "alone", acks: str = "1", acked: bool = T
 
 def judged(name: str, *events: Timed) -> dict[str, Any]:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, Witness(run=RUN, course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=RUN, course=Course(timed)))
 
 
 CUT: list[Timed] = [(1, led_by(1, 0)), (10, cut("inject")), (10.5, cut("verified"))]

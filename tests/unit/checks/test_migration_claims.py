@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Controller, Event, Fault, Log, Note, Target, Znode
 from tests.unit.timelines import at
@@ -17,7 +17,7 @@ Timed = tuple[int, Event]
 
 def judged(*events: Timed) -> dict[str, Any]:
     timed = [at(second * 10**9, event) for second, event in sorted(events, key=lambda one: one[0])]
-    return claims.judge("metadata-migrated-to-kraft", Witness(run={}, course=Course(tuple(timed))))
+    return claims.judge("metadata-migrated-to-kraft", RunEvidence(run={}, course=Course(tuple(timed))))
 
 
 def registered(node: str) -> Timed:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import (
     Acked,
@@ -91,7 +91,7 @@ def judged(
     order = sorted([*up, *events, (until, Note(text="the end"))], key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in order))
     times = [(int(sent * SECOND), int(done * SECOND)) for sent, done in acknowledged]
-    return claims.judge(name, Witness(run=run, course=course, acknowledged=lambda topic, partition: times))
+    return claims.judge(name, RunEvidence(run=run, course=course, acknowledged=lambda topic, partition: times))
 
 
 FIRST = state(1, ALL, 0)

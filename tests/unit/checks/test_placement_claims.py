@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.claims.placement import shifted
 from evidence.course import Course
 from evidence.events import Broker, Container, Ends, Event, Moment, Partition, PlaceTopic, Reassign, Znode
@@ -27,7 +27,7 @@ NONE: tuple[int, ...] = ()
 def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> dict[str, Any]:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, Witness(run=RUN | (run or {}), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=RUN | (run or {}), course=Course(timed)))
 
 
 def state(
@@ -231,7 +231,7 @@ class TestReassignment:
     def test_writes_while_it_moves(self, events: list[Timed], answered: float, outcome: str) -> None:
         times = [(int(sent * 1000) * MS, int(done * 1000) * MS) for sent, done in ((9, 9.1), (13, answered))]
         timed = tuple(at(int(second * 1000) * MS, event) for second, event in events)
-        witness = Witness(run=RUN, course=Course(timed), acknowledged=lambda topic, partition: times)
+        witness = RunEvidence(run=RUN, course=Course(timed), acknowledged=lambda topic, partition: times)
         found = claims.judge("move-pauses-writes-briefly", witness)
         assert (found["outcome"], found.get("bound_ms")) == (outcome, None if outcome == NOT_OBSERVED else 7000)
 

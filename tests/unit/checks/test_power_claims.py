@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checks.claims.basis import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Witness
+from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence
 from checks.claims.power import (
     flushed_records_survive,
     lost_records_are_recent,
@@ -31,9 +31,9 @@ def power_loss(
     return [begun, Fault(phase="verified", monotonic_ns=200, proof=proof, **fault)] if proved else [begun]
 
 
-def witness(events: list[Event], *, acked: int = 3, isr: tuple[int, ...] = (1, 2), **run: Any) -> Witness:
+def witness(events: list[Event], *, acked: int = 3, isr: tuple[int, ...] = (1, 2), **run: Any) -> RunEvidence:
     state = Partition(source="kraft", topic="t", partition=0, leader=1, leader_epoch=0, isr=isr, monotonic_ns=1)
-    return Witness(
+    return RunEvidence(
         run=RUN | run,
         course=Course((state, *events)),
         acknowledged=lambda topic, partition: [(10, 20)] * acked + [(90, 300)],
@@ -103,7 +103,7 @@ def test_what_was_stated_is_on_the_controllers_disks(
         Fault(phase="inject", monotonic_ns=1_000_000_000, **fault),
         Fault(phase="verified", monotonic_ns=1_000_000_001, proof=proof, **fault),
     )
-    assert outcome(metadata_survives(Witness(run=RUN, course=Course(events)))) == expected
+    assert outcome(metadata_survives(RunEvidence(run=RUN, course=Course(events)))) == expected
 
 
 MADE = "/brokers/topics/made-last"
@@ -116,13 +116,13 @@ def znode(at_ns: int, path: str, version: int | None, created: int = 1) -> Znode
     return Znode(path=path, content=content, version=version or 0, created=created, monotonic_ns=at_ns)
 
 
-def told(*after: Znode, node: str = "zookeeper", proved: bool = True) -> Witness:
+def told(*after: Znode, node: str = "zookeeper", proved: bool = True) -> RunEvidence:
     """Two znodes of topics, a power loss from 100 to 200, and what was told then."""
     fault: dict[str, Any] = {"fault": "power-loss", "id": "f1", "description": "", "target": Target(node=node)}
     loss = [Fault(phase="inject", monotonic_ns=100, **fault)]
     loss += [Fault(phase="verified", monotonic_ns=200, proof={"replicas": {}}, **fault)] if proved else []
     before = (znode(10, MADE, 0), znode(11, STATE, 4), znode(12, "/brokers/ids/1", 0))
-    return Witness(run=RUN, course=Course((*before, *loss, *after)))
+    return RunEvidence(run=RUN, course=Course((*before, *loss, *after)))
 
 
 REGISTERED = znode(300, "/brokers/ids/2", 0)
@@ -155,5 +155,5 @@ REGISTERED = znode(300, "/brokers/ids/2", 0)
         "unproved",
     ],
 )
-def test_what_zookeeper_had_told_is_there_or_forgotten(witnessed: Witness, keeps: str, forgets: str) -> None:
+def test_what_zookeeper_had_told_is_there_or_forgotten(witnessed: RunEvidence, keeps: str, forgets: str) -> None:
     assert (outcome(zookeeper_keeps(witnessed)), outcome(zookeeper_forgets(witnessed))) == (keeps, forgets)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
+from checks.claims.recovery import RECOVERY_POINTS
 from evidence.course import Course
 from evidence.events import Broker, Checkpoint, Event, Fault, FaultPhase, Log, Moment, Note, Target
 from tests.unit.timelines import at
@@ -28,9 +29,7 @@ def fault(kind: str, at_s: float, node: str = "broker-1") -> list[Timed]:
     ]
 
 
-def looked(
-    point: int | None, *segments: int, at_s: float = 11, file: str = claims.recovery.RECOVERY_POINTS
-) -> list[Timed]:
+def looked(point: int | None, *segments: int, at_s: float = 11, file: str = RECOVERY_POINTS) -> list[Timed]:
     """Copies of a replica with these segments, and the recovery point in its broker's file."""
     files = {f"t-0/{base:020}.log": 100 for base in segments} | {f"t-0/{base:020}.index": 9 for base in segments}
     offsets = None if point is None else {"t-0": point}
@@ -55,7 +54,7 @@ UP: Timed = (24, Broker(source="kraft", node="broker-1", state="unfenced"))
 def judged(name: str, *events: Sequence[Timed]) -> dict[str, Any]:
     in_order = sorted((one for each in [*events, [UP, END]] for one in each), key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return claims.judge(name, Witness(run={}, course=course))
+    return claims.judge(name, RunEvidence(run={}, course=course))
 
 
 KILLED = [*fault("kill", 10), *fault("start", 20)]

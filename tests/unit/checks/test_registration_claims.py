@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, FaultPhase, Log, Metadata, Partition, Target
 from tests.unit.timelines import at
@@ -47,7 +47,7 @@ def judged(
     """The claim on these events, each at its second, with records acknowledged at these seconds."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     times = [(second * 1000 * MS, second * 1000 * MS) for second in acknowledged]
-    return claims.judge(name, Witness(run=run, course=Course(timed), acknowledged=lambda topic, partition: times))
+    return claims.judge(name, RunEvidence(run=run, course=Course(timed), acknowledged=lambda topic, partition: times))
 
 
 UP: list[Timed] = [(1, docker("start")), (1, broker("registered")), (1, led_by(1, 0))]

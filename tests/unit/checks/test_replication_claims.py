@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import (
     Acked,
@@ -90,7 +90,7 @@ def note(state: Any, number: int = 0, partitions: tuple[str, ...] = ()) -> IsrCh
 def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> dict[str, Any]:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, Witness(run=RUN | (run or {}), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=RUN | (run or {}), course=Course(timed)))
 
 
 ALIVE = Broker(source="zookeeper", node="broker-2", state="registered", fenced=False)

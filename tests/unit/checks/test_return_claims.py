@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Event, Fault, Note, Partition, Target
 from tests.unit.timelines import at
@@ -18,7 +18,7 @@ RETURN, STAYS_OUT = "restarted-replicas-return", "restarted-replica-stays-out"
 
 def judged(name: str, *events: Timed) -> dict[str, Any]:
     timed = tuple(at(int(second * 1000) * 10**6, event) for second, event in sorted(events, key=lambda one: one[0]))
-    return claims.judge(name, Witness(run={}, course=Course(timed)))
+    return claims.judge(name, RunEvidence(run={}, course=Course(timed)))
 
 
 def state(version: int, isr: tuple[int, ...], *, leader: int = 1, topic: str = "t") -> Partition:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Broker, Event, Fault, FaultPhase, Partition, Target
 from tests.unit.timelines import at
@@ -71,7 +71,7 @@ AFTER: Timed = (70, BACK)
 def judged(name: str, *events: Sequence[Timed]) -> dict[str, Any]:
     in_order = sorted((one for each in events for one in each), key=lambda one: one[0])
     course = Course(tuple(at(ns(second), event) for second, event in in_order))
-    return claims.judge(name, Witness(run=RUN, course=course))
+    return claims.judge(name, RunEvidence(run=RUN, course=course))
 
 
 def outcome(name: str, *events: Sequence[Timed]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Ends, Event, Failed, Fault, FaultPhase, Handed, Moment, Partition, Send, Target
 from tests.unit.timelines import at
@@ -41,7 +41,7 @@ READ: Read = {(1, 3): (3,)}
 
 def judged(name: str, *events: Timed, read: Read | None = READ) -> dict[str, Any]:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, Witness(run={}, course=Course(timed), read_at=lambda *_: read))
+    return claims.judge(name, RunEvidence(run={}, course=Course(timed), read_at=lambda *_: read))
 
 
 @pytest.mark.parametrize(

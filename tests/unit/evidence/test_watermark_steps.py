@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checks import claims
-from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Witness
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Event, Log, OffsetKind, Partition, ReplicaOffset, Send
 from evidence.replication import STEPS, Ends, StepName, ways
@@ -67,7 +67,7 @@ def whole(first: dict[StepName, ReplicaOffset] | None = None) -> list[Event]:
 
 
 def judged(name: str, *events: Event) -> dict[str, Any]:
-    return claims.judge(name, Witness(run=RUN, course=course(*events)))
+    return claims.judge(name, RunEvidence(run=RUN, course=course(*events)))
 
 
 def moved(steps: dict[StepName, ReplicaOffset], name: StepName, to_ms: int) -> dict[StepName, ReplicaOffset]:

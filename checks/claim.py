@@ -1,0 +1,108 @@
+"""What a claim is: one function with the decorator `@claim`, judged from what a run left behind (`RunEvidence`).
+
+The decorator's arguments and the first paragraph of the function's docstring are the claim's entry in the catalogue; a
+second paragraph says how it is judged. A module that is in `checks/claims/` needs no other registration
+(checks/claims/__init__.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from checks.definition import definition_of
+from evidence.course import Course
+
+Outcome = Literal["held", "contradicted", "not-observed"]
+HELD: Final = "held"
+CONTRADICTED: Final = "contradicted"
+NOT_OBSERVED: Final = "not-observed"
+Judge = Callable[["RunEvidence"], "Judged"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """An entry of a replica whose checksum does not fit, in the copies of a moment."""
+
+    moment: str
+    node: str
+    segment: int
+    position: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvidence:
+    """What a run left behind, as far as claims are judged by it."""
+
+    run: Mapping[str, Any]
+    """run.json."""
+    course: Course
+    acknowledged: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
+    """Of a topic and partition, from the clients' histories: when each acknowledged record was sent, and when it was
+    acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter."""
+    read_at: Callable[[str, int], Mapping[tuple[int, int], tuple[int, ...]] | None] = lambda topic, partition: None
+    """Of a topic and partition: the offsets at which readers were given each record, by its producer and sequence;
+    None if nobody read to the end, so that a record which was not read may be there."""
+    damaged: Callable[[str, int], Sequence[Damage]] = lambda topic, partition: ()
+    """Of a topic and partition: the entries with a wrong checksum in the copies of its replicas."""
+    read_errors: Callable[[str, int], Sequence[tuple[int, str]]] = lambda topic, partition: ()
+    """Of a topic and partition: when readers were given errors instead of records (CLOCK_MONOTONIC nanoseconds), and
+    their names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What came of a claim in a run."""
+
+    outcome: Outcome
+    observed: str
+    """What was seen, in one sentence."""
+    evidence: Sequence[Mapping[str, Any]] = ()
+    """The rows that it was judged by; where it is contradicted, those that contradict it."""
+    measured_ms: float | None = None
+    bound_ms: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for findings.json."""
+        measured = {"measured_ms": self.measured_ms, "bound_ms": self.bound_ms}
+        return {"outcome": self.outcome, "says": self.observed, "evidence": [dict(row) for row in self.evidence]} | (
+            measured if self.measured_ms is not None else {}
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One documented behaviour."""
+
+    name: str
+    definition: str
+    source: str
+    judge: Judge = field(repr=False)
+    bound: str = ""
+    """Of a duration: what bounds it, where that is documented, and the tolerance."""
+
+    def as_json(self) -> dict[str, str]:
+        """The entry in words."""
+        return {"name": self.name, "definition": self.definition, "source": self.source, "bound": self.bound}
+
+
+REGISTRY: Final[dict[str, Claim]] = {}
+"""Every claim by its name, in the order in which modules were imported (checks.claims imports all of them)."""
+
+
+def claim(name: str, *, source: str, bound: str = "") -> Callable[[Judge], Judge]:
+    """Register a function as the judge of the claim `name`; its docstring begins with the definition.
+
+    source: where the behaviour is documented (KIP, JIRA, documentation, or the class of Kafka's that has it). bound: of
+    a duration, what bounds it and the tolerance. Raises ValueError if the name is taken or there is no definition.
+    """
+
+    def register(judge: Judge) -> Judge:
+        if name in REGISTRY:
+            raise ValueError(f"there are two claims {name!r}")
+        REGISTRY[name] = Claim(name=name, definition=definition_of(judge), source=source, judge=judge, bound=bound)
+        return judge
+
+    return register
