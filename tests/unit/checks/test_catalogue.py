@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from analysis.check import check_run
 from checks import catalogue as anomalies
+from checks import claims
+from checks.claim import Judged, RunEvidence, claim
 from evidence.errors import UsageError
 from harness.scenario import EVERY_VERSION, Documented
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import polled, sent
 
-PAGE = Path(__file__).parents[3] / "docs" / "anomalies.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "anomalies.md"
 
 
 def test_the_checks_of_a_run_are_the_catalogue(tmp_path: Path) -> None:
@@ -46,3 +51,21 @@ def test_a_scenario_that_names_no_anomaly_is_refused() -> None:
 def test_the_page_is_what_the_catalogue_makes() -> None:
     """`kafka-chaos list --anomalies --markdown > docs/anomalies.md` writes it again."""
     assert PAGE.read_text() == anomalies.page()
+
+
+def test_a_second_claim_of_a_name_and_one_without_a_definition_are_refused() -> None:
+    def judge(evidence: RunEvidence) -> Judged:
+        raise NotImplementedError
+
+    with pytest.raises(ValueError, match="two claims 'acks-all-waits-for-isr'"):
+        claim("acks-all-waits-for-isr", source="none")(judge)
+    with pytest.raises(ValueError, match="begin with the definition"):
+        claim("of-nothing", source="none")(judge)
+    assert "of-nothing" not in claims.CATALOGUE
+
+
+def test_the_catalogues_are_imported_without_spark_or_a_compiler() -> None:
+    told = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from checks import catalogue, claims; print(*sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
+    assert "checks.claims.acks" in seen
+    assert {"pyspark", "numba", "pandas", "docker"} & set(seen) == set()
