@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import FaultUnproved
+from harness.cluster.listings import listing
 from harness.faults import network
 from harness.faults.cut import Cut, Rule
-from harness.faults.network import listing, names
+from harness.faults.network import names
 from harness.polling import poll
 
 if TYPE_CHECKING:

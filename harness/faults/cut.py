@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from evidence.course import CLIENTS
 from evidence.errors import FaultUnproved, HarnessError
+from harness.cluster.listings import CHAIN, listing
 from harness.faults import network
-from harness.faults.network import CHAIN, POLL_S, listing, names, pair
+from harness.faults.network import POLL_S, names, pair
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node

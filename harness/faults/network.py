@@ -6,24 +6,21 @@ A restarted node has a new namespace without them, so `apply` is called again fo
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError
+from harness.cluster.listings import CHAIN, listing
 from harness.faults.base import Peer
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
 
-CHAIN: Final = "CHAOS"
 DEVICE: Final = "eth0"
 """Every node has one, of the cluster's network."""
 COUNTER_LIMIT_S: Final = 15.0
 POLL_S: Final = 0.05
-WHOLE: Final = "# whole"
-"""Ends a listing: the engine may hand over less than a command has printed."""
 OWN: Final = re.compile(
     rf"-P (INPUT|FORWARD|OUTPUT) ACCEPT|-N {CHAIN}-(INPUT|OUTPUT)|-A (INPUT|OUTPUT) -j {CHAIN}-\3"
     r"|qdisc noqueue 0: root refcnt \d+ *"
@@ -33,19 +30,6 @@ OWN: Final = re.compile(
 
 N = TypeVar("N", bound=Peer)
 P = TypeVar("P", bound=Peer)
-
-
-def listing(node: Node, *commands: str) -> list[str]:
-    """The lines that these commands print in a node; HarnessError if no whole listing can be had in time."""
-    deadline = time.monotonic() + COUNTER_LIMIT_S
-    while True:
-        lines = node.run_inside("sh", "-c", " && ".join((*commands, f"echo '{WHOLE}'"))).splitlines()
-        if lines[-1:] == [WHOLE]:
-            return lines[:-1]
-        if time.monotonic() > deadline:
-            raise HarnessError(
-                f"{node.name}: no whole listing of {commands[0]} in {COUNTER_LIMIT_S:.0f} s; the last: {lines}"
-            )
 
 
 def at_once(nodes: Sequence[Node], act: Callable[[Node], None]) -> None:

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evidence.errors import FaultUnproved, HarnessError
+from harness.cluster.listings import listing
 from harness.faults import network
-from harness.faults.network import DEVICE, POLL_S, listing, names, pair
+from harness.faults.network import DEVICE, POLL_S, names, pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from docker.errors import DockerException
 
 from evidence.events import Container, Event
-from harness.faults.network import CHAIN, listing
+from harness.cluster.listings import CHAIN, listing
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node

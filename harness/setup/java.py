@@ -9,10 +9,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from evidence.errors import UsageError
 from harness.setup.cache import cache_dir
@@ -90,3 +90,14 @@ def forget() -> None:
 def trust_arguments() -> list[str]:
     """JVM arguments that make any Java trust what this machine trusts (a private certificate authority, say)."""
     return [f"-Djavax.net.ssl.trustStore={SYSTEM_TRUST}"] if SYSTEM_TRUST.exists() else []
+
+
+def properties(*settings: Mapping[str, Any]) -> Any:
+    """java.util.Properties of these settings, later ones over earlier ones; a Java virtual machine must run here."""
+    from jpype import JClass
+
+    made = JClass("java.util.Properties")()
+    for each in settings:
+        for name, value in each.items():
+            made.put(name, str(value))
+    return made

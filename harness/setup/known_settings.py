@@ -26,8 +26,7 @@ from typing import Any, Final
 
 from evidence.errors import HarnessError, UsageError
 from harness.setup import jars
-from harness.setup.java import java_home
-from harness.workloads.libraries import SCALA_REMOVED
+from harness.setup.java import java_home, properties
 
 MODULE: Final = "harness.setup.known_settings"
 KNOWN: Final = Path(__file__).resolve().parents[2] / "audit" / "known"
@@ -267,8 +266,6 @@ def _read(class_path: Sequence[Path], what: str, name: str, given: Mapping[str, 
     """Keys among a class's constants, each with what an object of it, made of almost nothing, answers for it."""
     import jpype
 
-    from harness.workloads.processes.java import properties
-
     config = jpype.JClass(name)(properties(given))
     readers = (method for method in config.getClass().getMethods() if not method.getParameterCount())
     methods = {str(method.getName()).lower(): method for method in readers}
@@ -318,7 +315,7 @@ def main(arguments: Sequence[str]) -> int:
 
     for release in sorted((path.stem for path in jars.LOCKS.glob("*.lock")), key=numbers):
         classes = sorted(jars.resolve(release, lambda _: None).glob("*.jar"))
-        what = [*CONFIG_DEFS, "scala-producer"] if numbers(release) < SCALA_REMOVED else list(CONFIG_DEFS)
+        what = [*CONFIG_DEFS, "scala-producer"] if numbers(release) < jars.SCALA_REMOVED else list(CONFIG_DEFS)
         keep(release, f"compose/locks/{release}.lock", classes, what)
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
         for release in BETWEEN:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import UsageError
-from harness.setup.jars import LOCKS, resolve
+from harness.setup.jars import LOCKS, SCALA_REMOVED, resolve
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
 from harness.workloads.settings import LIBRDKAFKA
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from harness.setup.waiting import Echo
 
 JAVA, SCALA = "java", "scala"
-SCALA_REMOVED: Final = (2,)
 
 
 @dataclass(frozen=True, slots=True)

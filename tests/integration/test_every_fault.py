@@ -12,12 +12,12 @@ from evidence.events import Fault, Note, Precondition
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
+from harness.cluster.listings import CHAIN
 from harness.faults import cut
 from harness.faults.answers import Hold, Reset
 from harness.faults.client import KillClient
 from harness.faults.cut import Cut
 from harness.faults.files import Wipe
-from harness.faults.network import CHAIN
 from harness.faults.process import Double
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run

@@ -31,8 +31,8 @@ from evidence.rundir import DEFAULT_CASE, RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
+from harness.cluster.listings import WHOLE
 from harness.cluster.state import ClusterState, PartitionState
-from harness.faults.network import WHOLE
 from harness.observers import packet_filters
 from harness.observers.packet_filters import WATCHING
 from harness.observers.state import StateKeeper, node_name

@@ -14,12 +14,12 @@ import pytest
 
 from evidence.errors import FaultUnproved
 from harness.cluster.docker import Node
+from harness.cluster.listings import WHOLE
 from harness.faults import answers, network
 from harness.faults.answers import Hold, Reset, parse_connections, question
 from harness.faults.client import KillClient
 from harness.faults.cut import Host, Rule, parse_counters
 from harness.faults.delay import Delay
-from harness.faults.network import WHOLE
 
 CLIENTS = Host("172.20.0.1")
 LISTING = (

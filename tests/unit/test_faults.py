@@ -14,13 +14,14 @@ from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.events import Container, ContainerAction, Fault, Target
 from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
+from harness.cluster.listings import WHOLE
 from harness.cluster.state import ClusterState
 from harness.faults import process
 from harness.faults.base import Faults
 from harness.faults.cut import Cut, Host, Rule, parse_counters
 from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.migration import Migration
-from harness.faults.network import WHOLE, foreign_rules
+from harness.faults.network import foreign_rules
 from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, StartWith, Stop
 from harness.faults.slow import Bucket, Slow, parse_buckets
 
@@ -508,7 +509,7 @@ def test_rules_that_no_healed_fault_leaves(rule: str) -> None:
 
 
 def test_a_listing_that_is_not_whole_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.faults.network.COUNTER_LIMIT_S", 0.0)
+    monkeypatch.setattr("harness.cluster.listings.LISTING_LIMIT_S", 0.0)
     with pytest.raises(HarnessError, match="no whole listing"):
         foreign_rules(cast("Node", Filter(*OWN)))
 

@@ -1,5 +1,7 @@
 """Who may import whom: scenarios → harness → evidence ← analysis; judgement → evidence; kafkafiles imports nobody.
 
+Inside each room, and inside each of its folders, no two of what stands side by side import each other in a circle. The
+harness has floors (HARNESS): each imports from the floors below its own.
 The audit imports evidence.errors and evidence.text alone, and at import time nothing that needs Docker, Java or a
 Kafka client.
 """
@@ -9,7 +11,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -27,11 +30,27 @@ MAY = {
     "kafkafiles": set(),
     "results": set(),
 }
+HARNESS = (
+    {"plan", "polling"},
+    {"cluster"},
+    {"setup", "observers", "removal"},
+    {"faults", "workloads"},
+    {"subjects", "case"},
+    {"run", "bugs"},
+    {"scenario"},
+    {"runner"},
+)
+"""The folders and files of the harness from the ground up: nothing imports from its own floor or from one above."""
 HEAVY = ("confluent_kafka", "docker", "jpype", "numba", "numpy", "pandas", "pyarrow", "pyspark")
 
 
-def imports() -> Iterator[tuple[str, str]]:
+@cache
+def imports() -> tuple[tuple[str, str], ...]:
     """(module, what it imports of ours), imports inside functions included."""
+    return tuple(_imports())
+
+
+def _imports() -> Iterator[tuple[str, str]]:
     for path in (path for room in MAY for path in (ROOT / room).rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for node in ast.walk(ast.parse(path.read_text())):
@@ -39,7 +58,8 @@ def imports() -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.ImportFrom) and not node.level:
                 # What is imported from a package may be a module of it.
                 inside = (f"{node.module}.{one.name}" for one in node.names)
-                modules = [name for name in inside if (ROOT / name.replace(".", "/")).with_suffix(".py").exists()]
+                places = ((name, ROOT / name.replace(".", "/")) for name in inside)
+                modules = [name for name, place in places if place.is_dir() or place.with_suffix(".py").exists()]
                 names += modules or [node.module or ""]
             yield from ((module, name) for name in names if name.split(".")[0] in MAY)
 
@@ -63,16 +83,42 @@ def test_an_audit_of_files_imports_nothing_that_needs_docker_java_or_a_client() 
     assert [name for name in seen if name.split(".")[0] in {*HEAVY, "harness", "analysis", "judgement"}] == []
 
 
-def test_the_cluster_does_not_know_who_watches_or_strikes_it() -> None:
-    above = ("harness.faults", "harness.observers", "harness.run", "harness.workloads")
-    assert [(a, b) for a, b in imports() if a.startswith("harness.cluster.") and b.startswith(above)] == []
+def inside(folder: str) -> set[tuple[str, str]]:
+    """Which of what stands in a folder ("harness", "harness.run") imports which other of it."""
+    depth = folder.count(".") + 1
+    both = [(a, b) for a, b in imports() if a.startswith(f"{folder}.") and b.startswith(f"{folder}.")]
+    return {(a, b) for a, b in ((a.split(".")[depth], b.split(".")[depth]) for a, b in both) if a != b}
+
+
+def in_circles(arrows: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """What is left when all that imports nothing of the rest is taken away, again and again."""
+    below: dict[str, set[str]] = {}
+    for importer, imported in arrows:
+        below.setdefault(importer, set()).add(imported)
+    while free := {one for one, those in below.items() if not (those - {one}) & below.keys()}:
+        for one in free:
+            del below[one]
+    return below
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    below: dict[str, set[str]] = {}
-    for module, name in imports():
-        below.setdefault(module, set()).add(name)
-    while free := {module for module, those in below.items() if not (those - {module}) & below.keys()}:
-        for module in free:
-            del below[module]
-    assert below == {}
+    assert in_circles(imports()) == {}
+
+
+def test_inside_no_folder_is_there_a_circle() -> None:
+    folders = {module.rpartition(".")[0] for module, _ in imports()} - {""}
+    folders |= {folder.rpartition(".")[0] for folder in folders} - {""}
+    assert {"harness", "judgement.report", "harness.workloads"} <= folders
+    assert {folder: circle for folder in sorted(folders) if (circle := in_circles(inside(folder)))} == {}
+
+
+def test_a_circle_is_found() -> None:
+    assert in_circles([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]) == {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}}
+
+
+def test_the_harness_imports_downwards() -> None:
+    floors = {name: number for number, names in enumerate(HARNESS) for name in names}
+    there = {path.name for path in (ROOT / "harness").iterdir() if (path / "__init__.py").exists()}
+    there |= {path.stem for path in (ROOT / "harness").glob("[!_]*.py")}
+    assert there == floors.keys(), "each folder and file of the harness stands on a floor of HARNESS"
+    assert [(a, b) for a, b in sorted(inside("harness")) if floors[a] <= floors[b]] == []

@@ -31,6 +31,7 @@ from typing import Any, Final, Protocol
 from confluent_kafka import KafkaError, KafkaException
 
 from evidence.errors import HarnessError
+from harness.setup.java import properties
 
 UNKNOWN_SERVER_ERROR: Final = -1
 OPTIONS: Final = ("-Xrs", "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -306,17 +307,6 @@ PLAIN: Final = frozenset({"int", "short", "boolean", "long", "java.lang.String"}
 NOT_SETTINGS: Final = frozenset({"hashCode", "toString", "logIdent", "loggerName"})
 CAPITAL: Final = re.compile("[A-Z]")
 KINDS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Sending]]] = {"java": JavaClient, "scala": ScalaClient}
-
-
-def properties(*settings: Mapping[str, Any]) -> Any:
-    """java.util.Properties of these settings, later ones over earlier ones."""
-    from jpype import JClass
-
-    made = JClass("java.util.Properties")()
-    for each in settings:
-        for name, value in each.items():
-            made.put(name, str(value))
-    return made
 
 
 def jvm_producer(

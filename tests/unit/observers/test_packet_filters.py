@@ -9,7 +9,7 @@ import pytest
 from docker.errors import DockerException
 
 from evidence.events import Container
-from harness.faults.network import WHOLE
+from harness.cluster.listings import WHOLE
 from harness.observers.packet_filters import FILE, PacketFilters, foreign_changes
 
 OURS = """# watching
