@@ -1,14 +1,17 @@
-"""Property tests here have no deadline: the first example may compile a loop, and a loaded machine is no failure.
+"""Property tests take as many examples as the profile says, and no test has a wider terminal than another.
 
-Text is as wide as where nobody looks, whatever terminal the tests are started from.
+    HYPOTHESIS_PROFILE=quick      a quarter of the examples that a test asks for: the default, since `make unit` is run often
+    HYPOTHESIS_PROFILE=thorough   ten times as many: each night
+
+A test that asks for a number of its own asks by `tests.properties.examples`. There is no deadline: the first example may
+compile a loop, and a loaded machine is no failure.
 """
 
 from __future__ import annotations
 
 import os
 
-from hypothesis import settings
+from tests import properties
 
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+properties.load()
 os.environ["COLUMNS"] = "100"

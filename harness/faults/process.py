@@ -62,8 +62,9 @@ class OfOneNode:
     def _begin(self) -> None:
         self._since_ns = time.time_ns()
 
-    def _event(self, action: ContainerAction, timeout_s: float = EVENT_LIMIT_S) -> Container:
-        """Docker's event of this kind since the injection; FaultUnproved if there is none."""
+    def _event(self, action: ContainerAction, timeout_s: float | None = None) -> Container:
+        """Docker's event of this kind since the injection; FaultUnproved if there is none within EVENT_LIMIT_S."""
+        timeout_s = EVENT_LIMIT_S if timeout_s is None else timeout_s
         try:
             return self.events.wait(self.node.name, action, since_ns=self._since_ns, timeout_s=timeout_s)
         except WaitTimeout as error:

@@ -21,6 +21,7 @@ from analysis.jsonl import check_history
 from analysis.others import read
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
+from tests.properties import examples
 from tests.unit.analysis.oracle import KEYS, ORACLE, History, Line, anomalies, generate
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, assigned, final_read, polled, sent
@@ -59,7 +60,7 @@ def differing(seeds: range, folder: Path) -> tuple[list[str], Counter[str]]:
 
 
 def test_checks_find_what_the_definitions_say(tmp_path: Path) -> None:
-    wrong, seen = differing(range(250), tmp_path)
+    wrong, seen = differing(range(examples(250)), tmp_path)
     assert wrong == []
     assert set(seen) == {*ORACLE, "none"}
 
@@ -78,7 +79,7 @@ def _timed(lines: list[Line], chance: random.Random) -> list[Line]:
 
 def test_an_orderly_key_has_nothing_that_the_checks_would_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quick, skipped = jsonl._orderly, 0
-    for seed in range(400):
+    for seed in range(examples(400)):
         chance = random.Random(seed)
         lines = _timed(generate(chance)[0], chance)
         results = []
@@ -89,7 +90,7 @@ def test_an_orderly_key_has_nothing_that_the_checks_would_find(tmp_path: Path, m
         assert results[0] == results[1], f"seed {seed}"
         others = read(tmp_path / "history.jsonl")
         skipped += sum(quick(key, others, jsonl._settled(others)) for key in others.keys.values())
-    assert skipped > 20
+    assert skipped > examples(400) // 20
 
 
 def _as_run(root: Path, history: History) -> RunDir:
@@ -149,7 +150,7 @@ def test_runs_are_checked_by_the_same_definitions(
 ) -> None:
     monkeypatch.setattr(check, "LARGE_ROWS", 0 if large else 2**60)
     seen = Counter[str]()
-    for seed in range(30):
+    for seed in range(examples(60)):
         history = _single(generate(random.Random(seed))[1])
         expected = {(name, KEYS.index(key)): rows for (name, key), rows in anomalies(history, KEYS).items()}
         findings = check.check_run(_as_run(tmp_path / str(seed), history))

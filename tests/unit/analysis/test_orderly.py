@@ -18,6 +18,7 @@ from evidence.history import schema, seal
 from evidence.history.read import History, sealed_files
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
+from tests.properties import examples
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, final_read, polled, sent
 from tests.unit.timelines import at
@@ -247,7 +248,7 @@ def test_partitions_that_share_a_file_are_not_screened(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @given(changes=st.lists(st.sampled_from(sorted(CHANGES)), max_size=3), seed=st.integers(0, 99), rows=st.integers(1, 9))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_together_is_found_what_is_found_one_by_one(
     changes: list[str], seed: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from evidence.history.read import sealed_files
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
+from tests.properties import examples
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, assigned, final_read, polled, reserved, sent
 from tests.unit.kafkafiles.encode import R, batch, message
@@ -288,7 +289,7 @@ def _of(folder: Path, run: tuple[dict[str, list[Row]], list[Event], dict[str, di
 
 @pytest.mark.slow
 @given(run=_runs(), group_rows=st.sampled_from([5, seal.GROUP_ROWS]), ahead=st.booleans())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_checks_find_in_what_is_kept_what_they_find_in_the_whole(
     run: Any, group_rows: int, ahead: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kafkafiles import batches as log
 from kafkafiles import columns
 from kafkafiles.batches import Corrupt, Record
+from tests.properties import examples
 from tests.unit.kafkafiles.encode import GZIP, LZ4, NONE, SNAPPY, ZSTD, R, batch, control_key, message, wrapper
 from tests.unit.kafkafiles.test_batches import RECORDS
 
@@ -67,7 +68,7 @@ def test_rows_are_handed_out_in_pieces(compiled):
     parts=st.lists(st.tuples(RECORDS, st.sampled_from([NONE, GZIP, SNAPPY, LZ4, ZSTD]), st.booleans()), max_size=4),
     damage=st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 255)), max_size=3),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_compiled_and_plain_agree_on_sound_and_on_damaged_logs(parts, damage):
     data = bytearray()
     offset = 0
@@ -125,7 +126,7 @@ def test_a_torn_file(tmp_path: Path):
     damage=st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 255)), max_size=2),
     old=st.booleans(),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_headers_of_files_are_the_same_whether_bodies_are_read_or_leapt_over(
     tmp_path_factory, sizes, tail, damage, old
 ):

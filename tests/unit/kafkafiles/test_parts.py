@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kafkafiles.parts import join, parts_of
 from kafkafiles.replica import Examination, examine
+from tests.properties import examples
 from tests.unit.kafkafiles.encode import R, batch, message
 
 Log = dict[int, bytes]
@@ -151,7 +152,7 @@ def _logs(draw: st.DrawFn) -> list[Log]:
 
 
 @given(logs=_logs(), most=st.integers(1, 12))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_parts_never_come_to_anything_else_than_the_whole(logs: list[Log], most: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directories = written(Path(folder), logs)

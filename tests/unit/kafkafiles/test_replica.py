@@ -14,6 +14,7 @@ from kafkafiles import replica as r
 from kafkafiles.batches import Corrupt, Record
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import Difference, Replica
+from tests.properties import examples
 from tests.unit.kafkafiles.encode import GZIP, NONE, R, batch, message, wrapper
 
 
@@ -295,7 +296,7 @@ def rolled(batches: list[tuple[int, bytes]], every: int, skipped: int) -> dict[i
     rolls=st.lists(st.tuples(st.integers(1, 8), st.integers(0, 2)), min_size=3, max_size=3),
     compacted=st.booleans(),
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_whatever_the_way_the_findings_are_those_of_plain_reading(
     tmp_path_factory, magic, parts, changes, rolls, compacted
 ):

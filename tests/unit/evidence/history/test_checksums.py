@@ -17,6 +17,7 @@ from evidence.history.read import open_run, stream_batches
 from evidence.history.seal import seal_process
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import NAMED, RunDir
+from tests.properties import examples
 from tests.streams import Batch, rewrite, store, stored
 
 MISSED = "a batch does not have its checksum"
@@ -53,7 +54,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(at=st.floats(0, 0.9999), flip=st.integers(1, 255))
 def test_whatever_byte_is_changed_nothing_else_is_read(recorded: Path, at: float, flip: int) -> None:
     rows, _ = read(recorded)

@@ -12,6 +12,7 @@ from evidence.history.read import open_run, stream_batches
 from evidence.history.seal import seal_run
 from evidence.history.writer import NULL, HistoryWriter
 from evidence.rundir import RunDir
+from tests.properties import examples
 from tests.streams import rewrite
 
 
@@ -78,7 +79,7 @@ def test_runs_come_back_as_rows(tmp_path):
     assert not any("count" in row for row in rows[1:])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=30))
 def test_a_history_of_runs_is_that_of_its_rows(tmp_path_factory, counts):
     directory = tmp_path_factory.mktemp("runs")

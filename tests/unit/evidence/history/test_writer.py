@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evidence.history import schema
 from evidence.history.read import stream_batches
 from evidence.history.writer import NULL, HistoryWriter
+from tests.properties import examples
 
 
 def rows_of(path: Path) -> list[dict[str, object]]:
@@ -114,7 +115,7 @@ def whole_stream(path: Path) -> list[list[dict[str, object]]]:
     return [batch.to_pylist() for batch in stream_batches(path, [])]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cut=st.floats(0, 1))
 def test_a_stream_cut_anywhere_gives_the_batches_before_the_cut(tmp_path_factory, cut):
     path = tmp_path_factory.mktemp("torn") / "p.arrows"
@@ -128,7 +129,7 @@ def test_a_stream_cut_anywhere_gives_the_batches_before_the_cut(tmp_path_factory
     assert len(complaints) <= 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(at=st.floats(0, 0.999), flip=st.integers(1, 255))
 def test_a_damaged_byte_never_stops_the_reader_otherwise(tmp_path_factory, at, flip):
     path = tmp_path_factory.mktemp("damaged") / "p.arrows"
