@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition, Target
-    from harness.workloads.handles.chorus import Chorus
+    from harness.workloads.handles.producer_pool import ProducerPool
 
 SEND_LIMIT_S: Final = 45.0
 """A client that begins to connect while a broker's container is down tries again for the fifth time after 31 s."""
@@ -87,7 +87,7 @@ class Clients:
         """Gets every client that is started."""
         self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
         self._transactional: dict[str, TransactionalProducer] = {}
-        self._choruses: list[Chorus] = []
+        self._pools: list[ProducerPool] = []
 
     def _register(
         self,
@@ -319,16 +319,16 @@ class Clients:
         """Put a subject into run.json; what is changed in it later is too."""
         self._facts.setdefault("subjects", []).append(facts)
 
-    def also_close(self, *choruses: Chorus) -> None:
+    def also_close(self, *pools: ProducerPool) -> None:
         """Close these processes with the others."""
-        self._choruses.extend(choruses)
+        self._pools.extend(pools)
 
     def close_clients(self) -> None:
         """Close every producer, so that each history ends properly."""
         for producer in (*self._producers.values(), *self._transactional.values()):
             producer.close()
-        for chorus in self._choruses:
-            chorus.close()
+        for pool in self._pools:
+            pool.close()
 
     def _partitions_of(self, topic: str) -> list[int]:
         return list(range(next(len(plan.replicas) for plan in self._topics if plan.name == topic)))

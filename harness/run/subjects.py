@@ -25,7 +25,7 @@ from harness.observers import broker_logs
 from harness.plan import TopicPlan
 from harness.run.who import Partition
 from harness.subjects import DEFAULT_TIME_OUTS, NOTHING_STATED, Subject, TimeOuts
-from harness.workloads.handles.chorus import Chorus, Tally
+from harness.workloads.handles.producer_pool import ProducerPool, Tally
 from harness.workloads.settings import LIBRDKAFKA
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Placed:
 
     subject: Subject
     partition: Partition
-    chorus: Chorus
+    pool: ProducerPool
     number: int
     facts: dict[str, Any] = field(repr=False)
     """Its entry in run.json."""
@@ -63,7 +63,7 @@ class Placed:
     @property
     def tally(self) -> Tally:
         """What it has told last."""
-        return self.chorus.tallies[self.number]
+        return self.pool.tallies[self.number]
 
 
 class Subjects:
@@ -87,14 +87,14 @@ class Subjects:
 
         for _, members_of in groupby(sorted(partitions, key=library), key=library):
             self._start(list(members_of))
-        run.also_close(*self.choruses)
-        for chorus in self.choruses:
-            chorus.ready()
+        run.also_close(*self.pools)
+        for pool in self.pools:
+            pool.ready()
 
     @property
-    def choruses(self) -> list[Chorus]:
+    def pools(self) -> list[ProducerPool]:
         """The processes, each once."""
-        return list(dict.fromkeys(one.chorus for one in self.all))
+        return list(dict.fromkeys(one.pool for one in self.all))
 
     def _start(self, members: list[tuple[Subject, Partition]]) -> None:
         run, version = self._run, self._run.version
@@ -106,7 +106,7 @@ class Subjects:
             if library.kind == LIBRDKAFKA:
                 time_outs |= version.client_settings
             clients.append(run.subject(subject.settings(version) | time_outs, library.name))
-        chorus = Chorus(clients, told, run.timeline)
+        pool = ProducerPool(clients, told, run.timeline)
         for number, ((subject, t), made) in enumerate(zip(members, clients, strict=True)):
             facts = subject.key | {
                 "topic": t.topic,
@@ -124,7 +124,7 @@ class Subjects:
             }
             facts |= {} if subject.own is None else {"own": dict(subject.own.settings)}
             run.note_subject(facts)
-            self.all.append(Placed(subject, t, chorus, number, facts))
+            self.all.append(Placed(subject, t, pool, number, facts))
 
     def of(self, which: Which = every) -> list[Placed]:
         """Those of which it holds."""
@@ -137,11 +137,11 @@ class Subjects:
     def send(self, count: int, which: Which = every, *, doomed: Which | None = None) -> None:
         """Have each send so many records at once. `doomed` are those whose records the sequence may lose."""
         with self._run.step("send of each subject", count=count):
-            for chorus in self.choruses:
-                members = [one for one in self.of(which) if one.chorus is chorus]
+            for pool in self.pools:
+                members = [one for one in self.of(which) if one.pool is pool]
                 if not members:
                     continue
-                firsts = chorus.send([(one.number, *one.partition, count) for one in members])
+                firsts = pool.send([(one.number, *one.partition, count) for one in members])
                 for one, first in zip(members, firsts, strict=True):
                     if doomed is not None and doomed(one.subject) and one.facts["doomed"] is not None:
                         one.facts["doomed"].append([first, first + count])
@@ -153,10 +153,8 @@ class Subjects:
             if doomed is not None and doomed(one.subject):
                 one.facts["doomed"] = None
         with self._run.step("stream of each subject", rate_per_s=rate_per_s):
-            for chorus in self.choruses:
-                chorus.stream(
-                    [(one.number, *one.partition) for one in self.of(which) if one.chorus is chorus], rate_per_s
-                )
+            for pool in self.pools:
+                pool.stream([(one.number, *one.partition) for one in self.of(which) if one.pool is pool], rate_per_s)
             try:
                 yield
             except Exception:  # what the sequence has failed of is told; nobody goes on sending while the run ends
@@ -166,8 +164,8 @@ class Subjects:
             self._end_streams()
 
     def _end_streams(self) -> None:
-        for chorus in self.choruses:
-            chorus.stream([], 0.0)
+        for pool in self.pools:
+            pool.stream([], 0.0)
 
     def wait(
         self, test: Callable[[Placed], bool], what: str, which: Which = every, *, timeout_s: float = WAIT_LIMIT_S
@@ -175,10 +173,10 @@ class Subjects:
         """Wait until a test holds of each. WaitTimeout names those of which it does not."""
         deadline = time.monotonic() + timeout_s
         with self._run.step(f"wait until {what}"):
-            for chorus in self.choruses:
-                members = [one for one in self.of(which) if one.chorus is chorus]
+            for pool in self.pools:
+                members = [one for one in self.of(which) if one.pool is pool]
                 try:
-                    chorus.wait(
+                    pool.wait(
                         lambda _, members=members: all(map(test, members)),  # type: ignore[misc]
                         what,
                         max(deadline - time.monotonic(), 0.01),
@@ -300,8 +298,8 @@ class Subjects:
 
     def kill_clients(self) -> None:
         """Kill all their producers, -9. What each had taken until then is counted, answered or not."""
-        for chorus in self.choruses:
-            self._run.kill_client(chorus)
+        for pool in self.pools:
+            self._run.kill_client(pool)
         for one in self.all:
             one.facts["killed"] = True
 
@@ -314,8 +312,8 @@ class Subjects:
         for one in self.of(which):
             with self._run.step("time a subject", partition=str(one.partition), one_by_one=one_by_one, at_once=at_once):
                 place = (one.number, *one.partition)
-                first = one.chorus.one_by_one(place, one_by_one, timeout_s=WAIT_LIMIT_S)
-                (then,) = one.chorus.send([(*place, at_once)])
+                first = one.pool.one_by_one(place, one_by_one, timeout_s=WAIT_LIMIT_S)
+                (then,) = one.pool.send([(*place, at_once)])
                 one.facts["timed"] = {"latency": [first, then], "throughput": [then, then + at_once]}
                 self._wait_told(one, then + at_once)
 
@@ -326,7 +324,7 @@ class Subjects:
             own = tallies[one.number]
             return own.sent == sent and own.unanswered == 0
 
-        one.chorus.wait(told, f"{one.subject} answered", WAIT_LIMIT_S)
+        one.pool.wait(told, f"{one.subject} answered", WAIT_LIMIT_S)
 
     def begin(self, accepted: Which = every) -> None:
         """The first records of each, which must be acknowledged, and written, if they are `accepted` at all.

@@ -14,7 +14,7 @@ from harness.run.who import Partition
 from harness.subjects import Outcome, Producer, Subject, Topic
 
 
-class Chorus:
+class ProducerPool:
     """Notes whom it was told to stream to; a dead one is told of the end in vain."""
 
     def __init__(self, *, dies: bool = False) -> None:
@@ -27,35 +27,35 @@ class Chorus:
             raise HarnessError("it has ended")
 
 
-def a_stage(chorus: Chorus) -> Subjects:
+def a_stage(pool: ProducerPool) -> Subjects:
     made = object.__new__(Subjects)
     made._run = cast("Any", SimpleNamespace(step=lambda *_, **__: nullcontext()))
     subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome())
-    made.all = [Placed(subject, Partition("rf3-min1", 0), cast("Any", chorus), 0, {"doomed": []})]
+    made.all = [Placed(subject, Partition("rf3-min1", 0), cast("Any", pool), 0, {"doomed": []})]
     return made
 
 
 def test_a_stream_lasts_as_long_as_its_block() -> None:
-    chorus = Chorus()
-    subjects = a_stage(chorus)
+    pool = ProducerPool()
+    subjects = a_stage(pool)
     with subjects.streaming(10.0, doomed=lambda _: True):
-        assert chorus.streams == [([(0, "rf3-min1", 0)], 10.0)]
-    assert chorus.streams[1:] == [([], 0.0)]
+        assert pool.streams == [([(0, "rf3-min1", 0)], 10.0)]
+    assert pool.streams[1:] == [([], 0.0)]
     assert subjects.all[0].facts["doomed"] is None
 
 
 @pytest.mark.parametrize("dies", [False, True])
 def test_a_sequence_that_fails_ends_its_streams_and_is_told_of_itself(dies: bool) -> None:
-    chorus = Chorus(dies=dies)
-    with pytest.raises(WaitTimeout, match="not 15 more"), a_stage(chorus).streaming(10.0):
+    pool = ProducerPool(dies=dies)
+    with pytest.raises(WaitTimeout, match="not 15 more"), a_stage(pool).streaming(10.0):
         raise WaitTimeout("not 15 more acknowledged")
-    assert chorus.streams[-1] == ([], 0.0)
+    assert pool.streams[-1] == ([], 0.0)
 
 
 @pytest.mark.parametrize(("mark", "whole"), [(10, True), (9, False)])
 def test_records_are_replicated_when_the_leaders_high_watermark_is_behind_them(mark: int, whole: bool) -> None:
     asked: list[tuple[str, bool, str]] = []
-    subjects = a_stage(Chorus())
+    subjects = a_stage(ProducerPool())
     subjects._run = cast(
         "Any",
         SimpleNamespace(

@@ -17,11 +17,11 @@ from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
-from harness.workloads.handles.chorus import Chorus as Handle
 from harness.workloads.handles.client import Client
+from harness.workloads.handles.producer_pool import ProducerPool as Handle
 from harness.workloads.processes import child, single
-from harness.workloads.processes.chorus import RESERVED, Chorus, Singer
 from harness.workloads.processes.java import InThread
+from harness.workloads.processes.producer_pool import RESERVED, PooledProducer, ProducerPool
 from tests.unit.workloads.test_senders import sends_of, table_of
 
 
@@ -57,19 +57,21 @@ class Answering:
 
 
 @pytest.fixture
-def singers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def producers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(single, "open_producer", lambda *_: (Answering(), {"acks": "1"}))
     with HistoryWriter(tmp_path / "a.arrows", "a") as one, HistoryWriter(tmp_path / "b.arrows", "b") as two:
         yield [
-            Singer(writer, {"producer": number, "settings": {"acks": "1"}, "bootstrap": "x"}, "run", {"name": "java-1"})
+            PooledProducer(
+                writer, {"producer": number, "settings": {"acks": "1"}, "bootstrap": "x"}, "run", {"name": "java-1"}
+            )
             for number, writer in ((4, one), (5, two))
         ]
 
 
 def test_each_counts_its_own_sequences_and_records_in_its_own_history(
-    singers: Any, said: list[dict[str, Any]], tmp_path: Path
+    producers: Any, said: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    made = Chorus(singers)
+    made = ProducerPool(producers)
     made.obey({"id": 1, "send": [[0, "t", 0, 2], [1, "t", 1, 1]]})
     assert said == [{"id": 1, "first": [0, 0], "progress": [[2, 0, 0, 0], [1, 0, 0, 0]]}]
     made.go_on()
@@ -79,29 +81,29 @@ def test_each_counts_its_own_sequences_and_records_in_its_own_history(
     made.report()
     made.report()
     assert said[2:] == [{"progress": [[3, 3, 0, 0], [1, 1, 0, 0]]}]
-    for singer in singers:
-        singer.close(0.0)
+    for producer in producers:
+        producer.close(0.0)
     mine = [(row["producer"], row["sequence"], row["offset"]) for row in sends_of(tmp_path / "a.arrows")]
     assert mine == [(4, 0, 7), (4, 1, 7), (4, 2, 7)]
     assert [row["process"] for row in sends_of(tmp_path / "b.arrows")] == ["b"]
 
 
-def test_a_sequence_is_reserved_before_it_is_sent(singers: Any, tmp_path: Path) -> None:
-    singers[0].send("t", 0, 2)
+def test_a_sequence_is_reserved_before_it_is_sent(producers: Any, tmp_path: Path) -> None:
+    producers[0].send("t", 0, 2)
     (reserve,) = table_of(tmp_path / "a.arrows")
     assert (reserve["kind"], reserve["sequence"], reserve["count"]) == (schema.RESERVE, 0, 2)
-    singers[0].send("t", 0, 1, ahead=RESERVED)
-    singers[0].send("t", 0, 1, ahead=RESERVED)
+    producers[0].send("t", 0, 1, ahead=RESERVED)
+    producers[0].send("t", 0, 1, ahead=RESERVED)
     reserved = [(row["sequence"], row["count"]) for row in table_of(tmp_path / "a.arrows")]
     assert reserved == [(0, 2), (2, RESERVED)]
 
 
 def test_a_stream_goes_on_until_it_is_ended(
-    singers: Any, said: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    producers: Any, said: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    made = Chorus(singers)
+    made = ProducerPool(producers)
     made.obey({"id": 1, "rate": 10.0, "to": [[1, "t", 1]]})
     for _ in range(5):
         now[0] += 0.1
@@ -109,12 +111,12 @@ def test_a_stream_goes_on_until_it_is_ended(
     made.obey({"id": 2, "rate": 0.0, "to": []})
     now[0] += 10.0
     assert not made.go_on()
-    assert [singer.sent for singer in singers] == [0, 5]
+    assert [producer.sent for producer in producers] == [0, 5]
 
 
-def test_one_by_one_waits_for_each_answer(singers: Any, said: list[dict[str, Any]]) -> None:
-    Chorus(singers).obey({"id": 3, "one_by_one": [0, "t", 0, 20]})
-    assert singers[0].progress == [20, 20, 0, 0]
+def test_one_by_one_waits_for_each_answer(producers: Any, said: list[dict[str, Any]]) -> None:
+    ProducerPool(producers).obey({"id": 3, "one_by_one": [0, "t", 0, 20]})
+    assert producers[0].progress == [20, 20, 0, 0]
     assert said == [{"id": 3, "first": [0], "progress": [[20, 20, 0, 0], [0, 0, 0, 0]]}]
 
 
@@ -185,7 +187,7 @@ def test_a_wait_ends_with_the_progress_that_satisfies_it(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("fatal", [True, False])
 def test_a_producer_that_cannot_go_on_fails_its_records_and_not_the_process(
-    singers: Any, monkeypatch: pytest.MonkeyPatch, fatal: bool
+    producers: Any, monkeypatch: pytest.MonkeyPatch, fatal: bool
 ) -> None:
     error = KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "gone", fatal))
 
@@ -194,15 +196,17 @@ def test_a_producer_that_cannot_go_on_fails_its_records_and_not_the_process(
 
     monkeypatch.setattr(Answering, "poll", cannot)
     with nullcontext() if fatal else pytest.raises(KafkaException):
-        singers[0].poll()
+        producers[0].poll()
 
 
 def test_with_acks_0_an_offset_that_the_client_made_up_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """librdkafka gives the records of a batch -1001, -1000 … if nobody told it where the first one lies."""
     monkeypatch.setattr(single, "open_producer", lambda *_: (Answering(), {"acks": "0"}))
     with HistoryWriter(tmp_path / "a.arrows", "a") as writer:
-        singer = Singer(writer, {"producer": 4, "settings": {"acks": "0"}, "bootstrap": "x"}, "run", {"name": "l"})
-        singer.send("t", 0, 1)
-        singer.poll()
-        singer.close(0.0)
+        producer = PooledProducer(
+            writer, {"producer": 4, "settings": {"acks": "0"}, "bootstrap": "x"}, "run", {"name": "l"}
+        )
+        producer.send("t", 0, 1)
+        producer.poll()
+        producer.close(0.0)
     assert [(row["outcome"], row["offset"]) for row in sends_of(tmp_path / "a.arrows")] == [(schema.OK, None)]

@@ -44,7 +44,7 @@ CLOSE_LIMIT_S: Final = 2.0
 OUTCOMES: Final = (schema.OK, schema.FAIL, schema.INFO)
 
 
-class Singer:
+class PooledProducer:
     """One producer: its client, its history, its count of what came of its records."""
 
     def __init__(
@@ -93,11 +93,11 @@ class Singer:
         self._sender.flush(timeout_s)
 
 
-class Chorus:
+class ProducerPool:
     """All producers of the process, and what they were told to do."""
 
-    def __init__(self, singers: Sequence[Singer]) -> None:
-        self.singers = singers
+    def __init__(self, producers: Sequence[PooledProducer]) -> None:
+        self.producers = producers
         self._rate = 0.0
         self._to: list[tuple[int, str, int]] = []
         self._since = 0.0
@@ -109,23 +109,23 @@ class Chorus:
         answer: dict[str, Any] = {}
         if "send" in command:
             answer["first"] = [
-                self.singers[who].send(topic, partition, count) for who, topic, partition, count in command["send"]
+                self.producers[who].send(topic, partition, count) for who, topic, partition, count in command["send"]
             ]
         elif "one_by_one" in command:
             who, topic, partition, count = command["one_by_one"]
-            answer["first"] = [self._one_by_one(self.singers[who], topic, partition, count)]
+            answer["first"] = [self._one_by_one(self.producers[who], topic, partition, count)]
         elif "rate" in command:
             self._rate, self._to = float(command["rate"]), [(who, topic, part) for who, topic, part in command["to"]]
             self._since, self._steps = time.monotonic(), 0
         self._told = self._progress()
         child.say(id=command["id"], progress=self._told, **answer)
 
-    def _one_by_one(self, singer: Singer, topic: str, partition: int, count: int) -> int:
-        first = singer.sent
+    def _one_by_one(self, producer: PooledProducer, topic: str, partition: int, count: int) -> int:
+        first = producer.sent
         for _ in range(count):
-            singer.send(topic, partition, 1, ahead=RESERVED)
-            while singer.in_flight:
-                singer.poll(1.0)
+            producer.send(topic, partition, 1, ahead=RESERVED)
+            while producer.in_flight:
+                producer.poll(1.0)
         return first
 
     def go_on(self) -> bool:
@@ -133,13 +133,13 @@ class Chorus:
         if self._to and self._steps < (time.monotonic() - self._since) * self._rate:
             self._steps += 1
             for who, topic, partition in self._to:
-                self.singers[who].send(topic, partition, 1, ahead=RESERVED)
-        for singer in self.singers:
-            singer.poll()
-        return bool(self._to) or any(singer.in_flight for singer in self.singers)
+                self.producers[who].send(topic, partition, 1, ahead=RESERVED)
+        for producer in self.producers:
+            producer.poll()
+        return bool(self._to) or any(producer.in_flight for producer in self.producers)
 
     def _progress(self) -> list[list[int]]:
-        return [singer.progress for singer in self.singers]
+        return [producer.progress for producer in self.producers]
 
     def report(self) -> None:
         """Tell the progress if there is any."""
@@ -158,20 +158,22 @@ def main() -> None:
             for one in arguments["others"]
         ]
         every = [arguments, *arguments["others"]]
-        chorus = Chorus([Singer(own, one, run, library) for own, one in zip([writer, *rest], every, strict=True)])
-        child.say(ready=True, configurations=[singer.configuration for singer in chorus.singers])
+        pool = ProducerPool(
+            [PooledProducer(own, one, run, library) for own, one in zip([writer, *rest], every, strict=True)]
+        )
+        child.say(ready=True, configurations=[producer.configuration for producer in pool.producers])
         reported, busy = 0.0, False
         while not commands.stopped:
             command = commands.next(POLL_S if busy else 0.05)
             if command is not None:
-                chorus.obey(command)
-            busy = chorus.go_on()
+                pool.obey(command)
+            busy = pool.go_on()
             if (now := time.monotonic()) - reported >= REPORT_S:
                 reported = now
-                chorus.report()
+                pool.report()
         deadline = time.monotonic() + CLOSE_LIMIT_S
-        for singer in chorus.singers:
-            singer.close(max(0.0, deadline - time.monotonic()))
+        for producer in pool.producers:
+            producer.close(max(0.0, deadline - time.monotonic()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The harness's handle on a process that has several producers of one library (workloads/processes/chorus.py)."""
+"""The handle on a process that has several producers of one library (workloads/processes/producer_pool.py)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Tally:
         return self.sent - self.ok - self.fail - self.info
 
 
-class Chorus(Handle):
+class ProducerPool(Handle):
     """Several producers of one library."""
 
     def __init__(self, clients: Sequence[Client], library: Mapping[str, Any], timeline: Timeline) -> None:
@@ -53,7 +53,7 @@ class Chorus(Handle):
             }
             for client in self._clients[1:]
         ]
-        self._child: Child = self._clients[0].start("chorus", others=others)
+        self._child: Child = self._clients[0].start("producer_pool", others=others)
         self._number = 0
         self._answers: dict[int, dict[str, Any]] = {}
         self._ready = False
