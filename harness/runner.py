@@ -47,7 +47,7 @@ from evidence.rundir import DEFAULT_CASE, EVIDENCE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
-from harness.cluster.disks import Keeper, make_disks, release, writeback
+from harness.cluster.disks import DiskMounter, make_disks, release, writeback
 from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_unanswered
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import owner
@@ -589,12 +589,12 @@ def _carry_out(
             rendered=run_dir.compose_file,
         )
         if plan.disks is not None:
-            cluster.keeper = Keeper(client, request.version.image)
-            cleanup.callback(_tidy, recording, cluster.keeper.close)
-            cluster.disks = make_disks(cluster.keeper, plan.disks, cluster.data, list(cluster.nodes))
+            cluster.mounter = DiskMounter(client, request.version.image)
+            cleanup.callback(_tidy, recording, cluster.mounter.close)
+            cluster.disks = make_disks(cluster.mounter, plan.disks, cluster.data, list(cluster.nodes))
             if plan.disks.log_directories > 1:
                 brokers = [node.name for node in cluster.brokers.values()]
-                cluster.second_disks = make_disks(cluster.keeper, plan.disks, cluster.data, brokers, SECOND)
+                cluster.second_disks = make_disks(cluster.mounter, plan.disks, cluster.data, brokers, SECOND)
             recording.facts["disks"] = asdict(plan.disks) | {"writeback": writeback()}
         recording.save(images=clusters.images_of(cluster))
         for name_of_node, release in clusters.releases_of(cluster).items():

@@ -32,7 +32,7 @@ from harness.plan import SECOND
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from harness.cluster.disks import Disk, Keeper
+    from harness.cluster.disks import Disk, DiskMounter
     from harness.cluster.versions import Version
     from harness.plan import ClusterPlan
 
@@ -220,7 +220,7 @@ class Cluster:
     data: Path
     nodes: dict[str, Node] = field(default_factory=dict)
     rendering: Future[None] | None = None
-    keeper: Keeper | None = None
+    mounter: DiskMounter | None = None
     """Who mounts and unmounts the disks; None if the nodes have none of their own."""
     disks: Mapping[str, Disk] = field(default_factory=dict)
     """By node."""
@@ -261,11 +261,11 @@ class Cluster:
         """zookeeper.connect as the host sees it."""
         return f"{self.coordinator.address}:2181"
 
-    def require_disks(self, word: str) -> Keeper:
+    def require_disks(self, word: str) -> DiskMounter:
         """Who mounts and unmounts the disks; UsageError, for the word that needs them, if nodes have none."""
-        if self.keeper is None:
+        if self.mounter is None:
             raise UsageError(f"{word}: the nodes have no file systems of their own; give the ClusterPlan disks=Disks()")
-        return self.keeper
+        return self.mounter
 
     def start(self, *nodes: Node) -> None:
         """Start these nodes' containers, all at once."""

@@ -4,8 +4,8 @@ Only clusters that ask for it get it (`ClusterPlan.disks`). What a file system p
 power goes, can be shown on nothing less: a directory of this machine's own disk cannot lose power alone.
 
 Mounting takes rights that this process may not have, and often only the engine's socket is there. So it is done by a
-container of ours (`Keeper`), made from an image that is there anyway, with the two capabilities that it takes and no
-device but loops: it makes the file system with mkfs of the image or of this machine, attaches the loop device, and
+container of ours (`DiskMounter`), made from an image that is there anyway, with the two capabilities that it takes and
+no device but loops: it makes the file system with mkfs of the image or of this machine, attaches the loop device, and
 mounts it in the mount namespace of this process, which it finds by its id and knows by its namespace.
 That this process sees the mount is asked each time, and once that the engine does too, by a container which looks. With
 an engine on another machine, in another mount namespace or without rights of its own (rootless) that is not so, and
@@ -27,9 +27,9 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -174,7 +174,7 @@ def writeback() -> dict[str, int]:
     return found
 
 
-class Keeper:
+class DiskMounter:
     """A container that may mount file systems where this process sees them, and does nothing of itself."""
 
     def __init__(self, client: DockerClient, image: str) -> None:
@@ -208,7 +208,7 @@ class Keeper:
 
     def run(self, script: str, *arguments: object) -> str:
         """Run a shell script with arguments as root; what it printed, HarnessError if it fails."""
-        command = ["sh", "-c", PRELUDE + script, "keeper", *map(str, arguments)]
+        command = ["sh", "-c", PRELUDE + script, "mounter", *map(str, arguments)]
         status, output = self._container.exec_run(command, user="0")
         said = (output if isinstance(output, bytes) else b"".join(output)).decode(errors="replace")
         if status != 0:
@@ -245,7 +245,7 @@ class Keeper:
         self.run(ON_ERRORS, disk.mount)
         self.run(MEET_ERROR, Path(loop_of(disk)).name)
 
-    def show_engine(self, disk: Disk) -> None:
+    def require_engine_sees(self, disk: Disk) -> None:
         """HarnessError unless the engine gives its containers this disk, and not the directory beneath it."""
         look, bound = ["-c", f"test -s /disk/{SYNCED}"], {str(disk.mount): {"bind": "/disk", "mode": "ro"}}
         try:
@@ -272,10 +272,10 @@ class Keeper:
     def _unmount(self, mounts: Iterable[Path], attached: Callable[[], Mapping[str, Path]], images: set[Path]) -> None:
         deadline = time.monotonic() + LIMIT_S
         for mount in mounts:
-            self._insist(UNMOUNT, mount, deadline)
+            self._retry_while_busy(UNMOUNT, mount, deadline)
         for device, image in attached().items():
             if image in images:
-                self._insist(DETACH, device, deadline)
+                self._retry_while_busy(DETACH, device, deadline)
         while left := images & set(attached().values()):
             if time.monotonic() > deadline:
                 by = ", ".join(holders(device for device, image in attached().items() if image in left))
@@ -285,7 +285,7 @@ class Keeper:
                 )
             time.sleep(POLL_S)
 
-    def _insist(self, script: str, what: object, deadline: float) -> None:
+    def _retry_while_busy(self, script: str, what: object, deadline: float) -> None:
         """Try until it works: what is busy now, by a container that goes or a reader of ours, is not for long."""
         while True:
             try:
@@ -334,7 +334,7 @@ def flush_file(path: Path) -> None:
         os.close(handle)
 
 
-def make_disks(hands: Keeper, plan: Disks, data: Path, nodes: Sequence[str], below: str = "") -> dict[str, Disk]:
+def make_disks(mounter: DiskMounter, plan: Disks, data: Path, nodes: Sequence[str], below: str = "") -> dict[str, Disk]:
     """Make the disk of each node whose data lies in `data/<node>`, all at once; with `below` one that is mounted at
     that directory of the node's first disk.
     """
@@ -345,8 +345,8 @@ def make_disks(hands: Keeper, plan: Disks, data: Path, nodes: Sequence[str], bel
     ]
     try:
         with ThreadPoolExecutor(max_workers=len(made)) as pool:
-            list(pool.map(lambda disk: hands.make(disk, plan.size_bytes), made))
-        hands.show_engine(made[0])
+            list(pool.map(lambda disk: mounter.make(disk, plan.size_bytes), made))
+        mounter.require_engine_sees(made[0])
     except HarnessError as error:
         raise UsageError(f"{NO_DISKS}: {error}") from None
     return {disk.node: disk for disk in made}
@@ -363,25 +363,18 @@ def release(client: DockerClient, place: Path) -> None:
         raise HarnessError(
             f"{place}: file systems are mounted there, and no image of ours is left to unmount them with"
         )
-    with keeper(client, tag) as hands:
-        hands.release(place)
-
-
-@contextmanager
-def keeper(client: DockerClient, image: str) -> Iterator[Keeper]:
-    """A keeper for as long as the block lasts."""
-    hands = Keeper(client, image)
-    try:
-        yield hands
-    finally:
-        hands.close()
+    with closing(DiskMounter(client, tag)) as mounter:
+        mounter.release(place)
 
 
 def probe(client: DockerClient, image: str, file_system: str, root: Path | None = None) -> None:
     """Make, mount and remove a small file system; UsageError or HarnessError with the reason if that cannot be had."""
     from evidence.rundir import RunDir  # `make demo` imports this module before all packages are installed
 
-    with keeper(client, image) as hands, tempfile.TemporaryDirectory(prefix="kafka-chaos-", dir=root) as scratch:
+    with (
+        closing(DiskMounter(client, image)) as mounter,
+        tempfile.TemporaryDirectory(prefix="kafka-chaos-", dir=root) as scratch,
+    ):
         # Laid out as a run's directory is: `clean` finds what is still mounted below it if this process is killed.
         place = RunDir(Path(scratch).resolve())
         place.write_run({"scenario": "doctor", "version": "none", "namespace": namespace(), "owner": owner()})
@@ -392,7 +385,7 @@ def probe(client: DockerClient, image: str, file_system: str, root: Path | None 
             mount=place.data / "probe",
         )
         try:
-            hands.make(disk, FILE_SYSTEMS[file_system])
-            hands.show_engine(disk)
+            mounter.make(disk, FILE_SYSTEMS[file_system])
+            mounter.require_engine_sees(disk)
         finally:
-            hands.release(place.data)
+            mounter.release(place.data)

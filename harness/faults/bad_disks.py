@@ -27,7 +27,7 @@ from harness.plan import SECOND
 from harness.polling import poll
 
 if TYPE_CHECKING:
-    from harness.cluster.disks import Disk, Keeper
+    from harness.cluster.disks import Disk, DiskMounter
     from harness.cluster.docker import Node
     from harness.faults.base import Proof
 
@@ -130,7 +130,7 @@ class DeadDisk:
 
     node: Node
     disk: Disk
-    keeper: Keeper
+    mounter: DiskMounter
     below: Sequence[Disk] = ()
     """Disks that are mounted within it, and go on."""
     name: str = "disk-failure"
@@ -156,7 +156,7 @@ class DeadDisk:
         self._strike()
 
     def _strike(self) -> None:
-        self.keeper.shut_down([self.disk])
+        self.mounter.shut_down([self.disk])
 
     def verify(self) -> Proof:
         if not self._ran:
@@ -179,9 +179,9 @@ class DeadDisk:
             raise HarnessError(f"{self.node.name} runs on a disk that failed: end it before the disk is replaced")
         disks = (self.disk, *self.below)
         for disk in reversed(disks):
-            self.keeper.unmount(disk)
+            self.mounter.unmount(disk)
         for disk in disks:
-            self.keeper.mount(disk)
+            self.mounter.mount(disk)
         self._dead = False
 
 
@@ -198,4 +198,4 @@ class ReadOnlyDisk(DeadDisk):
         return f"the disk of {self.node.name} read-only"
 
     def _strike(self) -> None:
-        self.keeper.make_read_only(self.disk)
+        self.mounter.make_read_only(self.disk)

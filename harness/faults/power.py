@@ -46,7 +46,7 @@ from harness.faults.process import OfOneNode
 from kafkafiles.batches import BatchHeader, scan_batches
 
 if TYPE_CHECKING:
-    from harness.cluster.disks import Disk, Keeper
+    from harness.cluster.disks import Disk, DiskMounter
     from harness.cluster.docker import Node
     from harness.faults.base import Proof
 
@@ -260,7 +260,7 @@ class Outage:
 
     nodes: Sequence[Node]
     disks: Mapping[str, Disk]
-    keeper: Keeper
+    mounter: DiskMounter
     written: dict[str, dict[str, Seen]] = field(default_factory=dict)
     """By node: every file as the process had written it."""
     refused: dict[str, str | None] = field(default_factory=dict)
@@ -293,7 +293,7 @@ class Outage:
                 disk = self.disks[node.name]
                 write(disk.mount / UNSYNCED, flush=False)
                 self.written[node.name] = look(disk.mount)
-            self.keeper.shut_down([self.disks[node.name] for node in self.nodes])
+            self.mounter.shut_down([self.disks[node.name] for node in self.nodes])
             self.shut_ns = time.monotonic_ns()
         except BaseException:
             for pid in pids.values():
@@ -328,9 +328,9 @@ class PowerLoss(OfOneNode):
         refused = outage.refused[self.node.name]
         if refused is None:
             raise FaultUnproved(f"{self.node.name}: its file system took a new file after it was shut down")
-        outage.keeper.unmount(disk)
+        outage.mounter.unmount(disk)
         replay = {"journal_to_replay": needs_recovery(disk.image)} if disk.file_system == "ext4" else {}
-        outage.keeper.mount(disk)
+        outage.mounter.mount(disk)
         kept, unflushed = ((disk.mount / name) for name in (SYNCED, UNSYNCED))
         if not kept.exists() or not kept.stat().st_size:
             raise FaultUnproved(f"{self.node.name}: what had been flushed to its disk is gone too")

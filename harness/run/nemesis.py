@@ -85,10 +85,10 @@ class Nemesis:
         """These nodes lose power at one moment: what their disks have not taken is gone. They are down, their disks
         mounted again, when this returns. For clusters with disks of their own (`ClusterPlan.disks`).
         """
-        keeper = self._cluster.require_disks("lose_power")
+        mounter = self._cluster.require_disks("lose_power")
         if self._cluster.second_disks:
             raise UsageError("lose_power: it takes one disk for each node; give the ClusterPlan log_directories=1")
-        outage = Outage([target.node for target in targets], self._cluster.disks, keeper)
+        outage = Outage([target.node for target in targets], self._cluster.disks, mounter)
         faults = [(PowerLoss(target.node, self._events, outage=outage), target.role) for target in targets]
         for target, proof in zip(targets, self._faults.carry_out_at_once(faults), strict=True):
             self._killed_ns[target.node.name] = int(proof["signal_nano"])
@@ -334,9 +334,9 @@ class Nemesis:
         self._fail(DeadDisk, target, self._cluster.second_disks, "fail_log_directory")
 
     def _fail(self, kind: type[DeadDisk], target: Target, disks: Mapping[str, Disk], word: str) -> None:
-        keeper, seconds = self._cluster.require_disks(word), self._cluster.second_disks
+        mounter, seconds = self._cluster.require_disks(word), self._cluster.second_disks
         below = [seconds[target.node.name]] if target.node.name in seconds and disks is not seconds else []
-        fault = kind(target.node, disks[target.node.name], keeper, below)
+        fault = kind(target.node, disks[target.node.name], mounter, below)
         self._faults.carry_out(fault, role=target.role, lasting=True)
 
     def _disk_of(self, target: Target, word: str) -> Disk:
@@ -390,10 +390,10 @@ class Nemesis:
         self._waits.wait_registered([target for target in targets if target.node in self._cluster.brokers.values()])
 
     def _start(self, target: Target) -> None:
-        if self._cluster.keeper is not None:
+        if self._cluster.mounter is not None:
             for disks in (self._cluster.disks, self._cluster.second_disks):
                 if target.node.name in disks:
-                    self._cluster.keeper.require_mounted(disks[target.node.name])
+                    self._cluster.mounter.require_mounted(disks[target.node.name])
         self._faults.carry_out(Start(target.node, self._events), role=target.role)
 
     def restart_with(self, target: Target, settings: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from evidence.events import Fault, Precondition
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
-from harness.cluster.disks import SYNCED, Disk, Keeper, loops_below, mounted_below
+from harness.cluster.disks import SYNCED, Disk, DiskMounter, loops_below, mounted_below
 from harness.faults.power import UNSYNCED
 from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.polling import poll
@@ -84,12 +84,12 @@ def test_what_was_not_flushed_is_gone_from_both_disks_at_once(version: str, tmp_
     assert third["replicas"]["t-0"]["written"] == third["replicas"]["t-0"]["held"] == 5
 
 
-def nobody_shuts_down(self: Keeper, disks: Iterable[Disk]) -> None:
+def nobody_shuts_down(self: DiskMounter, disks: Iterable[Disk]) -> None:
     """A shutdown that does nothing."""
 
 
 def test_a_shutdown_that_does_nothing_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Keeper, "shut_down", nobody_shuts_down)
+    monkeypatch.setattr(DiskMounter, "shut_down", nobody_shuts_down)
     finished = carried_out(both_lose_power, "4.3.1", tmp_path)
     unproved = [e for e in read(finished.run_dir.timeline).of(Fault) if e.phase == "unproved"]
     assert "took a new file after it was shut down" in unproved[0].proof["seen"]

@@ -14,7 +14,7 @@ from typing import Any
 from app import cli
 from harness import runner
 from harness.cluster import cluster
-from harness.cluster.disks import Keeper
+from harness.cluster.disks import DiskMounter
 from harness.faults.answers import Hold, Reset, connections
 from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
 from harness.faults.client import KillClient
@@ -161,7 +161,7 @@ def overwrite_is_claimed() -> None:
 
 def power_loss_is_a_kill() -> None:
     """The processes die, and the disks forget nothing."""
-    Keeper.shut_down = lambda self, disks: None  # type: ignore[method-assign]
+    DiskMounter.shut_down = lambda self, disks: None  # type: ignore[method-assign]
 
 
 def power_loss_is_claimed() -> None:

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from evidence.errors import FaultUnproved, HarnessError
-from harness.cluster.disks import Disk, Keeper
+from harness.cluster.disks import Disk, DiskMounter
 from harness.cluster.docker import Node
 from harness.faults import bad_disks
 from harness.faults.bad_disks import BALLAST, DeadDisk, FullDisk, ReadOnlyDisk, fill, refusal_of_bytes
@@ -33,7 +33,7 @@ class FakeNode:
 
 
 @dataclass
-class FakeKeeper:
+class FakeMounter:
     """Remembers what it was asked for."""
 
     done: list[str] = field(default_factory=list)
@@ -132,11 +132,11 @@ def test_the_error_of_a_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert refusal_of_bytes(disk(tmp_path)) == ENOSPC
 
 
-def dead(tmp_path: Path, node: FakeNode, keeper: FakeKeeper, kind: type[DeadDisk] = DeadDisk) -> DeadDisk:
+def dead(tmp_path: Path, node: FakeNode, mounter: FakeMounter, kind: type[DeadDisk] = DeadDisk) -> DeadDisk:
     for replica in ("t-1", "t-0"):
         (tmp_path / "kafka" / replica).mkdir(parents=True, exist_ok=True)
         (tmp_path / "kafka" / replica / f"{0:020}.log").touch()
-    return kind(cast("Node", node), disk(tmp_path), cast("Keeper", keeper))
+    return kind(cast("Node", node), disk(tmp_path), cast("DiskMounter", mounter))
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_a_dead_disk_is_proved_by_its_error_and_mounted_anew_when_its_node_has_e
     kind: type[DeadDisk], error: str, done: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bad_disks, "refusal_of", lambda _: error)
-    node, keeper = FakeNode(), FakeKeeper()
-    fault = dead(tmp_path, node, keeper, kind)
+    node, mounter = FakeNode(), FakeMounter()
+    fault = dead(tmp_path, node, mounter, kind)
     fault.inject()
     assert fault.verify() == {
         "file_system": "ext4",
@@ -161,22 +161,22 @@ def test_a_dead_disk_is_proved_by_its_error_and_mounted_anew_when_its_node_has_e
     node.running = False
     fault.heal()
     fault.heal()
-    assert keeper.done == [f"{done} broker-1", "unmount broker-1", "mount broker-1"]
+    assert mounter.done == [f"{done} broker-1", "unmount broker-1", "mount broker-1"]
 
 
 def test_a_disk_that_is_mounted_within_a_dead_one_is_unmounted_before_it_and_mounted_after(tmp_path: Path) -> None:
-    node, keeper = FakeNode(), FakeKeeper()
-    fault = dead(tmp_path, node, keeper)
+    node, mounter = FakeNode(), FakeMounter()
+    fault = dead(tmp_path, node, mounter)
     fault.below = [dataclasses.replace(fault.disk, node="second", mount=tmp_path / "second")]
     fault.inject()
     node.running = False
     fault.heal()
-    assert keeper.done[1:] == ["unmount second", "unmount broker-1", "mount broker-1", "mount second"]
+    assert mounter.done[1:] == ["unmount second", "unmount broker-1", "mount broker-1", "mount second"]
 
 
 def test_a_disk_that_is_dead_was_not_made_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bad_disks, "refusal_of", lambda _: EIO)
-    fault = dead(tmp_path, FakeNode(), FakeKeeper(), ReadOnlyDisk)
+    fault = dead(tmp_path, FakeNode(), FakeMounter(), ReadOnlyDisk)
     fault.inject()
     with pytest.raises(FaultUnproved, match="says Input/output error"):
         fault.verify()
@@ -195,7 +195,7 @@ def test_a_disk_that_did_not_fail_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: FakeNode, refused: str | None, seen: str
 ) -> None:
     monkeypatch.setattr(bad_disks, "refusal_of", lambda _: refused)
-    fault = dead(tmp_path, node, FakeKeeper())
+    fault = dead(tmp_path, node, FakeMounter())
     fault.inject()
     with pytest.raises(FaultUnproved, match=seen):
         fault.verify()

@@ -127,8 +127,8 @@ class FakeEvents:
         return Container(node=node, action=action, time_nano=1, exit_code=137 if action == "die" else None)
 
 
-class FakeKeeper:
-    """A keeper of one disk, which forgets what it is told to."""
+class FakeMounter:
+    """A mounter of one disk, which forgets what it is told to."""
 
     def __init__(self, disk: Disk, *, forgets: Sequence[str], shuts: bool = True, dirty: bool = True) -> None:
         self.disk, self.forgets, self.shuts, self.dirty = disk, forgets, shuts, dirty
@@ -164,7 +164,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def outage(
     tmp_path: Path, container: FakeContainer | None = None, **sabotage: Any
-) -> tuple[PowerLoss, FakeContainer, FakeKeeper]:
+) -> tuple[PowerLoss, FakeContainer, FakeMounter]:
     container = container or FakeContainer()
     mount = tmp_path / "broker-1"
     (mount / "kafka/t-0").mkdir(parents=True)
@@ -172,10 +172,10 @@ def outage(
     (mount / SYNCED).write_text("x")
     disk = Disk(node="broker-1", file_system="ext4", image=tmp_path / "image", mount=mount)
     disk.image.touch()
-    keeper = FakeKeeper(disk, **({"forgets": (UNSYNCED, LOG)} | sabotage))
+    mounter = FakeMounter(disk, **({"forgets": (UNSYNCED, LOG)} | sabotage))
     node = Node("broker-1", 1, "172.20.0.11", container)  # type: ignore[arg-type]
-    struck = Outage([node], {"broker-1": disk}, keeper)  # type: ignore[arg-type]
-    return PowerLoss(node, FakeEvents(container), outage=struck), container, keeper  # type: ignore[arg-type]
+    struck = Outage([node], {"broker-1": disk}, mounter)  # type: ignore[arg-type]
+    return PowerLoss(node, FakeEvents(container), outage=struck), container, mounter  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def refuses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("refuses")
 def test_a_power_loss_is_proved_by_what_the_disk_forgot(tmp_path: Path, stopped: list[int]) -> None:
-    fault, container, keeper = outage(tmp_path)
+    fault, container, mounter = outage(tmp_path)
     fault.inject()
     fault.inject()
     proof = fault.verify()
@@ -194,7 +194,7 @@ def test_a_power_loss_is_proved_by_what_the_disk_forgot(tmp_path: Path, stopped:
     assert stopped == [signal.SIGSTOP]
     assert proof["replicas"]["t-0"]["held"] is None
     assert (proof["flushed_file_held"], proof["unflushed_file_held"], proof["journal_to_replay"]) == (True, False, True)
-    assert keeper.mounted
+    assert mounter.mounted
     assert fault.description == "power loss of broker-1"
 
 
@@ -238,12 +238,12 @@ def test_only_what_runs_loses_power(tmp_path: Path, container: FakeContainer, sa
 def test_processes_go_on_if_their_file_system_cannot_be_shut_down(
     tmp_path: Path, stopped: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault, container, keeper = outage(tmp_path)
+    fault, container, mounter = outage(tmp_path)
 
     def refuse(those: Sequence[Disk]) -> None:
         raise HarnessError("Operation not permitted")
 
-    monkeypatch.setattr(keeper, "shut_down", refuse)
+    monkeypatch.setattr(mounter, "shut_down", refuse)
     with pytest.raises(HarnessError, match="not permitted"):
         fault.inject()
     assert stopped == [signal.SIGSTOP, signal.SIGCONT]

@@ -1,4 +1,4 @@
-"""The keeper of file systems: what it may, what it refuses, and that it unmounts what is ours and nothing else."""
+"""The mounter of file systems: what it may, what it refuses, and that it unmounts what is ours and nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from docker.models.containers import ExecResult
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import disks
-from harness.cluster.disks import DETACH, NO_DISKS, SAME, UNMOUNT, Disk, Keeper, flush_file, make_disks, release
+from harness.cluster.disks import DETACH, NO_DISKS, SAME, UNMOUNT, Disk, DiskMounter, flush_file, make_disks, release
 from harness.cluster.docker import KAFKA_LABEL
 from harness.plan import Disks
 
@@ -49,7 +49,7 @@ class Images:
 
 
 class Engine:
-    """An engine that starts a keeper, and has images to start it from."""
+    """An engine that starts a mounter, and has images to start it from."""
 
     def __init__(self, answer: Answer = lambda script, arguments: DONE, images: tuple[Image, ...] = (Image(),)) -> None:
         self.container, self.started = Container(answer), dict[str, Any]()
@@ -66,13 +66,13 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disks, "POLL_S", 0.01)
 
 
-def keeper(engine: Engine) -> Keeper:
-    return Keeper(engine, "image")  # type: ignore[arg-type]
+def mounter(engine: Engine) -> DiskMounter:
+    return DiskMounter(engine, "image")  # type: ignore[arg-type]
 
 
 def test_a_keeper_may_mount_and_use_loop_devices_and_nothing_else() -> None:
     engine = Engine()
-    keeper(engine)
+    mounter(engine)
     assert engine.started["cap_add"] == ["SYS_ADMIN", "SYS_PTRACE"]
     assert engine.started["device_cgroup_rules"] == ["b 7:* rwm", "c 10:237 rwm"]
     assert "privileged" not in engine.started
@@ -87,14 +87,14 @@ def test_an_engine_that_gives_no_rights_is_refused_in_one_line() -> None:
 
     engine.run = refuse  # type: ignore[assignment,method-assign]
     with pytest.raises(UsageError, match=f"{NO_DISKS}.*not permitted") as refused:
-        keeper(engine)
+        mounter(engine)
     assert "\n" not in str(refused.value)
 
 
 def test_an_engine_in_other_namespaces_is_refused_and_its_container_removed() -> None:
     engine = Engine(lambda script, arguments: ExecResult(1, b"") if script == SAME else DONE)
     with pytest.raises(UsageError, match="beside this process"):
-        keeper(engine)
+        mounter(engine)
     assert engine.container.removed
 
 
@@ -151,9 +151,9 @@ def test_who_holds_a_disk_is_told_by_process(tmp_path: Path) -> None:
 def test_a_node_without_its_disk_is_not_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     disk = Disk(node="broker-1", file_system="ext4", image=tmp_path / "image", mount=tmp_path)
     with pytest.raises(HarnessError, match="broker-1: its disk is not mounted, so it is not started"):
-        keeper(Engine()).require_mounted(disk)
+        mounter(Engine()).require_mounted(disk)
     monkeypatch.setattr(disks, "mounted_below", lambda place: [tmp_path])
-    keeper(Engine()).require_mounted(disk)
+    mounter(Engine()).require_mounted(disk)
 
 
 def test_a_busy_mount_is_tried_again_and_one_that_is_gone_is_fine(attached: dict[str, Path], tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ def test_a_mount_that_this_process_does_not_see_is_no_disk(monkeypatch: pytest.M
     disk = Disk(node="broker-1", file_system="ext4", image=tmp_path / "image", mount=tmp_path / "mount")
     monkeypatch.setattr(disks, "loops_below", lambda place: {"/dev/loop0": disk.image})
     with pytest.raises(HarnessError, match="not seen here"):
-        keeper(Engine()).mount(disk)
+        mounter(Engine()).mount(disk)
 
 
 def test_a_file_system_that_cannot_be_made_is_refused_with_the_reason(tmp_path: Path) -> None:
     engine = Engine(lambda script, arguments: DONE if script == SAME else ExecResult(127, b"mkfs.xfs: not found"))
     with pytest.raises(UsageError, match=rf"{NO_DISKS}: mkfs\.xfs: not found"):
-        make_disks(keeper(engine), Disks(file_system="xfs"), tmp_path, ["broker-1"])
+        make_disks(mounter(engine), Disks(file_system="xfs"), tmp_path, ["broker-1"])
 
 
 def test_ext4_is_made_read_only_by_an_error_that_the_kernel_is_asked_for(
@@ -189,7 +189,7 @@ def test_ext4_is_made_read_only_by_an_error_that_the_kernel_is_asked_for(
     engine = Engine()
     disk = Disk(node="broker-1", file_system="ext4", image=tmp_path / "image", mount=tmp_path / "mount")
     monkeypatch.setattr(disks, "loops_below", lambda place: {"/dev/loop3": disk.image})
-    keeper(engine).make_read_only(disk)
+    mounter(engine).make_read_only(disk)
     assert engine.container.ran[-2:] == [(disks.ON_ERRORS, [str(disk.mount)]), (disks.MEET_ERROR, ["loop3"])]
 
 
@@ -197,15 +197,15 @@ def test_no_other_file_system_is_made_read_only_by_the_kernel(tmp_path: Path) ->
     engine = Engine()
     disk = Disk(node="broker-1", file_system="xfs", image=tmp_path / "image", mount=tmp_path / "mount")
     with pytest.raises(UsageError, match="broker-1: xfs is never made read-only by the kernel; ext4 is"):
-        keeper(engine).make_read_only(disk)
+        mounter(engine).make_read_only(disk)
     assert [script for script, _ in engine.container.ran] == [SAME]
 
 
 def test_a_second_disk_is_mounted_below_the_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made: list[Disk] = []
-    monkeypatch.setattr(Keeper, "make", lambda self, disk, size_bytes: made.append(disk))
-    monkeypatch.setattr(Keeper, "show_engine", lambda self, disk: None)
-    found = make_disks(keeper(Engine()), Disks(), tmp_path, ["broker-1"], "second")
+    monkeypatch.setattr(DiskMounter, "make", lambda self, disk, size_bytes: made.append(disk))
+    monkeypatch.setattr(DiskMounter, "require_engine_sees", lambda self, disk: None)
+    found = make_disks(mounter(Engine()), Disks(), tmp_path, ["broker-1"], "second")
     assert made == [found["broker-1"]]
     assert found["broker-1"].mount == tmp_path / "broker-1" / "second"
     assert found["broker-1"].image == tmp_path / "disks" / "broker-1-second.ext4"

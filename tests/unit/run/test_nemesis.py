@@ -13,7 +13,7 @@ from evidence.errors import UsageError
 from evidence.events import Precondition
 from evidence.timeline import Timeline, read
 from harness.cluster.cluster import Cluster
-from harness.cluster.disks import Disk, Keeper
+from harness.cluster.disks import Disk, DiskMounter
 from harness.cluster.docker import Node
 from harness.faults.base import Faults
 from harness.plan import ClusterPlan
@@ -126,7 +126,7 @@ def with_disks(made: Nemesis, second: str = "") -> None:
     def disk(mount: str) -> dict[str, Disk]:
         return {"broker-1": Disk(node="broker-1", file_system="ext4", image=Path("/image"), mount=Path(mount))}
 
-    made._cluster.keeper = cast("Keeper", object())
+    made._cluster.mounter = cast("DiskMounter", object())
     made._cluster.disks = disk("/data/broker-1")
     made._cluster.second_disks = disk(second) if second else {}
 
