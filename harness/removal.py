@@ -1,4 +1,4 @@
-"""What runs leave behind, and its removal: owed before anything is made, begun in the background, waited for by all.
+"""What runs leave behind, and its removal: registered before anything is made, started in the background, waited for by all.
 
 A run's containers are removed while its analysis is already at work. Whoever speaks of the removal, and whoever ends
 the program for whatever reason, waits for it first (`Removals.wait`): an interpreter that ends starts no more threads,
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Removals:
-    """The removals that are owed, by the name of the run."""
+    """The removals that are to be done, by the name of the run."""
 
     def __init__(self) -> None:
-        self._owed: dict[str, threading.Thread] = {}
+        self._threads: dict[str, threading.Thread] = {}
         self._done: dict[str, threading.Event] = {}
         self._trouble: list[str] = []
 
-    def owe(self, name: str, action: Callable[[], None]) -> None:
+    def register(self, name: str, action: Callable[[], None]) -> None:
         """From now on `wait` does not return before `action` has been done."""
         done = threading.Event()
 
@@ -46,16 +46,16 @@ class Removals:
                 done.set()
 
         self._done[name] = done
-        self._owed[name] = threading.Thread(target=guarded, name=f"removal of {name}")
+        self._threads[name] = threading.Thread(target=guarded, name=f"removal of {name}")
 
-    def begin(self, name: str) -> None:
-        """Begin what is owed for this run, if anything is and it has not begun."""
-        thread = self._owed.get(name)
+    def start(self, name: str) -> None:
+        """Start what is registered for this run, if anything is and it has not been started."""
+        thread = self._threads.get(name)
         if thread is not None and thread.ident is None:
             thread.start()
 
     def wait(self) -> None:
-        """Begin everything that is owed and wait until it is done, Ctrl-C or not.
+        """Start everything that is registered and wait until it is done, Ctrl-C or not.
 
         Raises HarnessError naming what would not go.
         """
@@ -68,8 +68,8 @@ class Removals:
             raise HarnessError(f"{self._trouble[0]}; `kafka-chaos clean` tries again")
 
     def _finish(self) -> None:
-        for name in list(self._owed):
-            self.begin(name)
+        for name in list(self._threads):
+            self.start(name)
         # Not `Thread.join`: interrupted by a signal, Python 3.11's takes the thread for ended from then on.
         for done in self._done.values():
             done.wait()

@@ -470,7 +470,7 @@ def execute(
             shutil.rmtree(data, ignore_errors=True)
 
     if not request.keep:
-        removals.owe(name, remove_everything)
+        removals.register(name, remove_everything)
     recording = open_recording(request, name, settings, client)
     if listen is not None:
         recording.timeline.listen(listen)
@@ -487,7 +487,7 @@ def execute(
     finally:
         full = disk_full(recording.run_dir.path) if state == "failed" else None
         try:
-            removals.begin(name)
+            removals.start(name)
             if state != "complete":
                 removals.wait()
         finally:

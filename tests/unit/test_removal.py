@@ -22,10 +22,10 @@ LIMIT_S = 60.0
 def test_what_is_owed_is_done_even_if_it_was_never_begun() -> None:
     done: list[str] = []
     removals = Removals()
-    removals.owe("a", lambda: done.append("a"))
-    removals.owe("b", lambda: done.append("b"))
-    removals.begin("a")
-    removals.begin("nothing is owed for this one")
+    removals.register("a", lambda: done.append("a"))
+    removals.register("b", lambda: done.append("b"))
+    removals.start("a")
+    removals.start("nothing is registered for this one")
     removals.wait()
     removals.wait()
     assert sorted(done) == ["a", "b"]
@@ -36,7 +36,7 @@ def test_what_would_not_go_is_told() -> None:
         raise HarnessError("Docker would not remove: n-stuck")
 
     removals = Removals()
-    removals.owe("a", refuse)
+    removals.register("a", refuse)
     with pytest.raises(HarnessError, match=r"a: Docker would not remove: n-stuck; `kafka-chaos clean` tries again"):
         removals.wait()
 
@@ -51,10 +51,10 @@ def slow():
     sys.stdin.readline()
     print("removed", flush=True)
 removals = Removals()
-removals.owe("run", slow)
+removals.register("run", slow)
 try:
     try:
-        removals.begin("run")
+        removals.start("run")
     finally:
         removals.wait()
 except KeyboardInterrupt:

@@ -302,7 +302,7 @@ def test_a_run_counts_though_the_engine_would_not_remove_its_network(
         def stuck() -> None:
             raise HarnessError("Docker would not remove: a network has active endpoints")
 
-        removals.owe("a-run", stuck)
+        removals.register("a-run", stuck)
         return Finished(RunDir(tmp_path), removals)
 
     monkeypatch.setattr(runner, "execute", execute)
