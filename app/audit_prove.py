@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app.audit_cells import VERSIONS, cells_of, line_of, scenarios
 from app.matrix import Cell, Matrix
-from audit.cells import LAST_REPLICA, Key, normal, pruned
+from audit.cells import LAST_REPLICA, Key, canonical, normal
 from audit.defaults import NAMES, RULES, product
 from audit.grade import Answer, Case, with_proofs
 from audit.known import Kind, known, numbers
@@ -105,7 +105,7 @@ class Wanted:
         """Why one fault would prove something else, or nothing, on the version that is run; empty if it would not."""
         asked = Key(**asdict(normal(self.case.settings)[0]), fault=fault)
         here = replace(asked, version=self.version)
-        if replace(pruned(asked)[0], version="") != replace(pruned(here)[0], version=""):
+        if replace(canonical(asked)[0], version="") != replace(canonical(here)[0], version=""):
             return f"{self.version}, on which it would be run, does otherwise than {asked.version} with such a topic"
         if fault == LAST_REPLICA and asked.line == "old" and not asked.unclean:
             return "with unclean elections off such brokers end themselves rather than follow the one that comes back"

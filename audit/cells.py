@@ -6,7 +6,7 @@ for each run of each cell, so that a new run is new lines in a diff; what is the
 there once, and counts of zero are left out. `make audit-matrix` makes it.
 
 **Looking up.** `covering` finds, for somebody's own settings (`Settings`), the cells of each fault that were measured
-with just these, or with settings of which a stated argument says that they cannot differ (`ARGUMENTS`). Every argument
+with just these, or with settings of which it is argued that they cannot differ (`EQUIVALENCES`). Every argument
 used is given back in words, and so is every difference that is not covered by one: another release of the same line,
 more replicas than were measured. Where nothing fits there is no cell, and whoever asked says "not measured".
 
@@ -27,7 +27,6 @@ MATRIX: Final = Path(__file__).with_name("matrix.json")
 SCHEMA: Final = 1
 
 Client = Literal["librdkafka", "java", "scala"]
-Line = Literal["old", "epoch", "zk3", "pinned", "kraft"]
 Outcome = Literal["loses", "duplicates", "reorders", "refuses"]
 OUTCOMES: Final[tuple[Outcome, ...]] = ("loses", "duplicates", "reorders", "refuses")
 """What may come of acknowledged records (lost, twice in the log, in another order), and that sends are refused."""
@@ -216,10 +215,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
-    """Why two cells cannot differ: those that `applies` to are measured as what `to` makes of them."""
+class Equivalence:
+    """Why two cells cannot differ: those that `applies` holds for are measured as what `to` makes of them."""
 
-    says: str
+    label: str
+    """The reason, in words."""
     applies: Callable[[Key], bool]
     to: Callable[[Key], Key]
 
@@ -252,77 +252,77 @@ def _unclean_on_return(key: Key) -> bool:
     return key.line == "old" or (key.line == "kraft" and key.min_insync_replicas > 1)
 
 
-ARGUMENTS: Final[tuple[Argument, ...]] = (
-    Argument(
+EQUIVALENCES: Final[tuple[Equivalence, ...]] = (
+    Equivalence(
         "without retries a record is sent once, so no later one can overtake it: how many are in flight is the same",
         lambda key: key.retries == "0" and key.in_flight != 5,
         lambda key: replace(key, in_flight=5),
     ),
-    Argument(
+    Equivalence(
         "acks=0 asks for no answer, so nothing is ever sent again: retries and requests in flight are the same",
         lambda key: key.acks == "0" and (key.retries, key.in_flight) != ("many", 5),
         lambda key: replace(key, retries="many", in_flight=5),
     ),
-    Argument(
+    Equivalence(
         "min.insync.replicas is asked for by acks=all alone (before eligible leader replicas, which it decides on too)",
         lambda key: key.acks != "all" and key.min_insync_replicas != 1 and not _has_eligible_leaders(key),
         lambda key: replace(key, min_insync_replicas=1),
     ),
-    Argument(
+    Equivalence(
         "with one replica there is nobody else to elect, cleanly or not",
         lambda key: key.replication_factor == 1 and key.unclean,
         lambda key: replace(key, unclean=False),
     ),
-    Argument(
+    Equivalence(
         "nobody is elected here, so unclean elections change nothing",
         lambda key: key.fault in ELECTS_NOBODY and key.unclean,
         lambda key: replace(key, unclean=False),
     ),
-    Argument(
+    Equivalence(
         "an in-sync replica is alive at each election here, so none is unclean",
         lambda key: (
             key.fault in ELECTS_IN_SYNC and key.unclean and not (key.fault in TWO_DOWN and _replicas(key)[0] == 2)
         ),
         lambda key: replace(key, unclean=False),
     ),
-    Argument(
+    Equivalence(
         "no replica fails here, so how many there are, and how many must be in sync, is the same",
         lambda key: key.fault in REPLICAS_STAND and _writable(key) and _replicas(key) != (3, 1),
         lambda key: replace(key, replication_factor=3, min_insync_replicas=1),
     ),
-    Argument(
+    Equivalence(
         "what is refused is refused by acks=all alone",
         lambda key: key.fault == REFUSED and key.acks != "all" and key.min_insync_replicas != 1,
         lambda key: replace(key, min_insync_replicas=1),
     ),
-    Argument(
+    Equivalence(
         "the leader is alone in sync when it refuses, however many other replicas there are",
         lambda key: key.fault == REFUSED and _writable(key) and key.replication_factor != 3,
         lambda key: replace(key, replication_factor=3),
     ),
-    Argument(
+    Equivalence(
         "a process that is killed leaves the page cache behind: what was flushed is asked by a loss of power alone",
         lambda key: key.flush_each and key.fault not in ASKS_FOR_FLUSHES,
         lambda key: replace(key, flush_each=False),
     ),
-    Argument(
+    Equivalence(
         "every replica is in sync when all lose power, and all have lost the same: who is elected is the same",
         lambda key: key.fault == POWER_LOSS and key.unclean,
         lambda key: replace(key, unclean=False),
     ),
-    Argument(
+    Equivalence(
         "all replicas lose power at one moment, two as well as three",
         lambda key: key.fault == POWER_LOSS and _writable(key) and key.replication_factor == 2,
         lambda key: replace(key, replication_factor=3),
     ),
-    Argument(
+    Equivalence(
         "the last replica in sync is alone when it is back, and is elected, by an unclean election or not",
         lambda key: (
             key.fault == LAST_REPLICA and not _waits_for_eligible(key) and key.unclean is not _unclean_on_return(key)
         ),
         lambda key: replace(key, unclean=_unclean_on_return(key)),
     ),
-    Argument(
+    Equivalence(
         "the followers that are stopped have the same records, one as well as two",
         lambda key: key.fault == LAST_REPLICA and _writable(key) and key.replication_factor == 2,
         lambda key: replace(key, replication_factor=3),
@@ -331,13 +331,13 @@ ARGUMENTS: Final[tuple[Argument, ...]] = (
 """Each changes one thing; they are applied in this order, and to a question and the measured cells alike."""
 
 
-def pruned(key: Key) -> tuple[Key, tuple[str, ...]]:
-    """The key that stands for all that cannot differ from this one, and the arguments that were used."""
+def canonical(key: Key) -> tuple[Key, tuple[str, ...]]:
+    """The key that stands for all that cannot differ from this one, and the labels of the equivalences used."""
     used = []
-    for argument in ARGUMENTS:
-        if argument.applies(key):
-            key = argument.to(key)
-            used.append(argument.says)
+    for equivalence in EQUIVALENCES:
+        if equivalence.applies(key):
+            key = equivalence.to(key)
+            used.append(equivalence.label)
     return key, tuple(used)
 
 
@@ -380,7 +380,7 @@ def indexed(cells: Iterable[Cell]) -> Index:
     measured: dict[tuple[str, Key], list[Cell]] = {}
     for cell in cells:
         if cell.runs:
-            stands_for = replace(pruned(cell.key)[0], version="")
+            stands_for = replace(canonical(cell.key)[0], version="")
             measured.setdefault((cell.key.fault, stands_for), []).append(cell)
     return measured
 
@@ -397,11 +397,11 @@ def covering_in(measured: Index, settings: Settings, faults: Iterable[str] = FAU
     asked, differs = normal(settings)
     found: dict[str, Covering] = {}
     for fault in faults:
-        key, arguments = pruned(Key(**asdict(asked), fault=fault))
+        key, arguments = canonical(Key(**asdict(asked), fault=fault))
         fit = measured.get((fault, replace(key, version="")), ())
         if fit:
-            cell = min(fit, key=lambda one: _far(one.key, asked))
-            used = tuple(dict.fromkeys((*arguments, *pruned(cell.key)[1]))) if _other(cell.key, asked) else ()
+            cell = min(fit, key=lambda one: _distance(one.key, asked))
+            used = tuple(dict.fromkeys((*arguments, *canonical(cell.key)[1]))) if _other(cell.key, asked) else ()
             found[fault] = Covering(cell, used, (*differs, *_release_differs(cell.key, settings)))
     return found
 
@@ -410,8 +410,8 @@ def _other(measured: Key, asked: Settings) -> bool:
     return replace(measured.settings, version="") != replace(asked, version="")
 
 
-def _far(measured: Key, asked: Settings) -> tuple[tuple[int, ...], bool, Key]:
-    """How far a measured release is from the one asked for; of equals, one with just the settings asked for."""
+def _distance(measured: Key, asked: Settings) -> tuple[tuple[int, ...], bool, Key]:
+    """Sort key: the distance of the releases, then whether the settings differ."""
     one, other = _numbers(measured.version), _numbers(asked.version)
     width = max(len(one), len(other))
     apart = tuple(abs(a - b) for a, b in zip(_padded(one, width), _padded(other, width), strict=True))

@@ -129,7 +129,7 @@ class Era:
     client: str
     release: str
     """One of them, the newest that is known."""
-    says: str
+    label: str
 
 
 ERAS: Final = (

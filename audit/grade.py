@@ -51,7 +51,16 @@ from audit.known import numbers
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
 from audit.proof import Proved
 from audit.resolve import Resolved, Value, resolve, written
-from audit.topics import FACTOR, FLUSH, LEAST, UNCLEAN, UNCLEAN_OFF_SINCE, ResolvedTopic, Stated, topics_of
+from audit.topics import (
+    FLUSH_MESSAGES,
+    MIN_INSYNC_REPLICAS,
+    REPLICATION_FACTOR,
+    UNCLEAN_ELECTION,
+    UNCLEAN_OFF_SINCE,
+    ResolvedTopic,
+    Stated,
+    topics_of,
+)
 
 Effect = Literal["loss", "duplicate", "reorder"]
 EFFECTS: Final[tuple[Effect, ...]] = ("loss", "duplicate", "reorder")
@@ -70,7 +79,7 @@ NOT_MEASURED: Final = "?"
 REFUSED: Final = "-"
 ORDER: Final = (REFUSED, "A", "B", NOT_MEASURED, "C", "D", "E", "F")
 """From harmless to worst."""
-TAKES: Final[Mapping[str, str]] = {
+GRADE_IF_LOST: Final[Mapping[str, str]] = {
     "leader-crash-behind": "D",
     "leader-cut-off": "D",
     "zombie-leader": "D",
@@ -270,7 +279,7 @@ class Case:
         """Whether a fault that was not measured could make the grade worse."""
         if self.grade in (REFUSED, NOT_MEASURED):
             return False
-        return any(ORDER.index(TAKES[fault]) > ORDER.index(self.grade) for fault in _graded(self.not_measured))
+        return any(ORDER.index(GRADE_IF_LOST[fault]) > ORDER.index(self.grade) for fault in _graded(self.not_measured))
 
     @property
     def worst(self) -> Finding | None:
@@ -300,7 +309,7 @@ def _graded(faults: Iterable[str]) -> set[str]:
 
 
 def _weight(finding: Finding) -> tuple[int, int, float]:
-    letter = TAKES.get(finding.fault, "B") if finding.effect == "loss" else "B"
+    letter = GRADE_IF_LOST.get(finding.fault, "B") if finding.effect == "loss" else "B"
     return ORDER.index(letter), -EFFECTS.index(finding.effect), finding.count / max(1, finding.run.acknowledged)
 
 
@@ -310,7 +319,7 @@ def grade_of(resolved: Resolved, findings: Sequence[Finding], *, measured: bool)
         return REFUSED
     if not measured:
         return NOT_MEASURED
-    letters = [TAKES[one.fault] for one in findings if one.effect == "loss"]
+    letters = [GRADE_IF_LOST[one.fault] for one in findings if one.effect == "loss"]
     return worst([*letters, "B" if findings else "A"])
 
 
@@ -341,7 +350,7 @@ class Row:
     @property
     def name(self) -> str:
         """For people: producer → topics."""
-        return f"{self.producer.name} → {self.cases[0].topic.says}"
+        return f"{self.producer.name} → {self.cases[0].topic.label}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -480,7 +489,8 @@ class Grader:
         """That each replica flushes a record before it counts, if that was measured to do against loss of power."""
         if case.topic.flush_each.value:
             return None
-        change = Change(where="topic", key=FLUSH, value="1", written=FLUSH, origin=case.topic.flush_each.origin)
+        origin = case.topic.flush_each.origin
+        change = Change(where="topic", key=FLUSH_MESSAGES, value="1", written=FLUSH_MESSAGES, origin=origin)
         return self._against_power(case, (change,), LOSES_POWER)
 
     def _eligible(self, case: Case) -> Fix | None:
@@ -646,21 +656,21 @@ def _of_topic(topic: ResolvedTopic) -> Iterator[Change]:
         return Change(where="topic", key=key, value=value, written=key, origin=now.origin)
 
     if topic.min_insync_replicas.value < 2:
-        yield change(LEAST, "2", topic.min_insync_replicas)
+        yield change(MIN_INSYNC_REPLICAS, "2", topic.min_insync_replicas)
     if topic.unclean.value:
-        yield change(UNCLEAN, "false", topic.unclean)
+        yield change(UNCLEAN_ELECTION, "false", topic.unclean)
     if topic.replication_factor.value < 3:
-        yield change(FACTOR, "3", topic.replication_factor)
+        yield change(REPLICATION_FACTOR, "3", topic.replication_factor)
 
 
 def _topic_with(topic: ResolvedTopic, change: Change) -> ResolvedTopic:
-    if change.key == LEAST:
+    if change.key == MIN_INSYNC_REPLICAS:
         return replace(topic, min_insync_replicas=Value(int(change.value), "changed"))
-    if change.key == UNCLEAN:
+    if change.key == UNCLEAN_ELECTION:
         return replace(topic, unclean=Value(False, "changed"))
-    if change.key == FACTOR:
+    if change.key == REPLICATION_FACTOR:
         return replace(topic, replication_factor=Value(int(change.value), "changed"))
-    if change.key == FLUSH:
+    if change.key == FLUSH_MESSAGES:
         return replace(topic, flush_each=Value(True, "changed"))
     if change.key == PROTOCOL:
         return replace(topic, line="zk3" if numbers(topic.version.value) >= (3,) else "epoch")

@@ -111,7 +111,7 @@ def _worlds(producer: ProducerConfig) -> Iterator[tuple[ProducerConfig, Era, Wor
             for (setting, _), value in zip(untold, chosen, strict=True):
                 settings[setting.key] = replace(setting, value=value, known=True, note="if it is that")
                 taken.append(f"{setting.written} ({setting.origin}) is {_short(value)}")
-            yield replace(producer, settings=settings), era, ("" if told else era.says, tuple(taken))
+            yield replace(producer, settings=settings), era, ("" if told else era.label, tuple(taken))
 
 
 def _eras(producer: ProducerConfig) -> Sequence[Era]:
@@ -149,7 +149,7 @@ def conditions(worlds: Iterable[World]) -> str:
 
 def _runs(says: Sequence[str]) -> list[str]:
     """Eras that follow each other as one: "kafka-clients 0.8.2 to 2.0"."""
-    order = [era.says for era in ERAS]
+    order = [era.label for era in ERAS]
     groups: list[list[int]] = []
     for at in sorted(order.index(each) for each in says):
         if groups and groups[-1][-1] == at - 1 and ERAS[at].client == ERAS[at - 1].client:
@@ -275,7 +275,7 @@ class _Told:
 
     def __init__(self, producer: ProducerConfig, era: Era) -> None:
         self._producer, self._era = producer, era
-        self._default = f"the default of {era.says if era in ERAS else product(era.client, era.release)}"
+        self._default = f"the default of {era.label if era in ERAS else product(era.client, era.release)}"
         self.refused: list[str] = []
         self.remarks: list[str] = []
         self.transactional = self._setting("transactional_id")

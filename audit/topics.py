@@ -55,7 +55,7 @@ class ResolvedTopic:
         return (*said, self.version.value, self.line, self.assumed)
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """Its name for people, or their names."""
         return _listed(self.names) if self.names else "any topic"
 
@@ -90,9 +90,9 @@ def parse_topic(text: str) -> TopicConfig:
             raise UsageError(f"--topic {text!r}: {pair!r} is not key=value, such as min.insync.replicas=2")
         if key not in TOPIC_KEYS:
             raise UsageError(f"--topic {text!r}: {key!r} is none of {', '.join(TOPIC_KEYS)}")
-        if (key == UNCLEAN) != (value.lower() in ("true", "false")) or (key != UNCLEAN and not _positive(value)):
+        if not (value.lower() in ("true", "false") if key == UNCLEAN_ELECTION else _positive(value)):
             raise UsageError(f"--topic {text!r}: {value!r} is no value of {key}")
-        if key == FACTOR:
+        if key == REPLICATION_FACTOR:
             factor = int(value)
         else:
             settings[key] = Setting(key, value.lower(), origin)
@@ -101,11 +101,14 @@ def parse_topic(text: str) -> TopicConfig:
     return TopicConfig(name=name.strip(), replication_factor=factor, settings=settings, origin=origin)
 
 
-FACTOR, LEAST, UNCLEAN = "replication.factor", "min.insync.replicas", "unclean.leader.election.enable"
-FLUSH, FLUSH_OF_BROKERS = "flush.messages", "log.flush.interval.messages"
+REPLICATION_FACTOR: Final = "replication.factor"
+MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+UNCLEAN_ELECTION: Final = "unclean.leader.election.enable"
+FLUSH_MESSAGES: Final = "flush.messages"
+LOG_FLUSH_INTERVAL_MESSAGES: Final = "log.flush.interval.messages"
 NEVER: Final = 2**63 - 1
 """Of flush.messages: Kafka's default, which leaves flushing to the kernel."""
-TOPIC_KEYS: Final = (FACTOR, LEAST, UNCLEAN, FLUSH)
+TOPIC_KEYS: Final = (REPLICATION_FACTOR, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, FLUSH_MESSAGES)
 
 
 def _positive(text: str) -> bool:
@@ -157,14 +160,14 @@ def _resolved(
     remarks: list[str] = []
     release, line = _version(resolved, brokers, stated, cells, assumed)
     factor = _factor(topic, brokers, assumed)
-    least = _setting(LEAST, topic, brokers, remarks, int, min) or Value(1, "Kafka's default")
-    said = _setting(UNCLEAN, topic, brokers, remarks, lambda text: int(text.lower() == "true"), max)
+    least = _setting(MIN_INSYNC_REPLICAS, topic, brokers, remarks, int, min) or Value(1, "Kafka's default")
+    said = _setting(UNCLEAN_ELECTION, topic, brokers, remarks, lambda text: int(text.lower() == "true"), max)
     if said is not None:
         unclean = Value(bool(said.value), said.why, said.origin)
     else:
         on = numbers(release.value) < UNCLEAN_OFF_SINCE
         unclean = Value(on, f"Kafka's default {'before' if on else 'from'} 0.11{'' if on else ' on'}")
-    told = _setting(FLUSH, topic, brokers, remarks, int, max, of_brokers=FLUSH_OF_BROKERS)
+    told = _setting(FLUSH_MESSAGES, topic, brokers, remarks, int, max, of_brokers=LOG_FLUSH_INTERVAL_MESSAGES)
     flush_each = Value(False, "Kafka's default") if told is None else Value(told.value <= 1, told.why, told.origin)
     if told is not None and 1 < told.value < NEVER:
         remarks.append(f"{told.why} ({told.origin}) bounds what a power loss takes: what was not flushed is lost")
@@ -249,7 +252,7 @@ def _runs_kraft(release: str, brokers: Sequence[BrokerConfig], assumed: list[str
 
 def _factor(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], assumed: list[str]) -> Value[int]:
     if topic is not None and topic.replication_factor:
-        return Value(topic.replication_factor, FACTOR, topic.origin)
+        return Value(topic.replication_factor, REPLICATION_FACTOR, topic.origin)
     told = [one for one in _written("default.replication.factor", brokers) if one.known and _positive(one.value)]
     if told:
         least = min(told, key=lambda one: int(one.value))

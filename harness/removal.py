@@ -1,4 +1,4 @@
-"""What runs leave behind, and its removal: registered before anything is made, started in the background, waited for by all.
+"""What runs leave behind, and its removal: registered first, started in the background, waited for by all.
 
 A run's containers are removed while its analysis is already at work. Whoever speaks of the removal, and whoever ends
 the program for whatever reason, waits for it first (`Removals.wait`): an interpreter that ends starts no more threads,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
-from audit.cells import ARGUMENTS, FAULTS, LINES, OUTCOMES, Cell, Key, pruned
+from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, Key, canonical
 
 PAGE: Final = "audit-matrix.md"
 COLOURS: Final[Mapping[str, str]] = {
@@ -100,7 +100,7 @@ def heat_map(cells: Sequence[Cell], line: str) -> str:
     found = {cell.key: cell for cell in own if cell.key.version == version}
     covered: dict[Key, Cell] = {}
     for cell in found.values():
-        covered.setdefault(pruned(cell.key)[0], cell)
+        covered.setdefault(canonical(cell.key)[0], cell)
     rows = sorted({(CLIENTS.index(key.client), *setting_of(key)) for key in found})
     columns = [
         (fault, topic) for fault in FAULTS for topic in sorted({topic_of(key) for key in found if key.fault == fault})
@@ -158,7 +158,7 @@ def _square(key: Key, found: Mapping[Key, Cell], covered: Mapping[Key, Cell], x:
             f'<rect x="{x}" y="{y}" width="{SIZE - 1}" height="{SIZE - 1}" fill="{COLOURS[worst(cell)]}">'
             f"<title>{title}</title></rect>"
         )
-    elif (like := covered.get(pruned(key)[0])) is not None:
+    elif (like := covered.get(canonical(key)[0])) is not None:
         title = escape(f"{key}: as {like.key}, from which it cannot differ")
         yield (
             f'<circle cx="{x + SIZE / 2 - 0.5}" cy="{y + SIZE / 2 - 0.5}" r="2.5" fill="{COLOURS[worst(like)]}">'
@@ -222,7 +222,7 @@ def page(cells: Sequence[Cell]) -> str:
             text += [f"### {fault}", "", f"{words[0].upper()}{words[1:]}.", "", *_table(own, lines)]
             text += _cost(own, lines) if fault == "none" else []
     text += ["## Cells that cannot differ", "", "Not measured, because:", ""]
-    text += [f"- {argument.says[0].upper()}{argument.says[1:]}." for argument in ARGUMENTS]
+    text += [f"- {one.label[0].upper()}{one.label[1:]}." for one in EQUIVALENCES]
     text += ["", "## What the producers were given beside the cells' settings", ""]
     for client in CLIENTS:
         given = sorted({(name, value) for c in cells if c.key.client == client for name, value in c.overrides.items()})

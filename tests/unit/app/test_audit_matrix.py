@@ -15,7 +15,7 @@ from app import audit_matrix
 from app.audit_cells import VERSIONS, line_of, scenarios
 from app.audit_matrix import gather, main, measured_by, tonight
 from audit import cells
-from audit.cells import FAULTS, LINES, Key, load, pruned
+from audit.cells import FAULTS, LINES, Key, canonical, load
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
@@ -172,7 +172,7 @@ def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
         if one.producer.client != "scala"
     ]
     assert len(set(keys)) == len(keys)
-    assert [str(key) for key in keys if pruned(key)[0] != key] == []
+    assert [str(key) for key in keys if canonical(key)[0] != key] == []
 
 
 @pytest.mark.parametrize("name", VERSIONS)
@@ -182,7 +182,7 @@ def test_of_power_loss_nothing_is_measured_that_cannot_differ_and_all_lose_unles
     keys = [Key(**one.key, line=line_of(version), version=name, fault="power-loss") for one in subjects]
     assert [
         str(key) for key, one in zip(keys, subjects, strict=True)
-        if one.producer.client != "scala" and pruned(key)[0] != key
+        if one.producer.client != "scala" and canonical(key)[0] != key
     ] == []  # fmt: skip
     stated = [one for one in subjects if one.stated.why != REFUSED.why]
     assert all(("loses" in one.stated.must) is not one.topic.flush_each for one in stated)
@@ -203,7 +203,7 @@ def test_of_the_last_replica_nothing_is_measured_that_cannot_differ(name: str) -
     assert len(set(keys)) == len(keys)
     assert [
         str(key) for key, one in zip(keys, subjects, strict=True)
-        if one.producer.client != "scala" and pruned(key)[0] != key
+        if one.producer.client != "scala" and canonical(key)[0] != key
     ] == []  # fmt: skip
 
 

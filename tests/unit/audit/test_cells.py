@@ -4,17 +4,17 @@ from pathlib import Path
 import pytest
 
 from audit.cells import (
-    ARGUMENTS,
+    EQUIVALENCES,
     Cell,
     Key,
     RunCounts,
     Settings,
     Stated,
     added,
+    canonical,
     changed,
     covering,
     load,
-    pruned,
     save,
 )
 from evidence.errors import UsageError
@@ -116,7 +116,7 @@ def test_other_numbers_of_one_class_are_covered_and_more_replicas_are_said() -> 
 )
 def test_what_cannot_differ_is_covered_with_its_argument(asked: dict[str, object], measured: dict[str, object]) -> None:
     found = covering(replace(SPRING, **asked), [cell(key(**measured))])  # type: ignore[arg-type]
-    assert [argument in {one.says for one in ARGUMENTS} for argument in found["leader-crash-behind"].arguments] == [
+    assert [argument in {one.label for one in EQUIVALENCES} for argument in found["leader-crash-behind"].arguments] == [
         True
     ]
 
@@ -179,8 +179,8 @@ def test_unclean_elections_count_where_two_of_two_replicas_are_down() -> None:
 
 
 def test_pruning_ends_where_nothing_more_can_be_left_out() -> None:
-    once, _ = pruned(key(acks="0", retries="0", in_flight=1, unclean=True, min_insync_replicas=2))
-    assert pruned(once) == (once, ())
+    once, _ = canonical(key(acks="0", retries="0", in_flight=1, unclean=True, min_insync_replicas=2))
+    assert canonical(once) == (once, ())
 
 
 def test_runs_are_added_and_a_run_that_is_there_is_replaced() -> None:

@@ -65,14 +65,14 @@ def test_duplicates_alone_are_a_b_and_nothing_is_an_a() -> None:
     assert not case(matrix(), enable_idempotence="true").at_best
 
 
-@pytest.mark.parametrize(("fault", "letter"), sorted(grade.TAKES.items()))
+@pytest.mark.parametrize(("fault", "letter"), sorted(grade.GRADE_IF_LOST.items()))
 def test_each_fault_has_its_grade(fault: str, letter: str) -> None:
     cells = [*harmless(*(each for each in FULL if each != fault)), cell(fault, run("r", lost=1))]
     assert case(cells).grade == letter
 
 
 def test_every_fault_of_the_matrix_has_a_grade() -> None:
-    assert set(grade.TAKES) == set(FAULTS) - {"none"} - grade.UNGRADED == set(FULL)
+    assert set(grade.GRADE_IF_LOST) == set(FAULTS) - {"none"} - grade.UNGRADED == set(FULL)
 
 
 def test_without_a_cell_nothing_is_claimed() -> None:
