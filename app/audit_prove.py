@@ -44,7 +44,7 @@ from harness.cluster import disks, versions
 from harness.cluster.docker import connect
 from harness.setup.images import ensure_image
 from harness.setup.jars import LOCKS
-from harness.subjects import MANY, Given, Outcome, Own, Producer, Topic, write_given
+from harness.subjects import MANY, ClientSettings, Outcome, Producer, Topic, UserSubject, write_user_subjects
 from harness.workloads.libraries import SCALA, library, understood
 from harness.workloads.settings import LIBRDKAFKA
 
@@ -86,13 +86,13 @@ class Unprovable(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ProofRequest:
     """A case that is to be proved: where it stands in the answer, and how it is run."""
 
     at: tuple[int, int]
     case: Case
     version: str = ""
-    given: Given | None = None
+    given: UserSubject | None = None
     differs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     why_not: str = ""
@@ -116,7 +116,7 @@ def prove(answer: Answer, options: argparse.Namespace, echo: Echo) -> Answer:
     """The answer, with what came of each of its configurations. Raises UsageError for faults that are none."""
     chosen = chosen_faults(options.faults)
     wanted = [
-        wanted_of((row_at, case_at), case)
+        proof_request((row_at, case_at), case)
         for row_at, row in enumerate(answer.rows)
         for case_at, case in enumerate(row.cases)
         if not case.resolved.refused
@@ -145,22 +145,22 @@ def chosen_faults(names: Sequence[str]) -> list[str]:
 # How a configuration is run
 
 
-def wanted_of(at: tuple[int, int], case: Case) -> Wanted:
+def proof_request(at: tuple[int, int], case: Case) -> ProofRequest:
     """How a case is run, or why it cannot be."""
     try:
         version, differs = _version(case)
         client, release, more = _client(case.resolved, versions.get(version))
         topic, others = _topic(case)
-        settings, notes = passed(case.resolved, release)
+        settings, notes = settings_to_run(case.resolved, release)
         apart = tuple(filter(None, (differs, more, *others)))
-        given = Given(
+        given = UserSubject(
             producer=_producer(case.resolved),
             topic=topic,
-            own=Own(release=release, settings=settings, stated=_in_domain(case, client, version)),
+            own=ClientSettings(release=release, settings=settings, stated=_in_domain(case, client, version)),
         )
     except Unprovable as error:
-        return Wanted(at=at, case=case, why_not=str(error))
-    return Wanted(at=at, case=case, version=version, given=given, differs=apart, notes=notes)
+        return ProofRequest(at=at, case=case, why_not=str(error))
+    return ProofRequest(at=at, case=case, version=version, given=given, differs=apart, notes=notes)
 
 
 def _version(case: Case) -> tuple[str, str]:
@@ -238,9 +238,10 @@ def _in_domain(case: Case, client: str, version: str) -> bool:
     return where_scala_is and case.topic.min_insync_replicas.value <= MOST_IN_SYNC
 
 
-def passed(resolved: Resolved, release: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What a client of a release is given of a configuration, and what is said of the rest. Values of what is left out
-    are neither given nor said.
+def settings_to_run(resolved: Resolved, release: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The settings to run a client of this release with, and notes on the settings left out.
+
+    The notes name keys only: a value that is left out may be a secret.
     """
     producer, client = resolved.producer, resolved.client
     here = known(KNOWN_AS[client]).at(release)
@@ -280,17 +281,17 @@ def _fits(key: str, setting: Setting, client: str) -> bool:
 
 # Runs
 
-Ran = dict[tuple[str, str, Given], Proof]
+Ran = dict[tuple[str, str, UserSubject], Proof]
 """By version, fault and subject."""
-Groups = dict[tuple[str, tuple[Given, ...]], list[str]]
+Groups = dict[tuple[str, tuple[UserSubject, ...]], list[str]]
 """Faults, by the version and the subjects that they strike together."""
 
 
-def _run(wanted: Iterable[Wanted], chosen: Sequence[str], options: argparse.Namespace, echo: Echo) -> Ran:
+def _run(wanted: Iterable[ProofRequest], chosen: Sequence[str], options: argparse.Namespace, echo: Echo) -> Ran:
     """Run each fault on each version once, with all subjects that it is to strike there. Where that proves nothing,
     once more for each by itself: one whose client fails is not to hide the others.
     """
-    by_version: dict[str, list[Wanted]] = {}
+    by_version: dict[str, list[ProofRequest]] = {}
     for one in wanted:
         if one.given is not None:
             by_version.setdefault(one.version, []).append(one)
@@ -336,13 +337,13 @@ def without_disks(faults: Iterable[str], client: DockerClient, image: str) -> di
     return lacking
 
 
-def _run_groups(groups: Groups, options: argparse.Namespace, echo: Echo) -> dict[tuple[str, str, Given], Proof]:
+def _run_groups(groups: Groups, options: argparse.Namespace, echo: Echo) -> dict[tuple[str, str, UserSubject], Proof]:
     """Run each group's faults, and what they prove."""
-    found: dict[tuple[str, str, Given], Proof] = {}
+    found: dict[tuple[str, str, UserSubject], Proof] = {}
     known_scenarios = scenarios()
     for (version, given), faults in groups.items():
         path = options.runs_dir / f"subjects-{_digest(given)}.json"
-        write_given(given, path)
+        write_user_subjects(given, path)
         wanted_cells = {Cell(scenario=known_scenarios[fault].name, version=version, seed=1): fault for fault in faults}
         runs = Matrix(root=options.runs_dir, settings={}, jobs=options.jobs, echo=echo, subjects=path)
         done = runs.run(list(wanted_cells))
@@ -352,13 +353,13 @@ def _run_groups(groups: Groups, options: argparse.Namespace, echo: Echo) -> dict
     return found
 
 
-def _digest(given: Sequence[Given]) -> str:
+def _digest(given: Sequence[UserSubject]) -> str:
     return hashlib.sha256(json.dumps([one.as_json for one in given], sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _proofs(
-    fault: str, given: Sequence[Given], version: str, run_dir: RunDir | None, lost: Sequence[str]
-) -> dict[Given, Proof]:
+    fault: str, given: Sequence[UserSubject], version: str, run_dir: RunDir | None, lost: Sequence[str]
+) -> dict[UserSubject, Proof]:
     """What a run proves of each of its subjects."""
     if run_dir is None:
         return dict.fromkeys(given, Proof(fault=fault, why_not="; ".join(lost) or "there was no run"))
@@ -382,7 +383,7 @@ KEY: Final = (
 )  # fmt: skip
 
 
-def _identity(given: Given, version: str) -> str:
+def _identity(given: UserSubject, version: str) -> str:
     """What tells a subject from others, as `_told` has it of a run's."""
     subject = given.subject(Outcome())
     facts = subject.key | {
@@ -399,7 +400,7 @@ def _told(facts: Mapping[str, Any]) -> str:
 # The answer
 
 
-def _proved(one: Wanted, chosen: Sequence[str], ran: Ran) -> Proved:
+def _proved(one: ProofRequest, chosen: Sequence[str], ran: Ran) -> Proved:
     faults = one.faults(chosen)
     if one.given is None:
         return Proved(proofs=tuple(Proof(fault=fault, why_not=one.why_not) for fault in faults))

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of, write_atomically
 from harness.setup.java import java_home
-from harness.subjects import read_given
+from harness.subjects import read_user_subjects
 from judgement.judge import Analyst, judge
 from judgement.report import html, junit, summary
 from judgement.report.facts import load_all
@@ -138,7 +138,7 @@ def finished_cells(
     """The cells under `root` that are finished with these overridden settings, this expectation and these subjects of
     the user's own, and the newest run of each.
     """
-    given = [one.as_json for one in read_given(subjects)] if subjects else []
+    given = [one.as_json for one in read_user_subjects(subjects)] if subjects else []
     asked = {"overridden": dict(settings), "expect": None if expect is None else list(expect), "given": given}
     found: dict[Cell, RunDir] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():

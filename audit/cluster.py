@@ -90,7 +90,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ClusterReport:
     """What a cluster told, before anything is concluded from it."""
 
     address: str
@@ -108,14 +108,14 @@ class Told:
     from_zookeeper: bool = False
 
 
-def inputs(told: Told) -> Inputs:
+def inputs(told: ClusterReport) -> Inputs:
     """What a cluster told, as an audit wants it."""
     origin = Origin(f"cluster {told.address}")
     topics = tuple(_topic(told, name, origin) for name in told.topics)
     return Inputs(topics=topics, brokers=_brokers(told, origin), problems=tuple(_problems(told, origin)))
 
 
-def _topic(told: Told, name: str, origin: Origin) -> TopicConfig:
+def _topic(told: ClusterReport, name: str, origin: Origin) -> TopicConfig:
     partitions = told.topics[name]
     entries = told.topic_settings.get(name, ())
     note = "set for the topic, in ZooKeeper" if told.from_zookeeper else "set for the topic"
@@ -135,7 +135,7 @@ def _topic(told: Told, name: str, origin: Origin) -> TopicConfig:
     )
 
 
-def _brokers(told: Told, origin: Origin) -> tuple[BrokerConfig, ...]:
+def _brokers(told: ClusterReport, origin: Origin) -> tuple[BrokerConfig, ...]:
     """The brokers, those that are alike together: of several releases or settings an audit takes the worse."""
     kept = _mode(told)
     releases = _releases(told)
@@ -168,24 +168,24 @@ def _brokers(told: Told, origin: Origin) -> tuple[BrokerConfig, ...]:
     )
 
 
-def _mode(told: Told) -> Literal["zookeeper", "kraft"] | None:
+def _mode(told: ClusterReport) -> Literal["zookeeper", "kraft"] | None:
     # Before 0.10 nothing is offered, and there was nothing but ZooKeeper.
     return mode(told.first.apis) if told.first.told else "zookeeper"
 
 
-def _elr(told: Told) -> bool | None:
+def _elr(told: ClusterReport) -> bool | None:
     """Whether eligible leaders are in force: a cluster without KRaft, or whose brokers do not offer them, has none."""
     if told.first.features.get(ELR, 0) > 0:
         return True
     return False if told.first.told else None
 
 
-def _releases(told: Told) -> dict[int, Release]:
+def _releases(told: ClusterReport) -> dict[int, Release]:
     offers = {member.id: member.offer for member in told.members if isinstance(member.offer, Offer)}
     return {number: release(offer.apis, offer.supported.get(METADATA_VERSION, 0)) for number, offer in offers.items()}
 
 
-def _settings(told: Told, entries: Iterable[Entry], origin: Origin) -> list[Setting]:
+def _settings(told: ClusterReport, entries: Iterable[Entry], origin: Origin) -> list[Setting]:
     """The settings in force."""
     found = [Setting(each.name, each.value, origin, note=_where(each)) for each in entries if each.value is not None]
     if (level := told.first.features.get(METADATA_VERSION)) is not None:
@@ -194,7 +194,7 @@ def _settings(told: Told, entries: Iterable[Entry], origin: Origin) -> list[Sett
     return found
 
 
-def _in_force(told: Told, kept: str | None, broker: int) -> tuple[Entry, ...]:
+def _in_force(told: ClusterReport, kept: str | None, broker: int) -> tuple[Entry, ...]:
     """The settings of a broker that are kept, by name."""
     unused = ONLY_WITH_ZOOKEEPER if kept == "kraft" else ONLY_WITH_KRAFT
     entries = told.broker_settings.get(broker, ())
@@ -203,7 +203,7 @@ def _in_force(told: Told, kept: str | None, broker: int) -> tuple[Entry, ...]:
     return tuple(sorted(each for each in entries if each.name in BROKER_SETTINGS - unused))
 
 
-def _values(told: Told) -> dict[str, dict[int, Entry]]:
+def _values(told: ClusterReport) -> dict[str, dict[int, Entry]]:
     """By name and broker, the settings that are kept."""
     found: dict[str, dict[int, Entry]] = {}
     for number in sorted(told.broker_settings):
@@ -237,14 +237,14 @@ def _each(values: Mapping[int, Entry]) -> str:
     )
 
 
-def _problems(told: Told, origin: Origin) -> list[Problem]:
+def _problems(told: ClusterReport, origin: Origin) -> list[Problem]:
     found = [Problem(origin, one.kind, one.says, one.do) for one in told.without]
     found += _about_brokers(told, origin)
     found += _about_topics(told, origin)
     return found
 
 
-def _about_brokers(told: Told, origin: Origin) -> list[Problem]:
+def _about_brokers(told: ClusterReport, origin: Origin) -> list[Problem]:
     found: list[Problem] = []
     for member in told.members:
         if isinstance(member.offer, Refusal):
@@ -273,7 +273,7 @@ def _about_brokers(told: Told, origin: Origin) -> list[Problem]:
     return found
 
 
-def _about_topics(told: Told, origin: Origin) -> list[Problem]:
+def _about_topics(told: ClusterReport, origin: Origin) -> list[Problem]:
     found: list[Problem] = []
     for name, refusal in told.missing.items():
         if refusal is not None:

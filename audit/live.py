@@ -37,11 +37,11 @@ from audit.cluster import (
     DESCRIBE_TOPIC_PARTITIONS,
     ELR,
     METADATA,
+    ClusterReport,
     Entry,
     Member,
     Refusal,
     Source,
-    Told,
     address,
     inputs,
     named,
@@ -128,7 +128,7 @@ def _ask(
     topics: Collection[str],
     timeout_s: float,
     say: Callable[[str], None],
-) -> Told | Refusal:
+) -> ClusterReport | Refusal:
     say(f"asking {bootstrap} who it is (at most {timeout_s:g} s)")
     first = _first_offer(addresses, access, timeout_s)
     if isinstance(first, Refusal):
@@ -150,7 +150,7 @@ def _ask(
     found = seen.topics
     if first.features.get(ELR, 0) > 0 and DESCRIBE_TOPIC_PARTITIONS in first.apis:
         found = _with_eligible_leaders(found, addresses, members, access, timeout_s, without)
-    return Told(
+    return ClusterReport(
         address=bootstrap,
         first=first,
         members=members,
@@ -434,7 +434,7 @@ def _entry(told: Any) -> Entry:
 # ZooKeeper
 
 
-def _with_zookeeper(told: Told, hosts: str, timeout_s: float, say: Callable[[str], None]) -> Told:
+def _with_zookeeper(told: ClusterReport, hosts: str, timeout_s: float, say: Callable[[str], None]) -> ClusterReport:
     """The same with the settings of topics that only ZooKeeper tells."""
     unknown = [name for name in told.topics if not isinstance(told.topic_settings.get(name), tuple)]
     if not unknown:

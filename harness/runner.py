@@ -63,7 +63,7 @@ from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Ru
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
 from harness.setup.images import ensure_image
-from harness.subjects import NOTHING_STATED, Given, read_given
+from harness.subjects import NOTHING_STATED, UserSubject, read_user_subjects
 from harness.workloads.handles.client import FinalReader
 from harness.workloads.libraries import Library, library
 
@@ -136,13 +136,13 @@ class Request:
         return library(self.client or self.scenario.case(self.case).client, self.version)
 
     @cached_property
-    def given(self) -> tuple[Given, ...]:
+    def given(self) -> tuple[UserSubject, ...]:
         """The user's own subjects. Raises UsageError for a file of none, and for clients that are not understood."""
         if self.subjects is None:
             return ()
         if not self.scenario.name.startswith("audit-"):
             raise UsageError(f"{self.scenario.name} takes no --subjects: only scenarios of the audit do (audit-…)")
-        given = read_given(self.subjects)
+        given = read_user_subjects(self.subjects)
         for one in given:
             library(one.subject(NOTHING_STATED).library(self.version).name, self.version)
         return given

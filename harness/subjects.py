@@ -9,7 +9,7 @@ everything else is the client's own default, but for time-outs: `TIME_OUTS` make
 minutes, in the order in which the defaults are (a broker's session ends before a request times out, and that before
 the delivery does). run.json has them beside each subject.
 
-A run may be given subjects of somebody's own in place of the scenario's (`Given`, `kafka-chaos run --subjects`): a
+A run may be given a user's own subjects in place of the scenario's (`UserSubject`, `kafka-chaos run --subjects`): a
 client of any release with the very settings of a configuration. Such a run proves one configuration, and is no
 measurement of the matrix's cells.
 """
@@ -137,8 +137,8 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
-    """A producer's settings as somebody has them, for a client of a release."""
+class ClientSettings:
+    """The settings of a user's own producer, for a client of one release."""
 
     release: str
     """Of the client; of librdkafka for the record only, since one is installed."""
@@ -160,7 +160,7 @@ class Subject:
     producer: Producer
     topic: Topic
     stated: Outcome
-    own: Own | None = None
+    own: ClientSettings | None = None
     """In place of the cell's settings."""
 
     def library(self, version: Version) -> Library:
@@ -198,12 +198,12 @@ NOTHING_STATED: Final = Outcome(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """A subject of somebody's own: a producer and a topic by what they mean, and the settings that say so."""
+class UserSubject:
+    """A user's own subject: a producer and a topic as classes of the matrix, and the settings that put them there."""
 
     producer: Producer
     topic: Topic
-    own: Own
+    own: ClientSettings
 
     def subject(self, stated: Outcome) -> Subject:
         """The subject, with what a scenario's rule states of it, if the rule is for such settings."""
@@ -216,17 +216,19 @@ class Given:
         return {"producer": asdict(self.producer), "topic": asdict(self.topic), "own": self.own.as_json}
 
 
-def write_given(given: Iterable[Given], path: Path) -> None:
+def write_user_subjects(given: Iterable[UserSubject], path: Path) -> None:
     """Write subjects for `kafka-chaos run --subjects`."""
     lines = ",\n".join(json.dumps(one.as_json, sort_keys=True) for one in given)
     path.write_text(f'{{"given": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
-def read_given(path: Path) -> tuple[Given, ...]:
+def read_user_subjects(path: Path) -> tuple[UserSubject, ...]:
     """The subjects of such a file, or of the run.json of a run that was given any. Raises UsageError."""
     try:
         return tuple(
-            Given(producer=Producer(**one["producer"]), topic=Topic(**one["topic"]), own=Own(**one["own"]))
+            UserSubject(
+                producer=Producer(**one["producer"]), topic=Topic(**one["topic"]), own=ClientSettings(**one["own"])
+            )
             for one in json.loads(path.read_text(encoding="utf-8"))["given"]
         )
     except (OSError, ValueError, KeyError, TypeError) as error:

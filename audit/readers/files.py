@@ -27,7 +27,7 @@ from audit.readers.placeholders import TEMPLATE
 from audit.readers.plain import read_plain, read_prefixed, read_streams
 from audit.readers.properties import read_properties
 from audit.readers.python import read_python
-from audit.readers.releases import Told, beside, contradictions, tells_client, told_in
+from audit.readers.releases import BuildRelease, beside, contradictions, tells_client, told_in
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Node, Table, flatten, read_json, read_yaml
 from audit.readers.variables import read_variables
@@ -273,7 +273,7 @@ def _with_releases(
 
     Returns them, and what build files tell twice.
     """
-    folders: dict[Path, list[Told]] = {}
+    folders: dict[Path, list[BuildRelease]] = {}
 
     def released(producer: ProducerConfig) -> ProducerConfig:
         path = producer.origin.path

@@ -32,7 +32,7 @@ HIGHEST: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BuildRelease:
     """A release that a build file tells."""
 
     library: Library
@@ -66,7 +66,7 @@ def of_framework(name: str, release: str) -> str | None:
     return entries[max(same, key=numbers)] if same else None
 
 
-def beside(path: str, top: Path, client: Client, folders: dict[Path, list[Told]]) -> tuple[str, str] | None:
+def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]) -> tuple[str, str] | None:
     """The release of a client that the build files at a path or above it tell, and where; None if they do not.
 
     `top` is the highest directory looked into; `folders` keeps what was found in each.
@@ -83,9 +83,9 @@ def beside(path: str, top: Path, client: Client, folders: dict[Path, list[Told]]
     return None
 
 
-def choose(told: Iterable[Told], client: Client) -> tuple[str, str] | None:
+def choose(told: Iterable[BuildRelease], client: Client) -> tuple[str, str] | None:
     """The release of a client among what a directory tells, and where it is told."""
-    by_library: dict[Library, Told] = {}
+    by_library: dict[Library, BuildRelease] = {}
     for each in told:
         by_library.setdefault(each.library, each)
     if client in ("librdkafka", "scala"):
@@ -102,9 +102,9 @@ def choose(told: Iterable[Told], client: Client) -> tuple[str, str] | None:
     return (broker.release, broker.source) if broker is not None else None
 
 
-def contradictions(told: Iterable[Told]) -> Iterator[Problem]:
+def contradictions(told: Iterable[BuildRelease]) -> Iterator[Problem]:
     """Where the build files of a directory tell one library twice, and differently."""
-    first: dict[Library, Told] = {}
+    first: dict[Library, BuildRelease] = {}
     for each in told:
         other = first.setdefault(each.library, each)
         if other.release != each.release:
@@ -112,13 +112,13 @@ def contradictions(told: Iterable[Told]) -> Iterator[Problem]:
             yield Problem(each.origin, "release", says, f"{other.release} is taken: say it otherwise with --client")
 
 
-def tells_client(told: Iterable[Told]) -> Client | None:
+def tells_client(told: Iterable[BuildRelease]) -> Client | None:
     """Whose client the build files of a directory speak of, if of one kind only."""
     kinds: set[Client] = {"librdkafka" if each.library == "librdkafka" else "java" for each in told}
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def told_in(folder: Path) -> Iterator[Told]:
+def told_in(folder: Path) -> Iterator[BuildRelease]:
     """What the build files of a directory tell."""
     for name, read in READERS.items():
         for path in sorted(folder.glob(name)) if "*" in name else [folder / name]:
@@ -136,7 +136,7 @@ def _shown(path: Path) -> str:
         return path.name
 
 
-def _told(source: Text, offset: int, artifact: str, release: str) -> Iterator[Told]:
+def _told(source: Text, offset: int, artifact: str, release: str) -> Iterator[BuildRelease]:
     """What an artifact of some release is, if it is one of those that matter."""
     library: Library
     if artifact in ("kafka-clients", "spring-kafka", "spring-boot"):
@@ -154,7 +154,7 @@ def _told(source: Text, offset: int, artifact: str, release: str) -> Iterator[To
     if library in ("kafka-clients", "scala") and re.search(r"-(ccs|ce)\b", release):
         number = platform(number) or number
     where = source.origin(source.line_at(offset))
-    yield Told(library, number, where, f"{where}: {artifact} {release.strip()}")
+    yield BuildRelease(library, number, where, f"{where}: {artifact} {release.strip()}")
 
 
 def _blanked(pattern: str, text: str) -> str:
@@ -162,7 +162,7 @@ def _blanked(pattern: str, text: str) -> str:
     return re.sub(pattern, lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
-def read_pom(source: Text) -> Iterator[Told]:
+def read_pom(source: Text) -> Iterator[BuildRelease]:
     """Maven: dependencies, managed ones and the parent, with the properties of the same file."""
     text = _blanked(r"(?s)<!--.*?(?:-->|\Z)", source.content)
     properties = {name: value.strip() for name, value in re.findall(r"<([\w.-]+)>([^<>]*)</\1>", text)}
@@ -179,7 +179,7 @@ def read_pom(source: Text) -> Iterator[Told]:
         yield from _told(source, managed.start(), "kafka-clients", managed[1])
 
 
-def read_gradle(source: Text) -> Iterator[Told]:
+def read_gradle(source: Text) -> Iterator[BuildRelease]:
     """Gradle and sbt: coordinates, plugins, and variables that are set in the same file."""
     text = _blanked(r"(?m)^[ \t]*//.*$|/\*(?s:.*?)(?:\*/|\Z)", source.content)
     names = dict(re.findall(r"""(?<![\w.])([A-Za-z_][\w.]*+)["'\]]*+\s*+=\s*+["']?(\d[\w.+-]*)["']?""", text))
@@ -200,7 +200,7 @@ def read_gradle(source: Text) -> Iterator[Told]:
         yield from _told(source, found.start(), "kafka-clients", found[1])
 
 
-def read_catalog(source: Text) -> Iterator[Told]:
+def read_catalog(source: Text) -> Iterator[BuildRelease]:
     """Gradle's version catalogue."""
     names = dict(re.findall(r'(?m)^\s*([\w.-]+)\s*=\s*"([^"]+)"', source.content))
     pattern = r'(?:module|id)\s*=\s*"(?:[\w.-]+:)?([\w.-]+)"\s*,\s*version(?:\.ref)?\s*=\s*"([^"]+)"'
@@ -208,18 +208,20 @@ def read_catalog(source: Text) -> Iterator[Told]:
         yield from _told(source, found.start(), found[1], str(names.get(found[2], found[2])))
 
 
-Reader = Callable[[Text], Iterator[Told]]
+Reader = Callable[[Text], Iterator[BuildRelease]]
 
 
 def _librdkafka(pattern: str, of: str) -> Reader:
     """A reader of lines that tell a client which bundles the librdkafka of the same number."""
     compiled = re.compile(pattern, re.MULTILINE | re.DOTALL)
 
-    def read(source: Text) -> Iterator[Told]:
+    def read(source: Text) -> Iterator[BuildRelease]:
         for found in compiled.finditer(source.content):
             release = re.sub(r"\.post\d+$", "", found[1])
             where = source.origin(source.line_at(found.start()))
-            yield Told("librdkafka", release, where, f"{where}: {of} {found[1]}, which bundles librdkafka {release}")
+            yield BuildRelease(
+                "librdkafka", release, where, f"{where}: {of} {found[1]}, which bundles librdkafka {release}"
+            )
 
     return read
 

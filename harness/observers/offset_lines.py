@@ -107,7 +107,7 @@ _REQUESTER: Final = re.compile(r"[Rr]eplica_?Id[:=] ?(?P<own>\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class LoggedOffset:
     """What one line says of one partition (evidence.events.ReplicaOffset)."""
 
     what: OffsetKind
@@ -118,7 +118,7 @@ class Said:
     high_watermark: int | None = None
 
 
-def offsets_in(text: str, node: str) -> Iterator[Said]:
+def offsets_in(text: str, node: str) -> Iterator[LoggedOffset]:
     """What a log message of `node` says of replicas' offsets; nothing for most messages, and for another broker's."""
     for what, words, pattern in _PATTERNS:
         if words not in text:
@@ -128,15 +128,15 @@ def offsets_in(text: str, node: str) -> Iterator[Said]:
             named = found.groupdict()
             speaker = requester["own"] if requester else named.get("own") or named.get("own2")
             if speaker is None or node == f"broker-{speaker}":
-                yield _said(what, named)
+                yield _logged_offset(what, named)
 
 
-def _said(what: OffsetKind, named: Mapping[str, str | None]) -> Said:
+def _logged_offset(what: OffsetKind, named: Mapping[str, str | None]) -> LoggedOffset:
     def number(name: str) -> int | None:
         value = named.get(name)
         return None if value is None else int(value)
 
-    return Said(
+    return LoggedOffset(
         what=what,
         topic=str(named["topic"] or named["topic2"]),
         partition=int(str(named["partition"] or named["partition2"])),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from harness.case import Case
     from harness.cluster.versions import Version
     from harness.plan import TopicPlan
-    from harness.subjects import Given
+    from harness.subjects import UserSubject
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["OFFSETS", "START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
@@ -58,7 +58,7 @@ class Run(SequenceLog, Who, Waits, Disks, Administration, Nemesis, Migration, Cl
     topic: TopicPlan
     case: Case
     """The case of the scenario that is run: its acks, its client's settings."""
-    given: tuple[Given, ...]
+    given: tuple[UserSubject, ...]
     """Subjects of the user's own, in place of the scenario's."""
 
     def __init__(self, parts: Parts) -> None:

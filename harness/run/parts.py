@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.plan import TopicPlan
-    from harness.subjects import Given
+    from harness.subjects import UserSubject
     from harness.workloads.libraries import Library
 
 
@@ -41,5 +41,5 @@ class Parts:
     """What the processes that drive them are told of it."""
     facts: dict[str, Any]
     """Those of run.json; processes, moments, topics and what is drawn grow."""
-    given: tuple[Given, ...] = ()
+    given: tuple[UserSubject, ...] = ()
     """Subjects of the user's own, in place of the scenario's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.cluster import versions
-from harness.subjects import Outcome, Own, Producer, Subject, TimeOuts, Topic
+from harness.subjects import ClientSettings, Outcome, Producer, Subject, TimeOuts, Topic
 
 OLD, EPOCH, NEW = (0, 10, 2, 2), (2, 8, 2), (4, 3, 1)
 
@@ -80,7 +80,7 @@ def test_kafkas_own_clients_are_of_the_brokers_release() -> None:
 
 
 def test_one_of_somebodys_own_is_given_what_is_written_and_its_own_release() -> None:
-    own = Own(release="0.9.0.1", settings={"linger.ms": "5"}, stated=True)
+    own = ClientSettings(release="0.9.0.1", settings={"linger.ms": "5"}, stated=True)
     subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome(), own=own)
     version = versions.get("2.8.2")
     assert subject.library(version).name == "java-0.9.0.1"

@@ -20,7 +20,7 @@ from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.run import Run
-from harness.subjects import Given, Outcome, Producer, Topic
+from harness.subjects import Outcome, Producer, Topic, UserSubject
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
 from scenarios.audit import (
     MEASURED,
@@ -65,7 +65,7 @@ def a_run(root: Path, name: str = "r1", *, sound: bool = True, verdict: str = AS
     return run_dir
 
 
-def a_stage(version: versions.Version, *given: Given) -> Run:
+def a_stage(version: versions.Version, *given: UserSubject) -> Run:
     return cast("Run", SimpleNamespace(version=version, given=given))
 
 

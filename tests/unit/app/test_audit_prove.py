@@ -13,7 +13,7 @@ import pytest
 
 from app import audit_prove
 from app.audit_matrix import measured_by
-from app.audit_prove import chosen_faults, passed, prove, wanted_of
+from app.audit_prove import chosen_faults, proof_request, prove, settings_to_run
 from app.matrix import Cell, Matrix, finished_cells
 from audit.cells import LOSES_POWER
 from audit.grade import Answer, Case, Grader
@@ -27,7 +27,7 @@ from harness.cluster import disks, versions
 from harness.run import Run
 from harness.runner import Request
 from harness.scenario import get_scenario
-from harness.subjects import NOTHING_STATED, Given, read_given, write_given
+from harness.subjects import NOTHING_STATED, UserSubject, read_user_subjects, write_user_subjects
 from scenarios.audit import leader_crash_behind, plan
 from tests.unit.app.test_audit_matrix import COUNTS, LOST, SUBJECT, a_run
 from tests.unit.audit.cells import matrix
@@ -57,8 +57,8 @@ def case(one: ProducerConfig, **where: str) -> Case:
     return answer(one, **where).rows[0].cases[0]
 
 
-def given_of(one: ProducerConfig, **where: str) -> Given:
-    wanted = wanted_of((0, 0), case(one, **where))
+def user_subject_of(one: ProducerConfig, **where: str) -> UserSubject:
+    wanted = proof_request((0, 0), case(one, **where))
     assert wanted.given is not None, wanted.why_not
     return wanted.given
 
@@ -67,13 +67,13 @@ def given_of(one: ProducerConfig, **where: str) -> Given:
 
 
 def test_a_client_is_given_what_is_written_and_nothing_else() -> None:
-    given = given_of(producer(acks="1", linger_ms="20", compression_type="snappy", batch_size="65536"))
+    given = user_subject_of(producer(acks="1", linger_ms="20", compression_type="snappy", batch_size="65536"))
     assert given.own.settings == {
         "acks": "1", "linger.ms": "20", "compression.type": "snappy", "batch.size": "65536"
     }  # fmt: skip
     assert (given.own.release, given.own.stated) == ("2.8.2", True)
     assert (given.producer.acks, given.producer.retries, given.producer.in_flight) == ("1", "many", 5)
-    assert given_of(producer()).own.settings == {}
+    assert user_subject_of(producer()).own.settings == {}
 
 
 def test_addresses_classes_names_and_secrets_stay_out_and_only_their_keys_are_told() -> None:
@@ -83,7 +83,7 @@ def test_addresses_classes_names_and_secrets_stay_out_and_only_their_keys_are_to
         CANARY,
     )  # fmt: skip
     numeric_secrets = {"sasl_login_retry_backoff_ms": "41", "ssl_key_password": "4711", "my_own_pin": "4711"}
-    wanted = wanted_of((0, 0), case(producer(acks="all", **texts, **numeric_secrets)))
+    wanted = proof_request((0, 0), case(producer(acks="all", **texts, **numeric_secrets)))
     assert wanted.given is not None
     assert wanted.given.own.settings == {"acks": "all", "enable.idempotence": "true"}  # for the transactional.id
     told = " ".join(wanted.notes)
@@ -93,7 +93,9 @@ def test_addresses_classes_names_and_secrets_stay_out_and_only_their_keys_are_to
 
 
 def test_time_outs_are_the_runs_own_and_said_to_be() -> None:
-    wanted = wanted_of((0, 0), case(producer(request_timeout_ms="7", delivery_timeout_ms="70000", linger_ms="50000")))
+    wanted = proof_request(
+        (0, 0), case(producer(request_timeout_ms="7", delivery_timeout_ms="70000", linger_ms="50000"))
+    )
     assert wanted.given is not None
     assert wanted.given.own.settings == {}
     assert "in place of delivery.timeout.ms, request.timeout.ms" in " ".join(wanted.notes)
@@ -101,19 +103,19 @@ def test_time_outs_are_the_runs_own_and_said_to_be() -> None:
 
 
 def test_of_several_names_for_one_thing_the_one_that_counts_is_given() -> None:
-    given = given_of(producer("librdkafka", "2.3.0", acks="1", request_required_acks="all"))
+    given = user_subject_of(producer("librdkafka", "2.3.0", acks="1", request_required_acks="all"))
     assert given.own.settings == {"request.required.acks": "all"}
     assert given.producer.acks == "all"
 
 
 def test_what_would_make_a_client_report_otherwise_is_left_out() -> None:
     config = producer("librdkafka", "2.3.0", delivery_report_only_error="true", test_mock_num_brokers="3", retries="2")
-    assert given_of(config).own.settings == {"retries": "2"}
+    assert user_subject_of(config).own.settings == {"retries": "2"}
 
 
 def test_the_legacy_scala_producer_is_run_synchronously_with_its_own_release() -> None:
     config = producer("scala", "0.8.2.2", producer_type="async", batch_num_messages="500", compression_codec="snappy")
-    wanted = wanted_of((0, 0), case(config, version="0.10.2.2"))
+    wanted = proof_request((0, 0), case(config, version="0.10.2.2"))
     assert wanted.given is not None
     assert (wanted.version, wanted.given.own.release) == ("0.10.2.2", "0.8.2.2")
     assert wanted.given.own.settings == {"batch.num.messages": "500", "compression.codec": "snappy"}
@@ -121,29 +123,31 @@ def test_the_legacy_scala_producer_is_run_synchronously_with_its_own_release() -
 
 
 def test_a_release_that_is_not_here_is_run_as_the_nearest_that_does_the_same_and_that_is_told() -> None:
-    wanted = wanted_of((0, 0), case(producer("java", "2.6.0"), version="2.4.1"))
+    wanted = proof_request((0, 0), case(producer("java", "2.6.0"), version="2.4.1"))
     assert wanted.given is not None
     assert (wanted.given.own.release, wanted.version) == ("2.8.1", "2.8.2")
     assert wanted.differs == ("run on 2.8.2, audited 2.4.1", "run with kafka-clients 2.8.1, audited 2.6.0")
-    assert wanted_of((0, 0), case(producer())).differs == ()
+    assert proof_request((0, 0), case(producer())).differs == ()
 
 
 def test_what_no_client_here_does_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = producer("java", "3.0.0")  # KAFKA-13598
-    wanted = wanted_of((0, 0), case(config, version="3.9.2-zk"))
+    wanted = proof_request((0, 0), case(config, version="3.9.2-zk"))
     assert wanted.given is not None
     assert wanted.given.own.release == "3.1.0"
     for release in ("2.8.2", "3.9.2"):
         (tmp_path / f"{release}.lock").touch()
     monkeypatch.setattr("app.audit_prove.LOCKS", tmp_path)
-    wanted = wanted_of((0, 0), case(config, version="3.9.2-zk"))
+    wanted = proof_request((0, 0), case(config, version="3.9.2-zk"))
     assert wanted.given is None
     assert "no client that is here does what kafka-clients 3.0.0 does" in wanted.why_not
 
 
 def test_a_client_that_the_brokers_do_not_understand_is_not_run() -> None:
     for one in (producer("scala", "0.8.2.2"), producer("scala", "1.1.1"), producer("java", "0.10.2.2")):
-        assert "understood by" in (why := wanted_of((0, 0), case(one, version="4.3.1")).why_not) or "understand" in why
+        assert (
+            "understood by" in (why := proof_request((0, 0), case(one, version="4.3.1")).why_not) or "understand" in why
+        )
 
 
 @pytest.mark.parametrize(
@@ -151,7 +155,7 @@ def test_a_client_that_the_brokers_do_not_understand_is_not_run() -> None:
     [("replication.factor=2,min.insync.replicas=3", "nothing is written"), ("replication.factor=5", None)],
 )
 def test_a_topic_is_as_audited_as_far_as_there_are_brokers(topic: str, says: str | None) -> None:
-    wanted = wanted_of((0, 0), case(producer(), topic=f"orders:{topic}"))
+    wanted = proof_request((0, 0), case(producer(), topic=f"orders:{topic}"))
     if says is None:
         assert wanted.given is not None
         assert wanted.given.topic.replication_factor == 3
@@ -181,9 +185,9 @@ MIN_2 = "orders:replication.factor=3,min.insync.replicas=2"
 def test_a_fault_in_which_other_brokers_do_otherwise_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, version: str, topic: str, acks: str, why: str
 ) -> None:
-    ran: list[Given] = []
+    ran: list[UserSubject] = []
 
-    def run(groups: Any, *_: object) -> dict[tuple[str, str, Given], Proof]:
+    def run(groups: Any, *_: object) -> dict[tuple[str, str, UserSubject], Proof]:
         ran.extend(one for _, given in groups for one in given)
         return {(at, fault, one): Proof(fault=fault) for at, given in groups for one in given}
 
@@ -202,7 +206,7 @@ def test_a_fault_in_which_other_brokers_do_otherwise_is_not_run(
 
 
 def test_nothing_is_stated_beyond_the_matrix_and_the_rules_of_scenarios_else() -> None:
-    within, beyond = (given_of(producer(acks="1"), topic=f"t:min.insync.replicas={least}") for least in (2, 3))
+    within, beyond = (user_subject_of(producer(acks="1"), topic=f"t:min.insync.replicas={least}") for least in (2, 3))
     stage = cast("Run", SimpleNamespace(version=versions.get("2.8.2"), given=(within, beyond)))
     one, other = plan(stage, leader_crash_behind.stated)
     assert (one.stated.must, one.own) == (frozenset({"loses"}), within.own)
@@ -214,9 +218,9 @@ def test_nothing_is_stated_beyond_the_matrix_and_the_rules_of_scenarios_else() -
 
 
 def test_subjects_are_read_as_they_were_written_and_from_a_runs_own_facts(tmp_path: Path) -> None:
-    given = (given_of(producer(acks="1")), given_of(producer("librdkafka", "2.3.0")))
-    write_given(given, tmp_path / "s.json")
-    assert read_given(tmp_path / "s.json") == given
+    given = (user_subject_of(producer(acks="1")), user_subject_of(producer("librdkafka", "2.3.0")))
+    write_user_subjects(given, tmp_path / "s.json")
+    assert read_user_subjects(tmp_path / "s.json") == given
     request = Request(
         scenario=get_scenario("audit-leader-crash-behind"),
         version=versions.get("2.8.2"),
@@ -231,17 +235,17 @@ def test_subjects_are_read_as_they_were_written_and_from_a_runs_own_facts(tmp_pa
 def test_a_file_of_no_subjects_is_one_clear_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(UsageError, match="no subjects"):
-        read_given(tmp_path / "s.json")
+        read_user_subjects(tmp_path / "s.json")
 
 
 def test_only_scenarios_of_the_audit_take_subjects(tmp_path: Path) -> None:
-    write_given((given_of(producer()),), tmp_path / "s.json")
+    write_user_subjects((user_subject_of(producer()),), tmp_path / "s.json")
     request = Request(scenario=get_scenario("baseline"), version=versions.get("2.8.2"), subjects=tmp_path / "s.json")
     with pytest.raises(UsageError, match="takes no --subjects"):
         _ = request.given
 
 
-def a_proof(root: Path, *given: Given, name: str = "p1", lost: bool = True, **facts: Any) -> RunDir:
+def a_proof(root: Path, *given: UserSubject, name: str = "p1", lost: bool = True, **facts: Any) -> RunDir:
     subjects, counts = [], []
     for number, one in reversed(list(enumerate(given))):  # in a run they are by topic and client
         own = {"own": dict(one.own.settings), "client_release": one.own.release}
@@ -257,23 +261,23 @@ OF_A_RUN: Any = {"overridden": {}, "seed": 1}
 
 
 def test_a_proof_is_no_measurement_of_the_matrix_and_no_finished_run_of_anybody_elses(tmp_path: Path) -> None:
-    given = given_of(producer(acks="1"))
+    given = user_subject_of(producer(acks="1"))
     run_dir = a_proof(tmp_path / "runs", given)
     with pytest.raises(UsageError, match="somebody's own"):
         measured_by(run_dir)
     path = tmp_path / "s.json"
-    write_given((given,), path)
+    write_user_subjects((given,), path)
     cell = Cell(scenario=f"audit-{BEHIND}", version="2.8.2", seed=1)
     assert finished_cells(tmp_path / "runs", {}) == {}
     assert finished_cells(tmp_path / "runs", {}, None, path) == {cell: run_dir}
-    write_given((given_of(producer(acks="1", linger_ms="5")),), path)
+    write_user_subjects((user_subject_of(producer(acks="1", linger_ms="5")),), path)
     assert finished_cells(tmp_path / "runs", {}, None, path) == {}
 
 
 def test_a_proof_in_doubt_is_not_the_end_of_it(tmp_path: Path) -> None:
-    given = given_of(producer(acks="1"))
+    given = user_subject_of(producer(acks="1"))
     a_proof(tmp_path / "runs", given, sound=False)
-    write_given((given,), tmp_path / "s.json")
+    write_user_subjects((given,), tmp_path / "s.json")
     assert finished_cells(tmp_path / "runs", {}, None, tmp_path / "s.json") == {}
 
 
@@ -287,7 +291,7 @@ def test_subjects_are_run_together_and_by_themselves_only_if_that_proves_nothing
 
     def run(self: Matrix, cells: Sequence[Cell]) -> dict[Cell, RunDir]:
         assert self.subjects is not None
-        given = read_given(self.subjects)
+        given = read_user_subjects(self.subjects)
         ran.append(len(given))
         sound = not broken or len(given) == 1
         return {cell: a_proof(tmp_path, *given, name=f"p{len(ran)}", sound=sound) for cell in cells}
@@ -316,7 +320,7 @@ def proved(
     """The answer when the runs of a matrix are this one."""
 
     def run(_: Any, cells: Sequence[Cell]) -> dict[Cell, RunDir]:
-        return {cell: a_proof(tmp_path, given_of(one), scenario=cell.scenario, **how) for cell in cells}
+        return {cell: a_proof(tmp_path, user_subject_of(one), scenario=cell.scenario, **how) for cell in cells}
 
     monkeypatch.setattr(Matrix, "run", run)
     options = argparse.Namespace(faults=(fault,), runs_dir=tmp_path, jobs=1)
@@ -381,7 +385,7 @@ def test_where_there_are_no_disks_loss_of_power_alone_is_not_proved(
     def run(_: Any, cells: Sequence[Cell]) -> dict[Cell, RunDir]:
         ran.extend(cell.scenario for cell in cells)
         return {
-            cell: a_proof(tmp_path, given_of(producer(acks="1")), name=cell.scenario, scenario=cell.scenario)
+            cell: a_proof(tmp_path, user_subject_of(producer(acks="1")), name=cell.scenario, scenario=cell.scenario)
             for cell in cells
         }
 
@@ -401,9 +405,9 @@ def test_where_there_are_no_disks_loss_of_power_alone_is_not_proved(
 
 
 def test_a_topic_that_flushes_is_run_as_one_that_does() -> None:
-    flushes = given_of(producer(acks="1"), topic="orders:flush.messages=1").topic
+    flushes = user_subject_of(producer(acks="1"), topic="orders:flush.messages=1").topic
     assert flushes.settings["flush.messages"] == "1"
-    assert "flush.messages" not in given_of(producer(acks="1")).topic.settings
+    assert "flush.messages" not in user_subject_of(producer(acks="1")).topic.settings
 
 
 @pytest.mark.usefixtures("_no_engine")
@@ -432,4 +436,4 @@ def test_a_fault_that_cannot_be_proved_is_refused_with_those_that_can() -> None:
 
 
 def test_of_nothing_written_nothing_is_given_and_nothing_said() -> None:
-    assert passed(case(producer()).resolved, "2.8.2") == ({}, ())
+    assert settings_to_run(case(producer()).resolved, "2.8.2") == ({}, ())

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from audit.cluster import Entry, Member, Refusal, Told, inputs, weak_places
+from audit.cluster import ClusterReport, Entry, Member, Refusal, inputs, weak_places
 from audit.model import BrokerConfig, Node, Origin, Partition, Setting, TopicConfig
 from audit.wire import Offer
 from tests.unit.audit.test_releases import OFFERED
@@ -24,16 +24,16 @@ def member(number: int, offer: Offer | Refusal = ZOOKEEPER, rack: str | None = N
     return Member(id=number, host=f"kafka-{number}", port=9092, rack=rack, offer=offer)
 
 
-def told(first: Offer = ZOOKEEPER, **values: object) -> Told:
+def told(first: Offer = ZOOKEEPER, **values: object) -> ClusterReport:
     members = values.pop("members", tuple(member(number, first) for number in (1, 2, 3)))
-    return replace(Told(address="kafka-1:9092", first=first, members=members), **values)  # type: ignore[arg-type]
+    return replace(ClusterReport(address="kafka-1:9092", first=first, members=members), **values)  # type: ignore[arg-type]
 
 
-def lines(cluster: Told) -> list[str]:
+def lines(cluster: ClusterReport) -> list[str]:
     return [f"{one.kind}: {one.says}" for one in inputs(cluster).problems]
 
 
-def broker(cluster: Told) -> BrokerConfig:
+def broker(cluster: ClusterReport) -> BrokerConfig:
     (only,) = inputs(cluster).brokers
     return only
 

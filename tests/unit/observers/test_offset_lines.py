@@ -18,7 +18,7 @@ from evidence.events import Log, ReplicaOffset
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.observers.broker_logs import LogEvent, append_to, parse_lines, parse_offsets, parse_stamp
-from harness.observers.offset_lines import Said, offsets_in
+from harness.observers.offset_lines import LoggedOffset, offsets_in
 
 SAMPLES = sorted((Path(__file__).parent / "data" / "trace").glob("*.txt"))
 RELEASES = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.2.2", "2.8.2", "3.9.2-zk", "3.9.2-kraft"]
@@ -117,7 +117,7 @@ def test_elections_are_told_with_their_strategies(releases: list[str], strategie
             assert {one.partition("/")[2] for one in elections} == strategies, path.stem
 
 
-def offsets(text: str, node: str = "broker-1") -> list[Said]:
+def offsets(text: str, node: str = "broker-1") -> list[LoggedOffset]:
     return list(offsets_in(text, node))
 
 
