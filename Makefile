@@ -27,7 +27,7 @@ PATHS ?=
 # What `make audit-matrix`, and the audit's part of `make nightly`, are narrowed to: faults of docs/audit-matrix.md.
 FAULT ?=
 # The versions that the audit's cells are measured on.
-MEASURED := 0.10.2.2 2.8.2 3.9.2-zk 3.9.2-pinned 4.3.1
+MEASURED = $(shell $(BIN)/python -c 'import results; print(*results.MEASURED_ON.values())')
 NARROWED = $(if $(FAULT),--faults $(FAULT)) $(if $(filter $(VERSION),$(MEASURED)),--versions $(filter $(VERSION),$(MEASURED)))
 # Which machines `make test-bare` makes: releases of Debian.
 DEBIAN ?= 12 13

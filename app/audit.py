@@ -17,7 +17,7 @@ from shutil import get_terminal_size
 from typing import Final
 
 from app.output import result, say
-from audit import baseline, cells
+from audit import baseline, matrix
 from audit.grade import Answer, Grader
 from audit.known import numbers
 from audit.model import Client, Inputs, Origin, ProducerConfig
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
     accepted = baseline.load(options.baseline) if options.baseline else frozenset[str]()
     stated = _stated(options)
     inputs = _inputs(options)
-    answer = Grader(cells.load()).answer(inputs, stated)
+    answer = Grader(matrix.load()).answer(inputs, stated)
     if not answer.rows:
         for problem in answer.problems:
             say(str(problem))

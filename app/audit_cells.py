@@ -16,10 +16,11 @@ from evidence.timeline import read
 from harness.cluster import versions
 from harness.scenario import Scenario, all_scenarios
 from judgement.verdict import read_findings, read_verdict
+from results import MEASURED_ON
 
 PREFIX: Final = "audit-"
 """Of the scenarios that measure cells; what follows is the fault."""
-VERSIONS: Final = ("0.10.2.2", "2.8.2", "3.9.2-zk", "3.9.2-pinned", "4.3.1")
+VERSIONS: Final = tuple(MEASURED_ON.values())
 CLIENT_VERSION: Final = "client.software.version"
 """What librdkafka says that it is."""
 

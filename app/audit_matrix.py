@@ -1,7 +1,7 @@
 """The audit's matrix: measured anew, gathered from run directories, and held against what it was.
 
     python -m app.audit_matrix measure    run what is missing (resumable), then gather
-    python -m app.audit_matrix gather     make audit/matrix.json and its pages of judged run directories
+    python -m app.audit_matrix gather     make results/audit/ and its pages of judged run directories
     python -m app.audit_matrix nightly    measure a part of it once; ends with 1 if a cell is not what it was,
                                               with 2 if a run measured nothing
 
@@ -27,8 +27,8 @@ from app import audit_page
 from app.audit_cells import PREFIX, VERSIONS, cells_of, scenarios
 from app.matrix import Matrix
 from app.matrix import cells as runs_of
-from audit import cells as matrix
-from audit.cells import Cell
+from audit import matrix
+from audit.cells import Cell, added, changed
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
 from evidence.rundir import RunDir, find_runs
 from evidence.subjects import subjects_of
@@ -63,7 +63,7 @@ def gather(root: Path) -> Gathered:
             continue
         gathered.runs += bool(found)
         measured += found
-    gathered.cells = matrix.added((), measured)
+    gathered.cells = added((), measured)
     return gathered
 
 
@@ -78,13 +78,13 @@ def measured_by(run_dir: RunDir) -> list[Cell]:
     return list(cells_of(run_dir))
 
 
-def write(cells: Iterable[Cell], docs: Path = DOCS, path: Path = matrix.MATRIX) -> None:
+def write(cells: Iterable[Cell], docs: Path = DOCS, folder: Path = matrix.FOLDER) -> None:
     """Write the matrix and its pages."""
-    ordered = matrix.added((), cells)
-    matrix.save(ordered, path)
+    ordered = added((), cells)
+    matrix.save(ordered, folder)
     for name, text in matrix_page.pages(ordered).items():
         (docs / name).write_text(text, encoding="utf-8")
-    if path == matrix.MATRIX and (page := docs / audit_page.PAGE.name).exists():
+    if folder == matrix.FOLDER and (page := docs / audit_page.PAGE.name).exists():
         audit_page.write(page)
 
 
@@ -156,7 +156,7 @@ def _run(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
         echo(f"tonight: {', '.join(faults)}")
         before, now = matrix.load(), measure(arguments, faults, echo)
         _tell(now, echo)
-        lines = matrix.changed(before, now.cells)
+        lines = changed(before, now.cells)
         for line in lines:
             echo(f"changed: {line}")
         if lines:
@@ -166,7 +166,7 @@ def _run(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
         measure(arguments, arguments.faults, echo) if arguments.command == "measure" else gather(arguments.runs_dir)
     )
     _tell(gathered, echo)
-    write(matrix.added(matrix.load(), gathered.cells), arguments.docs)
+    write(added(matrix.load(), gathered.cells), arguments.docs)
     return EXIT_AS_DOCUMENTED
 
 

@@ -1,9 +1,8 @@
 """The measured matrix: one cell for each (client, settings, topic, version line, fault), and the runs that measured it.
 
 A cell states beforehand what must come of it (`Stated`, from documents) and has every run that measured it, each with
-counts that were made from the run's judged histories and replicas. `audit/matrix.json` has them all, sorted, a line
-for each run of each cell, so that a new run is new lines in a diff; what is the same for all cells of a run stands
-there once, and counts of zero are left out. `make audit-matrix` makes it.
+counts that were made from the run's judged histories and replicas. `make audit-matrix` measures them, and the files of
+results/audit/ have them (audit/matrix.py).
 
 **Looking up.** `covering` finds, for somebody's own settings (`Settings`), the cells of each fault that were measured
 with just these, or with settings of which it is argued that they cannot differ (`EQUIVALENCES`). Every argument
@@ -15,16 +14,11 @@ Settings are compared in classes: `retries` 0 or many, `in_flight` 1 or several 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from evidence.errors import UsageError
-
-MATRIX: Final = Path(__file__).with_name("matrix.json")
-SCHEMA: Final = 1
 
 Client = Literal["librdkafka", "java", "scala"]
 Outcome = Literal["loses", "duplicates", "reorders", "refuses"]
@@ -144,8 +138,7 @@ class Stated:
                 raise UsageError(f"no outcome {name!r} of a cell: {', '.join(OUTCOMES)}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunCounts:
+class RunCounts(NamedTuple):
     """One run of a cell: where it is from, and how many records came to which end.
 
     Counts are of records of this cell alone, from the judged histories and replicas. `acknowledged` are those that the
@@ -452,35 +445,7 @@ def line_of(release: str, *, kraft: bool, protocol: str = "") -> str:
     return "zk3" if _numbers(release) >= (3,) else "epoch"
 
 
-# The file
-
-OF_A_RUN: Final = ("date", "commit", "broker_version")
-"""What is the same for every cell of a run."""
-
-
-def load(path: Path = MATRIX) -> tuple[Cell, ...]:
-    """The cells of a file; none if there is no file. Raises UsageError, in one line, if it cannot be read."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        if value["schema"] != SCHEMA:
-            raise ValueError(f"schema {value['schema']!r}, this program reads {SCHEMA}")
-        return tuple(_cell(one, value["runs"]) for one in value["cells"])
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: not a measured matrix ({error}); `make audit-matrix` makes one") from None
-
-
-def save(cells: Iterable[Cell], path: Path = MATRIX) -> None:
-    """Write cells, sorted by key, each run on a line of its own, so that diffs are small and stable."""
-    ordered = sorted(cells, key=lambda cell: _order(cell.key))
-    runs = {run.run: {name: getattr(run, name) for name in OF_A_RUN} for cell in ordered for run in cell.runs}
-    of_runs = ",\n".join(f"{json.dumps(name)}: {_line(runs[name])}" for name in sorted(runs))
-    parts = ",\n".join(map(_text, ordered))
-    text = f'{{\n"schema": {SCHEMA},\n"runs": {{\n{of_runs}\n}},\n"cells": [\n{parts}\n]\n}}\n'
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+# Runs put together
 
 
 def added(cells: Iterable[Cell], more: Iterable[Cell]) -> tuple[Cell, ...]:
@@ -490,44 +455,16 @@ def added(cells: Iterable[Cell], more: Iterable[Cell]) -> tuple[Cell, ...]:
         known = found.get(cell.key)
         runs = {run.run: run for one in (known, cell) if one is not None for run in one.runs}
         found[cell.key] = replace(cell, runs=tuple(runs[name] for name in sorted(runs)))
-    return tuple(sorted(found.values(), key=lambda cell: _order(cell.key)))
+    return tuple(sorted(found.values(), key=lambda cell: order(cell.key)))
 
 
-def _order(key: Key) -> tuple[Any, ...]:
+def order(key: Key) -> tuple[Any, ...]:
+    """Sorts cells: by fault and line as `FAULTS` and `LINES` have them, then by settings."""
     lines, faults = list(LINES), list(FAULTS)
     return (
         faults.index(key.fault) if key.fault in faults else len(faults),
         lines.index(key.line) if key.line in lines else len(lines),
         key,
-    )
-
-
-def _text(cell: Cell) -> str:
-    key = {name: value for name, value in asdict(cell.key).items() if name != "flush_each" or value}
-    stated: dict[str, Any] = {"must": sorted(cell.stated.must), "may": sorted(cell.stated.may)}
-    stated |= {"why": cell.stated.why, "source": cell.stated.source}
-    runs = ",\n  ".join(_line(_run_json(run)) for run in sorted(cell.runs, key=lambda run: run.run))
-    overrides = _line(dict(sorted(cell.overrides.items())))
-    return f'{{"key": {_line(key)},\n "stated": {_line(stated)},\n "overrides": {overrides},\n "runs": [{runs}]}}'
-
-
-def _run_json(run: RunCounts) -> dict[str, Any]:
-    return {name: value for name, value in asdict(run).items() if value not in (None, 0) and name not in OF_A_RUN}
-
-
-def _line(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
-
-
-def _cell(value: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]]) -> Cell:
-    stated = value["stated"]
-    return Cell(
-        key=Key(**value["key"]),
-        stated=Stated(
-            must=frozenset(stated["must"]), may=frozenset(stated["may"]), why=stated["why"], source=stated["source"]
-        ),
-        runs=tuple(RunCounts(**({"acknowledged": 0} | run | runs[run["run"]])) for run in value["runs"]),
-        overrides=dict(value.get("overrides", {})),
     )
 
 

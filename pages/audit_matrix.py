@@ -188,7 +188,7 @@ def page(cells: Sequence[Cell]) -> str:
     text = [
         "# The audit's matrix",
         "",
-        "Made by `make audit-matrix` from run directories; do not edit. The data is `audit/matrix.json`.",
+        "Made by `make audit-matrix` from run directories; do not edit. The data is in `results/audit/`.",
         "",
         f"What a producer's settings risk, measured: **{len(cells)} cells**, {times} measurements in {len(runs)} runs "
         f"on real brokers ({when}). A cell is a client with its settings, a topic with its settings, a version and a "

@@ -2,6 +2,7 @@
 
     scenarios/NAME.json      what runs of a scenario showed, by case and version, and the one run that is told in full
     pictures/NAME.svg        that run as its report draws it; NAME.clients.svg is what clients saw in it
+    audit/                   the measurements of the audit's matrix (audit/matrix.py has their form)
 
 The run directories that this is made of are not kept, so these files are the only copy: the pictures too. Whoever wants
 to say what was run, or how it ended, reads it here: `kafka-chaos museum` and the pages of docs/. Nothing in this room
@@ -9,6 +10,7 @@ imports another one, so that every room may read it.
 """
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +19,15 @@ ROOT: Final = Path(str(files(__name__)))
 """The folder of the data, in a checkout as in an installed copy."""
 SCENARIOS: Final = "scenarios"
 PICTURES: Final = "pictures"
+
+MEASURED_ON: Final[Mapping[str, str]] = {
+    "old": "0.10.2.2",
+    "epoch": "2.8.2",
+    "zk3": "3.9.2-zk",
+    "pinned": "3.9.2-pinned",
+    "kraft": "4.3.1",
+}
+"""The version that the audit's cells are measured on, for each line of versions (audit.cells.LINES)."""
 
 
 def by_scenario(root: Path = ROOT) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from audit.grade import GRADES, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Chan
 from audit.model import Origin
 from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, conditions
+from results import MEASURED_ON
 
 VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
 NOUN = {"loss": "losses", "duplicate": "duplicates", "reorder": "reordering"}
@@ -256,7 +257,7 @@ def summary(answer: Answer) -> str:
 def measured(answer: Answer) -> str:
     """What the answers stand on."""
     if not answer.cells:
-        return "nothing is measured yet: audit/matrix.json has no cells, `make audit-matrix` measures them"
+        return "nothing is measured yet: results/audit has no cells, `make audit-matrix` measures them"
     return f"looked up in {answer.cells} measured cells, {answer.runs} runs"
 
 
@@ -286,8 +287,6 @@ def alternatives(row: Row) -> list[tuple[str, Case]]:
     return told
 
 
-MEASURED_ON = {"old": "0.10.2.2", "epoch": "2.8.2", "zk3": "3.9.2-zk", "pinned": "3.9.2-pinned", "kraft": "4.3.1"}
-"""The version that the matrix is measured on, for each line."""
 ALONE = frozenset({"follower-reboot"})
 """Faults that are measured of some topics only, and scenarios of their own, which run with any client."""
 

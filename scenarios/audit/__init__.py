@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.scenario import one_of
 from harness.subjects import MANY, Outcome, Producer, Subject, Topic
+from results import MEASURED_ON
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 REFUSED_AGAIN: Final = frozenset({"aborted-read"})
 """What else may be seen where a producer tries again: a record whose last attempt was refused is there all the same if
 an earlier one was written and not answered. Clients tell of the last one alone (evidence/history/outcomes.py)."""
-MEASURED: Final = one_of("0.10.2.2", "2.8.2", "3.9.2-zk", "3.9.2-pinned", "4.3.1")
+MEASURED: Final = one_of(*MEASURED_ON.values())
 """One version of each line; scenarios of the audit run on any of them."""
 ACKS_DOC: Final = "Kafka documentation, producer configuration: acks"
 MIN_ISR_DOC: Final = "Kafka documentation, topic configuration: min.insync.replicas"

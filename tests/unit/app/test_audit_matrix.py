@@ -7,20 +7,21 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
-from unittest.mock import ANY
+from unittest.mock import ANY, MagicMock
 
 import pytest
 
 from app import audit_matrix
 from app.audit_cells import VERSIONS, line_of, scenarios
 from app.audit_matrix import gather, main, measured_by, tonight
-from audit import cells
-from audit.cells import FAULTS, LINES, Key, canonical, load
+from audit import matrix
+from audit.cells import FAULTS, LINES, Key, Stated, canonical
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.run import Run
-from harness.subjects import Outcome, Producer, Topic, UserSubject
+from harness.scenario import Scenario
+from harness.subjects import Outcome, Producer, Subject, Topic, UserSubject
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
 from scenarios.audit import (
     MEASURED,
@@ -109,12 +110,12 @@ def test_a_run_without_subjects_is_passed_over(tmp_path: Path) -> None:
 def test_runs_of_one_cell_are_put_together_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a_run(tmp_path / "runs", "r1")
     a_run(tmp_path / "runs", "r2")
-    matrix, docs = tmp_path / "matrix.json", tmp_path / "docs"
+    folder, docs = tmp_path / "results", tmp_path / "docs"
     docs.mkdir()
-    monkeypatch.setattr(load, "__defaults__", (matrix,))
-    monkeypatch.setattr(audit_matrix.write, "__defaults__", (docs, matrix))
+    monkeypatch.setattr(matrix.load, "__defaults__", (folder,))
+    monkeypatch.setattr(audit_matrix.write, "__defaults__", (docs, folder))
     assert main(["gather", "--runs-dir", str(tmp_path / "runs"), "--docs", str(docs)]) == 0
-    (cell,) = load(matrix)
+    (cell,) = matrix.load(folder)
     assert [run.run for run in cell.runs] == ["r1", "r2"]
     assert "**1 cells**" in (docs / "audit-matrix.md").read_text()
     assert (docs / "audit-matrix-epoch.svg").read_text().startswith("<svg")
@@ -133,7 +134,7 @@ def test_a_night_fails_on_a_cell_that_changed(
     now = a_run(tmp_path / "now", "r2")
     if not lost:
         write_json(now.findings, {"findings": [], "subjects": [COUNTS], "checks": [], "problems": []})
-    monkeypatch.setattr(cells, "load", lambda: before.cells)
+    monkeypatch.setattr(matrix, "load", lambda: before.cells)
     monkeypatch.setattr(audit_matrix, "measure", lambda *_: gather(tmp_path / "now"))
     assert main(["nightly", "--faults", "leader-crash-behind"]) == status
     said = capsys.readouterr().err
@@ -314,8 +315,46 @@ def test_idempotent_librdkafka_may_begin_anew_and_java_may_not() -> None:
 
 
 def test_the_committed_matrix_names_known_lines_and_faults() -> None:
-    for cell in load():
+    for cell in matrix.load():
         assert cell.key.fault in FAULTS
         assert cell.key.line in LINES
         assert cell.runs
         assert asdict(cell.key)["client"] in ("librdkafka", "java", "scala")
+
+
+class Planned(Exception):
+    """Ends a scenario's steps where they have planned their subjects."""
+
+
+def planned(monkeypatch: pytest.MonkeyPatch, made: Scenario, version: versions.Version) -> list[Subject]:
+    """The subjects that a scenario strikes on a version, each with what is stated of it."""
+    found: list[Subject] = []
+
+    def plan_and_end(_run: Run, subjects: list[Subject], *_more: object) -> None:
+        found.extend(subjects)
+        raise Planned
+
+    monkeypatch.setattr(f"{made.file}.Subjects", plan_and_end)
+    stage = MagicMock(version=version, given=())
+    with pytest.raises(Planned):
+        made.steps(stage)
+    return found
+
+
+def test_the_committed_table_states_of_every_cell_what_its_scenario_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m app.audit_matrix gather` writes it: a rule that changes wants runs that are held to it."""
+    measured = {cell.key: cell.stated for cell in matrix.load()}
+    stated = {
+        Key(fault=fault, line=line_of(version), version=version.id, **subject.key): Stated(
+            must=subject.stated.must,
+            may=subject.stated.may,
+            why=" ".join(subject.stated.why.split()),
+            source=subject.stated.source,
+        )
+        for fault, made in scenarios().items()
+        for version in map(versions.get, VERSIONS)
+        if any(made.applies_to(version, case) for case in made.cases.values())
+        for subject in planned(monkeypatch, made, version)
+    }
+    assert len(measured) > 5_000
+    assert measured == {cell: stated.get(cell) for cell in measured}

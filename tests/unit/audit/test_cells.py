@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,6 @@ from audit.cells import (
     canonical,
     changed,
     covering,
-    load,
-    save,
 )
 from evidence.errors import UsageError
 from tests.unit.audit.cells import SPRING
@@ -35,32 +32,6 @@ def cell(at: Key | None = None, *runs: RunCounts, must: str = "loses") -> Cell:
     return Cell(
         key=at or key(), stated=Stated(must=frozenset({must}), why="w", source="s"), runs=runs or (ran(lost=7),)
     )
-
-
-def test_what_is_saved_is_loaded_and_sorted_whatever_the_order(tmp_path: Path) -> None:
-    cells = [
-        cell(key(version="4.3.1", line="kraft")),
-        cell(),
-        cell(key("none"), ran(latency_p50_ms=1.5), must="refuses"),
-    ]
-    save(cells, tmp_path / "a.json")
-    save(reversed(cells), tmp_path / "b.json")
-    assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()
-    assert set(map(repr, load(tmp_path / "a.json"))) == set(map(repr, cells))
-    assert load(tmp_path / "none.json") == ()
-
-
-def test_a_run_more_is_one_line_for_it_and_one_for_each_of_its_cells(tmp_path: Path) -> None:
-    save([cell(None, ran("r1"))], tmp_path / "a.json")
-    save([cell(None, ran("r1"), ran("r2"))], tmp_path / "b.json")
-    texts = [(tmp_path / name).read_text().splitlines() for name in ("a.json", "b.json")]
-    assert len(texts[1]) == len(texts[0]) + 2
-
-
-def test_a_damaged_file_is_told_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "m.json").write_text('{"schema": 1, "cells": [{}]}')
-    with pytest.raises(UsageError, match=r"m.json: not a measured matrix .*make audit-matrix"):
-        load(tmp_path / "m.json")
 
 
 def test_an_outcome_that_there_is_not_is_refused() -> None:
@@ -264,9 +235,5 @@ def test_before_eligible_leader_replicas_the_last_replica_leads_as_by_an_unclean
     assert bool(found.arguments) is unclean
 
 
-def test_a_key_says_that_it_flushes_and_nothing_if_it_does_not(tmp_path: Path) -> None:
-    plain, flushed = cell(key("power-loss")), cell(key("power-loss", flush_each=True))
-    assert str(flushed.key) == f"{plain.key}, flush.messages 1"
-    save([plain, flushed], tmp_path / "m.json")
-    assert (tmp_path / "m.json").read_text().count("flush_each") == 1
-    assert {one.key.flush_each for one in load(tmp_path / "m.json")} == {True, False}
+def test_a_key_says_that_it_flushes_and_nothing_if_it_does_not() -> None:
+    assert str(key("power-loss", flush_each=True)) == f"{key('power-loss')}, flush.messages 1"
