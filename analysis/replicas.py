@@ -55,6 +55,7 @@ from checks.view import (
 )
 from evidence.course import UP, Course, in_isr_throughout, isr_at
 from evidence.events import DeleteRecords, Moment, Partition, of
+from evidence.faults.files import FlipProof
 from evidence.history import record
 from evidence.rundir import RunDir
 from kafkafiles import indexes
@@ -285,12 +286,10 @@ def _was_struck(course: Course, copy: Copy, problem: SegmentProblem) -> bool:
     """
     file, corrupt = f"{copy.replica.path.name}/{problem.segment:020}.log", problem.corrupt
     return any(
-        fault.kind == "flip"
-        and fault.proved_ns is not None
-        and fault.inject_ns <= copy.at_ns
-        and fault.proof.get("file") == file
-        and corrupt.position <= fault.proof["position"] < corrupt.position + corrupt.size
-        for fault in course.faults
+        fault.inject_ns <= copy.at_ns
+        and proof.file == file
+        and corrupt.position <= proof.position < corrupt.position + corrupt.size
+        for fault, proof in course.proved(FlipProof)
     )
 
 

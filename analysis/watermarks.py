@@ -37,7 +37,8 @@ from checks import metadata
 from checks.catalogue import registered
 from checks.view import EVIDENCE_LIMIT, EndAnswer, Evidence, Ints, PartitionView, Rows, identity_of, reader, sender
 from evidence.course import DOWN, in_isr_throughout, leader_of, one_leader
-from evidence.events import POWER_LOSS, Log, Partition, of
+from evidence.events import Log, Partition, of
+from evidence.faults.process import PowerLossProof
 
 ITSELF, LEADER = "itself", "leader"
 
@@ -253,8 +254,8 @@ def _stated(copy: Copy, leader: Partition) -> dict[str, Any]:
 def _lost_power(copies: Copies, node: str, before: Copy, after: Copy) -> bool:
     """Whether the node lost power between two copies: its disk has an older checkpoint then, no leader went back."""
     return any(
-        fault.kind == POWER_LOSS and fault.node == node and fault.proved_ns is not None
-        for fault in copies.course.faults
+        fault.node == node
+        for fault, _ in copies.course.proved(PowerLossProof)
         if before.begun_ns < fault.inject_ns < after.at_ns
     )
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from checks.catalogue import CATALOGUE
 from evidence import timeline
 from evidence.errors import UsageError
@@ -54,8 +56,8 @@ def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
     for event in events:
         match event:
             case Fault(phase="verified" | "unproved" | "healed"):
-                proof = f"; proof: {json.dumps(event.proof, sort_keys=True)}" if event.proof else ""
-                what = "healed" if event.phase == "healed" else event.phase
+                proof = f"; proof: {msgspec.json.encode(event.proof).decode()}" if event.proof else ""
+                what = event.phase
                 told = f"{event.description} ({what}{proof})"
             case Note():
                 told = event.text

@@ -16,7 +16,8 @@ import msgspec
 
 from checks.catalogue import registered
 from evidence.course import DOWN, Course, leader_of
-from evidence.events import SIGNALLED, Controller, Log, Partition, Znode, of
+from evidence.engine import SIGNALLED
+from evidence.events import Controller, Log, Partition, Znode, of
 
 Evidence = dict[str, Any]
 

@@ -22,14 +22,13 @@ times are CLOCK_MONOTONIC nanoseconds, as the events have them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from evidence.events import (
-    DEATHS,
     NO_LEADER,
     Answer,
     Blind,
@@ -43,8 +42,11 @@ from evidence.events import (
     Send,
     of,
 )
+from evidence.faults import KINDS
+from evidence.faults.base import FaultProof, Lasts
 
 TopicPartition = tuple[str, int]
+P = TypeVar("P", bound=FaultProof)
 
 NEVER_NS: Final = 2**63 - 1
 UP: Final = "up"
@@ -56,19 +58,6 @@ CLIENTS: Final = "clients"
 """The other end of a link that clients are cut from."""
 DEADLY: Final = (None, 9, 15)
 """Signals that end a process, and the engine's kill that names none."""
-AT_ONCE: Final = (
-    "start",
-    "double",
-    "migration",
-    "remove",
-    "overwrite",
-    "wipe",
-    "flip",
-    "resize",
-    "reset",
-    "kill-client",
-)
-"""Faults that are over when they are proved."""
 REPLACES_PROCESS: Final = ("start", "die", "kill", "stop", "oom")
 
 
@@ -112,8 +101,11 @@ class FaultFact:
     healed_ns: int | None
     until_ns: int
     """Until it is healed; of a broker killed or stopped, until it is started again; of a start, until verified."""
-    proof: Mapping[str, Any]
+    proof: FaultProof | None
+    """None if it was not proved."""
     unproved: bool
+    seen: str = ""
+    """What was seen in place of a proof, of one that was not proved."""
     links: tuple[tuple[str, str], ...] = ()
     """Of a fault of the network: from whom to whom packets are dropped, or slow."""
     port: int = 0
@@ -123,8 +115,13 @@ class FaultFact:
 
     @property
     def whole_ns(self) -> int:
-        """From when on all of it is in effect: what is bounded by a time is bounded from then on."""
+        """End of the injection, if recorded, else its start. Durations are measured from here."""
         return self.inject_ns if self.injected_ns is None else self.injected_ns
+
+    @property
+    def proof_type(self) -> type[FaultProof]:
+        """The type of its kind, which knows what the kind means."""
+        return KINDS[self.kind]
 
     def between(self, one: str, other: str) -> bool:
         """Whether it lies between two nodes, one way at least."""
@@ -235,6 +232,10 @@ class Course:
     def faults(self) -> tuple[FaultFact, ...]:
         """Each fault with its proof, in the order of injection."""
         return faults_of(self.events)
+
+    def proved(self, proof_type: type[P]) -> Iterator[tuple[FaultFact, P]]:
+        """The faults that were proved by a proof of this type, each with it, in the order of injection."""
+        return ((one, one.proof) for one in self.faults if isinstance(one.proof, proof_type))
 
     @cached_property
     def severed(self) -> tuple[FaultFact, ...]:
@@ -432,7 +433,7 @@ def faults_of(events: Iterable[Event]) -> tuple[FaultFact, ...]:
         found.append(
             FaultFact(
                 id=first.id,
-                kind=first.fault,
+                kind=first.fault_kind,
                 node=first.target.node,
                 role=first.target.role,
                 description=first.description,
@@ -441,8 +442,9 @@ def faults_of(events: Iterable[Event]) -> tuple[FaultFact, ...]:
                 heal_ns=times.get("heal"),
                 healed_ns=times.get("healed"),
                 until_ns=next((event.at_ns for event in said if _ends(event, first)), NEVER_NS),
-                proof=proof.proof if proof else {},
+                proof=proof.proof if proof else None,
                 unproved="unproved" in phases,
+                seen=proof.seen if proof else "",
                 links=first.links,
                 port=first.port,
                 injected_ns=proof.injected_ns if proof else None,
@@ -455,9 +457,10 @@ def _ends(event: Fault, begin: Fault) -> bool:
     """Whether what begins with `begin` is over with this event."""
     if event.at_ns < begin.at_ns:
         return False
-    if begin.fault in (*DEATHS, "stop", "exit"):
-        return event.fault == "start" and event.phase == "verified" and event.target.node == begin.target.node
-    return event.id == begin.id and event.phase == ("verified" if begin.fault in AT_ONCE else "healed")
+    if (lasts := KINDS[begin.fault_kind].lasts) is Lasts.UNTIL_STARTED:
+        started = event.fault_kind == "start" and event.phase == "verified"
+        return started and event.target.node == begin.target.node
+    return event.id == begin.id and event.phase == ("verified" if lasts is Lasts.AT_ONCE else "healed")
 
 
 def blind_intervals(events: Iterable[Event]) -> tuple[tuple[int, int, str], ...]:

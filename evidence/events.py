@@ -19,13 +19,10 @@ from typing import Any, Final, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from evidence.engine import ContainerAction
+from evidence.faults import KINDS, AnyProof
+
 NO_LEADER: Final = -1
-KILLED: Final = 137
-"""The exit code of a process that SIGKILL ended."""
-TERMINATED: Final = (0, 143)
-"""Those of a broker that SIGTERM ended: its shutdown hook ran."""
-SIGNALLED: Final = 128
-"""Exit codes above this are those of processes that a signal ended."""
 UNSTAMPED: Final = -1
 
 State = Literal["zookeeper", "kraft"]
@@ -106,28 +103,23 @@ class Target(Struct, frozen=True, kw_only=True):
         return tuple(name.strip() for name in self.node.split(",") if name.strip())
 
 
-NETWORK_FAULTS: Final = ("cut", "loss", "slow", "hold", "delay")
-"""The kinds of faults that lie between nodes: packets are dropped, all or some, or go at a rate; or answers wait, or
-what was sent on some connections."""
-POWER_LOSS: Final = "power-loss"
-DEATHS: Final = ("kill", POWER_LOSS)
-"""The kinds of faults by which a process is gone from one moment to the next."""
 FaultPhase = Literal["inject", "verified", "unproved", "heal", "healed"]
 
 
 class Fault(Event, frozen=True, kw_only=True, tag="fault"):
-    """One phase of a fault. `proof` is what was seen from outside, of the phases `verified` and `unproved`."""
+    """One phase of a fault. A kind that evidence.faults does not have, or a proof of another one, is no event."""
 
     source: Literal["runner"] = "runner"
-    fault: str
-    """kill, power-loss, stop, start, double (a start too), exit, migration (to KRaft), freeze, remove, wipe, overwrite,
-    flip or resize (of files), slow-disk, disk-full, disk-failure, disk-read-only, clock-step; reset (of connections) or
-    kill-client of clients; or one of NETWORK_FAULTS."""
+    fault_kind: str
+    """As evidence.faults.KINDS has it."""
     id: str
     phase: FaultPhase
     target: Target
     description: str
-    proof: dict[str, Any] = field(default_factory=dict)
+    proof: AnyProof | None = None
+    """Of the phase `verified`: what was seen from outside."""
+    seen: str = ""
+    """Of the phase `unproved`: what was seen instead."""
     injected_ns: int | None = None
     """Of the phases `verified` and `unproved`: when the injection had ended, on the clock of `monotonic_ns`. It takes
     seconds on a busy machine."""
@@ -135,6 +127,12 @@ class Fault(Event, frozen=True, kw_only=True, tag="fault"):
     """Of a fault of the network: from whom to whom packets are dropped, or slow."""
     port: int = 0
     """Of a cut: only connections to this port, at either end; 0 for all packets."""
+
+    def __post_init__(self) -> None:
+        if self.fault_kind not in KINDS:
+            raise ValueError(f"no kind of fault is called {self.fault_kind!r}; there are {', '.join(KINDS)}")
+        if self.proof is not None and self.proof.kind != self.fault_kind:
+            raise ValueError(f"the proof of a fault {self.fault_kind!r} is that of a fault {self.proof.kind!r}")
 
 
 class Ends(Struct, frozen=True, kw_only=True):
@@ -479,10 +477,6 @@ class Blind(Event, frozen=True, kw_only=True, tag="blind"):
 
 
 # Docker, and the brokers' logs
-
-
-ContainerAction = Literal["start", "die", "kill", "pause", "unpause", "oom", "stop", "connect", "disconnect"]
-"""`connect` and `disconnect` are of the cluster's network."""
 
 
 class Container(Event, frozen=True, kw_only=True, tag="container"):

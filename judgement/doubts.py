@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from checks import claims
 from evidence.course import Course
-from evidence.events import DEATHS, Precondition, of
+from evidence.events import Precondition, of
+from evidence.faults import DEATHS
+from evidence.faults.clients import KillClientProof
 from judgement import soundness
 
 Facts = Mapping[str, Any]
@@ -26,7 +28,7 @@ def unproved_faults(course: Course) -> list[str]:
     for fault in course.faults:
         what = f"fault {fault.id} ({fault.description})"
         if fault.unproved:
-            reasons.append(f"{what} did not provably take effect: {fault.proof.get('seen') or 'no proof'}")
+            reasons.append(f"{what} did not provably take effect: {fault.seen or 'no proof'}")
         elif fault.proved_ns is None:
             reasons.append(f"{what} was injected and never verified")
         if fault.heal_ns is not None and fault.healed_ns is None:
@@ -95,7 +97,7 @@ def incomplete_state(run: Facts) -> list[str]:
 
 def killed_clients(course: Course) -> set[str]:
     """The clients that faults of the run have killed, as was proved."""
-    killed = (fault for fault in course.faults if fault.kind == "kill-client" and fault.proved_ns is not None)
+    killed = (fault for fault in course.faults if isinstance(fault.proof, KillClientProof))
     return {name.strip() for fault in killed for name in fault.node.split(",")}
 
 
@@ -154,7 +156,7 @@ def doubts(
     """Every reason for which the run proves nothing, the most telling first."""
     reasons = [
         *unproved_faults(course),
-        *soundness.hollow_proofs(course),
+        *soundness.unsupported_proofs(course),
         *failed_preconditions(course),
         *incomplete_state(run),
         *soundness.timeline_not_ended(run, course),

@@ -12,18 +12,12 @@ fault of ours that nobody carried out, with a proof and Docker's events forged t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from evidence.course import Course, FaultFact
 from evidence.events import (
-    DEATHS,
-    KILLED,
-    SIGNALLED,
-    TERMINATED,
     Container,
-    ContainerAction,
     End,
     Fault,
     Firewall,
@@ -33,8 +27,8 @@ from evidence.events import (
     Software,
     of,
 )
+from evidence.faults.base import Witnesses
 from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE, leaves
-from evidence.stamps import own_ns
 
 Facts = Mapping[str, Any]
 
@@ -50,21 +44,6 @@ PHASES: Final = (
     ("inject", "unproved", "heal", "healed"),
 )
 """The courses that a fault may take."""
-CAUSES: Final[Mapping[str, tuple[ContainerAction, ...]]] = {
-    "kill": ("kill", "die"),
-    "power-loss": ("kill", "die"),
-    "stop": ("kill", "kill", "die", "stop"),
-    "start": ("start",),
-    "double": ("start",),
-    "freeze": ("pause", "unpause"),
-}
-"""What Docker may tell of each kind of fault, once each (a stop that takes too long ends with a second signal)."""
-KILL: Final = 9
-SECOND_NS: Final = 1_000_000_000
-CLOCK_TOLERANCE_NS: Final = 5 * SECOND_NS
-"""By which a broker's clock and Docker's may differ for no fault."""
-SLOW_SHARE: Final = 0.5
-"""Of the time that a slow disk's rate asks for, a write must have taken so much."""
 FINAL: Final = "final"
 CHANGES_SHOWN: Final = 4
 
@@ -72,8 +51,8 @@ CHANGES_SHOWN: Final = 4
 # Faults: the proof, and Docker's own events
 
 
-def hollow_proofs(course: Course) -> list[str]:
-    """Faults that are called verified, by a proof that does not show it or that Docker's events do not bear out."""
+def unsupported_proofs(course: Course) -> list[str]:
+    """Faults that are called verified, by a proof that does not show it or that other witnesses do not bear out."""
     reasons = []
     containers, said = of(course.events, Container), of(course.events, Fault)
     logged = {(event.node, event.line): event.wall_ns for event in of(course.events, Log)}
@@ -82,8 +61,8 @@ def hollow_proofs(course: Course) -> list[str]:
         phases = tuple(event.phase for event in said if event.id == fault.id)
         if phases not in PHASES:
             reasons.append(f"{what} went through its phases in the order {', '.join(phases)}")
-        elif fault.proved_ns is not None and (lacks := _lacks(fault, containers, logged)):
-            reasons.append(f"{what} is called verified, but {lacks}")
+        elif fault.proved_ns is not None and (missing := missing_from_proof(fault, containers, logged)):
+            reasons.append(f"{what} is called verified, but {missing}")
         elif fault.injected_ns is not None and not fault.inject_ns <= fault.injected_ns <= _told_ns(said, fault):
             reasons.append(f"the injection of {what} ended at a time that is not between its beginning and its proof")
     return reasons
@@ -94,147 +73,52 @@ def _told_ns(said: Sequence[Fault], fault: FaultFact) -> int:
     return max(event.at_ns for event in said if event.id == fault.id and event.phase in ("verified", "unproved"))
 
 
-def _lacks(fault: FaultFact, containers: Sequence[Container], logged: Mapping[tuple[str, str], int]) -> str | None:
-    """What the proof of a verified fault lacks; None for a proof that holds."""
-    proof = fault.proof
-    of_node = [event for event in containers if event.node == fault.node]
-    if fault.kind in (*DEATHS, "stop"):
-        allowed = TERMINATED if fault.kind == "stop" else (KILLED,)
-        if proof.get("exit_code") not in allowed:
-            return f"its proof has the exit code {proof.get('exit_code')}"
-        if not any(_is(event, "die", proof) and event.exit_code == proof["exit_code"] for event in of_node):
-            return "Docker told of no such end of the process"
-        if fault.kind == "power-loss":
-            if proof.get("flushed_file_held") is not True or proof.get("unflushed_file_held") is not False:
-                return "its proof does not show a disk that forgot what was not flushed, and that alone"
-            if not proof.get("refused_then") or proof.get("replicas") is None:
-                return "its proof does not show what the disk was shut down with and holds"
-    elif fault.kind in ("start", "double"):
-        if not any(_is(event, "start", proof) for event in of_node):
-            return "Docker told of no such start"
-    elif fault.kind == "exit":
-        if not 0 < (proof.get("exit_code") or 0) <= SIGNALLED:
-            return f"its proof has the exit code {proof.get('exit_code')}"
-        if not any(_is(event, "die", proof) and event.exit_code == proof["exit_code"] for event in of_node):
-            return "Docker told of no such end of the process"
-        if (fault.node, proof.get("line")) not in logged:
-            return "the broker's log does not say so"
-    elif fault.kind == "migration":
-        if (fault.node, proof.get("line")) not in logged:
-            return "the controller's log does not say so"
-        if not proof.get("brokers") or proof.get("controller") != fault.node:
-            return "its proof does not show brokers that migrated, and whom ZooKeeper names as the controller"
-    elif fault.kind == "wipe":
-        if not proof.get("files_before") or proof.get("files_after") != 0:
-            return "its proof does not show a disk that had files and has none"
-    elif fault.kind == "overwrite":
-        if proof.get("offset") is None or proof.get("offset") == proof.get("offset_before"):
-            return "its proof does not show another offset"
-    elif fault.kind == "flip":
-        if proof.get("byte") in (None, proof.get("byte_before")) or proof.get("others_as_before") is not True:
-            return "its proof does not show another byte, and all others as before"
-    elif fault.kind == "resize":
-        if proof.get("bytes") in (None, proof.get("bytes_before")) or proof.get("rest_as_before") is not True:
-            return "its proof does not show another length, and the rest as before"
-    elif fault.kind == "slow-disk":
-        size, rate = proof.get("bytes") or 0, proof.get("bytes_per_s") or 0
-        if not rate or (proof.get("took_ms") or 0) < SLOW_SHARE * 1000 * size / rate:
-            return "its proof does not show a write that takes as long as it says"
-        if not 0 < size <= (proof.get("bytes_counted") or 0):
-            return "its proof does not show bytes that the kernel counted"
-    elif fault.kind == "clock-step":
-        seconds = proof.get("seconds") or 0
-        if not seconds or not _is_ahead(fault.node, proof.get("line_before"), 0, logged):
-            return "the broker's log does not show a clock that was right before"
-        if not _is_ahead(fault.node, proof.get("line"), seconds, logged):
-            return "the broker's log does not show a clock that is wrong by so much"
-    elif fault.kind in ("disk-full", "disk-failure", "disk-read-only"):
-        if not proof.get("refused"):
-            return "its proof does not show a write that was refused"
-    elif fault.kind == "freeze":
-        if len(ticks := proof.get("cpu_ticks") or ()) < 2 or len(set(ticks)) > 1:
-            return "its proof does not show a CPU clock that stands still"
-        if not any(e.action == "pause" and fault.inject_ns <= e.at_ns <= (fault.proved_ns or 0) for e in of_node):
-            return "Docker told of no pause"
-    elif fault.kind in ("cut", "loss"):
-        dropped, every = _by_node(proof.get("packets_dropped")), _by_node(proof.get("packets"))
-        if not dropped or not all(dropped.values()):
-            return "its proof does not show packets dropped at each node"
-        if fault.kind == "loss" and not all(lost < every.get(node, 0) for node, lost in dropped.items()):
-            return "its proof does not show packets that came through at each node"
-    elif fault.kind == "slow":
-        links = (proof.get("links") or {}).values()
-        held = [link.get("packets_held") or link.get("packets_waiting") for link in links]
-        if not links or not all(held) or not all(link.get("datagrams_arrived") for link in links):
-            return "its proof does not show packets that wait, and arrive, on each link"
-    elif fault.kind == "hold":
-        dropped = _by_node(proof.get("packets_dropped"))
-        if not dropped or not all(dropped.values()):
-            return "its proof does not show answers dropped at each node"
-        if set(proof.get("taken_and_unanswered") or ()) != set(dropped):
-            return "its proof does not show a request that was taken and not answered by each node"
-    elif fault.kind == "delay":
-        dropped = _by_node(proof.get("packets_dropped"))
-        if not dropped or not all(dropped.values()):
-            return "its proof does not show packets dropped at each node"
-        if set(proof.get("not_taken") or ()) != set(dropped):
-            return "its proof does not show a request that was not taken by each node"
-    elif fault.kind == "reset":
-        if not proof.get("connections") or proof.get("left") != []:
-            return "its proof does not show connections that were there and are gone"
-    elif fault.kind == "kill-client":
-        if proof.get("status") != -KILL:
-            return f"its proof has the status {proof.get('status')}"
-    elif not proof:
+def missing_from_proof(
+    fault: FaultFact, containers: Sequence[Container], logged: Mapping[tuple[str, str], int]
+) -> str | None:
+    """What is missing from the proof of a verified fault, or who does not bear it out; None for a proof that holds."""
+    if fault.proof is None:
         return "it has no proof"
-    return None
-
-
-def _is_ahead(node: str, line: object, seconds: int, logged: Mapping[tuple[str, str], int]) -> bool:
-    """Whether a broker has logged a line with a time that is so many seconds ahead of when it did."""
-    said_ns, own = logged.get((node, str(line))), own_ns(str(line))
-    return said_ns is not None and own is not None and abs(own - said_ns - seconds * SECOND_NS) <= CLOCK_TOLERANCE_NS
-
-
-def _by_node(counted: Mapping[str, int] | None) -> Counter[str]:
-    """Packets by node, from those by rule ("broker-1 OUTPUT 172.20.0.12")."""
-    packets: Counter[str] = Counter()
-    for rule, count in (counted or {}).items():
-        packets[rule.partition(" ")[0]] += count
-    return packets
-
-
-def _is(event: Container, action: ContainerAction, proof: Facts) -> bool:
-    return event.action == action and event.time_nano == proof.get("time_nano")
+    witnesses = Witnesses(
+        node=fault.node,
+        inject_ns=fault.inject_ns,
+        proved_ns=fault.proved_ns or 0,
+        containers=[event for event in containers if event.node == fault.node],
+        logged=logged,
+    )
+    return fault.proof.missing() or fault.proof.contradicted(witnesses)
 
 
 def foreign_events(course: Course) -> list[str]:
     """What the engine did to nodes' containers and no fault of the run explains, a line for each node."""
     left: dict[str, list[Container]] = {}
-    out_of_memory = []
     for event in of(course.events, Container):
-        if event.action == "oom":
-            out_of_memory.append(event.node)
         left.setdefault(event.node, []).append(event)
-    reasons = [f"{node} ran out of memory" for node in sorted(set(out_of_memory))]
+    out_of_memory = sorted(node for node, events in left.items() if any(event.action == "oom" for event in events))
+    reasons = [f"{node} ran out of memory" for node in out_of_memory]
     for node, events in sorted(left.items()):
-        dies = sum(event.action == "die" for event in events)
-        told = [event for event in events if event.action not in ("oom", "connect", "disconnect")]
-        _take(told, "start", 0)
-        for fault in course.faults:
-            for action in CAUSES.get(fault.kind, ()) if node == fault.node else ():
-                _take(told, action, fault.inject_ns)
-            if fault.kind == "exit" and node == fault.node and fault.proved_ns is not None:
-                # None but the very end that was documented: it may be older than the fault's begin.
-                told = [event for event in told if not _is(event, "die", fault.proof)]
+        told = _unexplained(events, [fault for fault in course.faults if fault.node == node])
         if node in out_of_memory:
             _take(told, "die", 0)
         # A container that ends leaves its network, and one that starts joins it: only one more is foreign.
+        dies = sum(event.action == "die" for event in events)
         told += [event for event in events if event.action == "disconnect"][dies:]
         if told:
             what = ", ".join(_told(event) for event in told)
             reasons.append(f"{node}: {what}, by something other than a fault of this run")
     return reasons
+
+
+def _unexplained(events: Sequence[Container], faults: Sequence[FaultFact]) -> list[Container]:
+    """Of what the engine did to one node, but for its first start, what its faults do not explain."""
+    told = [event for event in events if event.action not in ("oom", "connect", "disconnect")]
+    _take(told, "start", 0)
+    for fault in faults:
+        for action in fault.proof_type.explains:
+            _take(told, action, fault.inject_ns)
+        if (proof := fault.proof) is not None:
+            told = [event for event in told if not proof.explains_event(event)]
+    return told
 
 
 def _take(events: list[Container], action: str, since_ns: int) -> None:

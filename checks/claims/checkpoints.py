@@ -16,8 +16,9 @@ from checks.claims.basis import (
     timed,
     truncations,
 )
-from evidence.course import DOWN, DYING
+from evidence.course import DOWN, DYING, FaultFact
 from evidence.events import Checkpoint, Moment, of
+from evidence.faults.files import FlipProof, OverwriteProof, ResizeProof
 from evidence.text import plural
 
 FILE_TOLERANCE_MS: Final = 4000
@@ -133,7 +134,8 @@ def missing_high_watermark_truncates_all(evidence: RunEvidence) -> Judged:
     """
     course, rows = evidence.course, list[dict[str, Any]]()
     for removed in course.faults:
-        if removed.kind != "remove" and (removed.kind, removed.proof.get("bytes")) != ("resize", 0):
+        proof = removed.proof
+        if removed.kind != "remove" and not (isinstance(proof, ResizeProof) and proof.bytes == 0):
             continue
         started_ns = start_after(course, removed.node, removed.inject_ns)
         for replica, end in copied(course, removed.node, removed.inject_ns, started_ns).items():
@@ -157,12 +159,12 @@ def wrong_checkpoint_is_bounded(evidence: RunEvidence) -> Judged:
     An offset beyond the log's end in a file is not believed: what the broker writes later lies in its log.
     """
     course, rows = evidence.course, list[dict[str, Any]]()
-    for wrong in faults(course, "overwrite"):
-        replica, said = str(wrong.proof.get("replica")), int(wrong.proof.get("offset", 0))
+    for wrong, proof in course.proved(OverwriteProof):
+        replica, said = proof.replica, proof.offset
         started_ns = start_after(course, wrong.node, wrong.inject_ns)
         ends = copied(course, wrong.node, started_ns, course.end_ns + 1)
         for one in of(course.events, Checkpoint):
-            its = (one.node, one.file) == (wrong.node, wrong.proof.get("file"))
+            its = (one.node, one.file) == (wrong.node, proof.file)
             offset = (one.offsets or {}).get(replica)
             if its and offset is not None and one.at_ns > started_ns and replica in ends:
                 row = {"node": one.node, "file": one.file, "replica": replica, "at_ns": one.at_ns, "said": said}
@@ -183,9 +185,10 @@ def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
     ISR as it was.
     """
     course, rows = evidence.course, list[dict[str, Any]]()
-    for cut in (*faults(course, "resize"), *faults(course, "flip")):
+    struck: list[tuple[FaultFact, ResizeProof | FlipProof]] = [*course.proved(ResizeProof), *course.proved(FlipProof)]
+    for cut, proof in struck:
         started_ns = start_after(course, cut.node, cut.inject_ns)
-        if cut.proved_ns is None or CHECKPOINT not in str(cut.proof.get("file")) or started_ns > course.end_ns:
+        if CHECKPOINT not in proof.file or started_ns > course.end_ns:
             continue
         number = number_of(cut.node)
         for moment in of(course.events, Moment):

@@ -11,6 +11,7 @@ from checks.claims.basis import broker, faults, judged, number_of, row_of
 from checks.claims.isr import check_period_ms, lag_time_ms
 from evidence.course import Course, FaultFact, in_isr_throughout
 from evidence.events import Log, of
+from evidence.faults.clock import ClockStepProof
 from evidence.text import plural
 
 RETENTION_MS: Final = re.compile(r"retention time (\d+) ?ms")
@@ -21,11 +22,11 @@ TIMES: Final = 2
 """A lagging replica that is left in the ISR for so many times what it may lag has been left there for good."""
 
 
-def _steps(course: Course) -> Iterator[tuple[FaultFact, int, int]]:
-    """Each clock that was wrong, from when it was seen to be until it was about to be set right."""
-    for fault in faults(course, "clock-step"):
+def _steps(course: Course) -> Iterator[tuple[FaultFact, int, int, int]]:
+    """Each clock that was wrong, by how many seconds, and from when to when: seen to be, about to be set right."""
+    for fault, proof in course.proved(ClockStepProof):
         if fault.proved_ns is not None:
-            yield fault, fault.proved_ns, fault.heal_ns or course.end_ns
+            yield fault, proof.seconds, fault.proved_ns, fault.heal_ns or course.end_ns
 
 
 def _deletions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
@@ -38,8 +39,8 @@ def _deletions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
         if kept is None:
             continue
         ahead = any(
-            fault.node == line.node and fault.proof["seconds"] > 0 and fault.inject_ns <= line.at_ns <= fault.until_ns
-            for fault, _, _ in _steps(course)
+            fault.node == line.node and seconds > 0 and fault.inject_ns <= line.at_ns <= fault.until_ns
+            for fault, seconds, _, _ in _steps(course)
         )
         newest = NEWEST_MS.search(line.line)
         yield {
@@ -75,8 +76,8 @@ def wrong_clock_deletes_young_records(evidence: RunEvidence) -> Judged:
 def _sent_behind(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """What was sent to a leader while its clock was behind, and what came of it."""
     course = evidence.course
-    for fault, begin_ns, end_ns in _steps(course):
-        for one in course.sends if fault.proof["seconds"] < 0 else ():
+    for fault, seconds, begin_ns, end_ns in _steps(course):
+        for one in course.sends if seconds < 0 else ():
             state = course.state_at(one.topic, one.partition, one.sent_ns)
             done = one.done_ns is not None and one.done_ns <= end_ns
             if begin_ns <= one.sent_ns and done and state is not None and broker(state.leader) == fault.node:
@@ -109,9 +110,9 @@ def _unfetched(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """
     course = evidence.course
     least_ns = TIMES * int((lag_time_ms(evidence.run) + check_period_ms(evidence.run)) * 1e6)
-    for step, begin_ns, end_ns in _steps(course):
+    for step, seconds, begin_ns, end_ns in _steps(course):
         for cut in faults(course, "cut"):
-            if step.proof["seconds"] > 0 or cut.proved_ns is None or not begin_ns < cut.inject_ns < end_ns:
+            if seconds > 0 or cut.proved_ns is None or not begin_ns < cut.inject_ns < end_ns:
                 continue
             for where, states in course.states.items():
                 then = course.state_at(*where, cut.inject_ns)

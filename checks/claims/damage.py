@@ -10,6 +10,7 @@ from checks.claim import Damage, Judged, RunEvidence, claim
 from checks.claims.basis import broker, copied, faults, judged, start_after, truncations
 from evidence.course import Course, FaultFact
 from evidence.events import Log, Moment, Position, of
+from evidence.faults.files import FlipProof, ResizeProof
 from evidence.text import plural
 
 FINAL: Final = "final"
@@ -56,12 +57,12 @@ class _Struck:
 
 
 def _struck(evidence: RunEvidence) -> Iterator[_Struck]:
-    for fault in faults(evidence.course, "flip"):
-        directory, _, name = str(fault.proof.get("file", "")).rpartition("/")
+    for fault, proof in evidence.course.proved(FlipProof):
+        directory, _, name = proof.file.rpartition("/")
         topic, _, number = directory.rpartition("-")
-        if fault.proved_ns is None or not name.endswith(".log") or not number.isdigit():
+        if proof.offset is None or not name.endswith(".log") or not number.isdigit():
             continue
-        segment, position = int(name.removesuffix(".log")), int(fault.proof["position"])
+        segment, position = int(name.removesuffix(".log")), proof.position
         found = evidence.damaged(topic, int(number))
         yield _Struck(
             fault=fault,
@@ -69,7 +70,7 @@ def _struck(evidence: RunEvidence) -> Iterator[_Struck]:
             partition=int(number),
             segment=segment,
             position=position,
-            offset=int(fault.proof["offset"]),
+            offset=proof.offset,
             copies=tuple(one for one in found if one.segment == segment and 0 <= position - one.position < one.size),
             others=tuple(one for one in found if one.node != fault.node),
         )
@@ -142,11 +143,11 @@ def torn_tail_is_cut(evidence: RunEvidence) -> Judged:
     all of it again when it is copied next.
     """
     course, rows = evidence.course, list[dict[str, Any]]()
-    for torn in faults(course, "resize"):
-        directory, _, name = str(torn.proof.get("file", "")).rpartition("/")
+    for torn, proof in course.proved(ResizeProof):
+        directory, _, name = proof.file.rpartition("/")
         started_ns = start_after(course, torn.node, torn.inject_ns)
         before = copied(course, torn.node, torn.inject_ns, started_ns).get(directory)
-        if torn.proved_ns is None or not name.endswith(".log") or before is None or started_ns > course.end_ns:
+        if not name.endswith(".log") or before is None or started_ns > course.end_ns:
             continue
         after = copied(course, torn.node, started_ns, course.end_ns + 1).get(directory)
         lowest = [end for end in truncations(course, torn.node, directory, started_ns) if end is not None]
@@ -155,8 +156,8 @@ def torn_tail_is_cut(evidence: RunEvidence) -> Judged:
                 "node": torn.node,
                 "replica": directory,
                 "at_ns": torn.inject_ns,
-                "bytes_before": torn.proof["bytes_before"],
-                "bytes": torn.proof["bytes"],
+                "bytes_before": proof.bytes_before,
+                "bytes": proof.bytes,
                 "whole_until": before.leo,
                 "recovered": _recovered(course, torn.node, directory, started_ns),
                 "cut_to": _cuts(course, torn.node, directory, started_ns),
@@ -286,18 +287,16 @@ def reader_is_not_told_of_gap(evidence: RunEvidence) -> Judged:
 
     Readers of a replica that was filled by way of a damaged index are given no error.
     """
-    rows = []
-    for fault in faults(evidence.course, "flip"):
-        directory, _, name = str(fault.proof.get("file", "")).rpartition("/")
+    rows = list[dict[str, Any]]()
+    for fault, proof in evidence.course.proved(FlipProof):
+        directory, _, name = proof.file.rpartition("/")
         topic, _, number = directory.rpartition("-")
-        if fault.proved_ns is None or not name.endswith(".index") or not number.isdigit():
+        if proof.offset is None or not name.endswith(".index") or not number.isdigit():
             continue
         read = evidence.read_at(topic, int(number))
-        missing = read is not None and not any(fault.proof["offset"] in offsets for offsets in read.values())
+        missing = read is not None and not any(proof.offset in offsets for offsets in read.values())
         if missing:
             errors = sorted({name for _, name in evidence.read_errors(topic, int(number))})
-            rows.append(
-                {"node": fault.node, "at_ns": fault.inject_ns, "offset": fault.proof["offset"], "errors": errors}
-            )
+            rows.append({"node": fault.node, "at_ns": fault.inject_ns, "offset": proof.offset, "errors": errors})
     wrong = [row for row in rows if TOLD in row["errors"]]
     return judged(rows, wrong, plural(len(rows), "gap") + " that no reader was told of", "no reader met a gap")

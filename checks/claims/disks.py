@@ -10,6 +10,7 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import broker, judged, number_of
 from evidence.events import NO_LEADER, Moment, Partition, of
+from evidence.faults.files import WipeProof
 from evidence.text import plural
 
 FINAL: Final = "final"
@@ -46,15 +47,15 @@ class _Blank:
 
 def _blanks(evidence: RunEvidence) -> Iterator[_Blank]:
     course = evidence.course
-    for wipe in course.faults:
+    for wipe, proof in course.proved(WipeProof):
         starts = (one for one in course.faults if one.kind == "start" and one.node == wipe.node)
         start = next((one for one in starts if one.inject_ns > wipe.inject_ns), None)
-        if wipe.kind != "wipe" or wipe.proved_ns is None or start is None:
+        if start is None:
             continue
         number = number_of(wipe.node)
         for (topic, partition), states in course.states.items():
             before = course.state_at(topic, partition, start.inject_ns)
-            if before is None or f"{topic}-{partition}" not in wipe.proof.get("logs_before", ()):
+            if before is None or f"{topic}-{partition}" not in proof.logs_before:
                 continue
             after = [state for state in states if state.at_ns > start.inject_ns]
             later = [s for s in after if s.leader != NO_LEADER and s.leader_epoch > before.leader_epoch]

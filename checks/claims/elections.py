@@ -22,7 +22,8 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.course import DOWN, DYING, FROZEN, Course, TopicPartition
-from evidence.events import DEATHS, NO_LEADER, Event, Log, Partition, Znode, of
+from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
+from evidence.faults import DEATHS
 from evidence.text import plural
 
 QUORUM_MS: Final = {

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, elapsed_ms, faults, judged, number_of, row_of, session_bound_ms, timed
+from checks.claims.basis import broker, elapsed_ms, judged, number_of, row_of, session_bound_ms, timed
 from evidence.course import FaultFact, TopicPartition
 from evidence.events import NO_LEADER
+from evidence.faults.disks import BrokenDiskProof
 from evidence.text import plural
 
-FAILURES: Final = ("disk-failure", "disk-read-only")
 NOTICED_MS: Final = 15_000
 """A broker notices when it writes there next: at the next record or fetch, or when it checkpoints high watermarks, each
 five seconds by default; then the controller is told, and elects."""
@@ -23,12 +23,12 @@ def _replicas(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition
     broker was left alone. Only of disks without some of the broker's replicas.
     """
     course = evidence.course
-    for fault in (one for kind in FAILURES for one in faults(course, kind)):
+    for fault, proof in course.proved(BrokenDiskProof):
         number = number_of(fault.node)
         held = [(where, course.state_at(*where, fault.inject_ns)) for where in course.states]
         own = [where for where, state in held if state is not None and number in state.isr]
-        on = {where for where in own if f"{where[0]}-{where[1]}" in (fault.proof.get("replicas") or ())}
-        if fault.proved_ns is None or len(on) == len(own):
+        on = {where for where in own if f"{where[0]}-{where[1]}" in proof.replicas}
+        if len(on) == len(own):
             continue
         later = (one.inject_ns for one in course.faults if one.node == fault.node and one.inject_ns > fault.inject_ns)
         end_ns = next(later, course.end_ns)

@@ -15,6 +15,7 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged, number_of
 from evidence.course import NEVER_NS
 from evidence.events import Log, Znode, of
+from evidence.faults.process import StartProof
 from evidence.text import plural
 
 MIGRATION: Final = "/migration"
@@ -27,7 +28,7 @@ def _prepared(evidence: RunEvidence, line: Log) -> bool:
     """
     course = evidence.course
     proved = [start for start in faults(course, "start") if (start.proved_ns or NEVER_NS) < line.at_ns]
-    started = {start.node: start.proof.get("settings") for start in proved}
+    started = {start.node: start.proof.settings for start in proved if isinstance(start.proof, StartProof)}
     brokers = [node for node in course.registrations if course.alive_at(node, line.at_ns)]
     return bool(brokers) and all((started.get(node) or {}).get(SWITCH) == "true" for node in brokers)
 

@@ -15,7 +15,8 @@ from checks.claims.basis import broker, judged, timed
 from checks.claims.partitions import PAUSE_MS
 from checks.claims.unavailability import longest_pause_ms
 from evidence.course import ALIVE
-from evidence.events import DEATHS, Broker, Controller, Event, Partition
+from evidence.events import Broker, Controller, Event, Partition
+from evidence.faults import DEATHS
 from evidence.text import plural
 
 RESUMED_MS: Final = 10_000

@@ -13,7 +13,8 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import broker, judged, timed
 from evidence.course import FaultFact
-from evidence.events import POWER_LOSS, Partition, Znode, of
+from evidence.events import Partition, Znode, of
+from evidence.faults.process import PowerLossProof
 from evidence.text import plural
 
 TOLERANCE_MS: Final = 5000
@@ -28,20 +29,18 @@ NO_ZOOKEEPER: Final = "ZooKeeper did not lose power, or was not seen again"
 FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 
 
-def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, dict[str, Any]]]:
+def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, dict[str, Any]]]:
     """Each proved power loss, and each replica of the run's topics that its node had."""
     topics = {
         f"{topic['name']}-{number}" for topic in evidence.run.get("topics") or () for number in topic["partitions"]
     }
-    for fault in evidence.course.faults:
-        if fault.kind != POWER_LOSS or fault.proved_ns is None:
-            continue
-        for name, replica in (fault.proof.get("replicas") or {}).items():
+    for fault, proof in evidence.course.proved(PowerLossProof):
+        for name, replica in proof.replicas.items():
             if name in topics:
                 topic, _, number = name.rpartition("-")
                 about = {"node": fault.node, "at_ns": fault.inject_ns, "topic": topic, "partition": int(number)}
                 kept = ("written", "held", "bytes_beyond", "beyond_is_zeros", "oldest_lost_ms")
-                yield fault, about | {key: replica.get(key) for key in kept}
+                yield fault, proof, about | {key: getattr(replica, key) for key in kept}
 
 
 @claim(
@@ -56,8 +55,8 @@ def lost_records_are_recent(evidence: RunEvidence) -> Judged:
     rows, settings = [], evidence.run.get("settings") or {}
     flushed = [settings[name] for name in FLUSHES if name in settings]
     flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSHES) else None
-    for fault, row in _rows(evidence):
-        kernel = fault.proof.get("writeback") or {}
+    for _, proof, row in _rows(evidence):
+        kernel = proof.writeback
         expire, wake = kernel.get("dirty_expire_centisecs"), kernel.get("dirty_writeback_centisecs")
         if row["oldest_lost_ms"] is not None and expire is not None and wake:
             written_ms = (expire + wake) * CENTISECOND_MS
@@ -77,7 +76,7 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
     Each disk holds at least as many offsets as records had been acknowledged when its power went.
     """
     rows = []
-    for fault, row in _rows(evidence):
+    for fault, _, row in _rows(evidence):
         where = (row["topic"], row["partition"])
         state = evidence.course.state_at(*where, fault.inject_ns)
         if state is not None and row["node"] in map(broker, state.isr):
@@ -95,9 +94,9 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
 def metadata_survives(evidence: RunEvidence) -> Judged:
     """The disk of a controller that loses power holds every partition's state that the cluster had stated."""
     rows: list[dict[str, Any]] = []
-    for fault in evidence.course.faults:
-        replica = (fault.proof.get("replicas") or {}).get(METADATA)
-        if fault.kind != POWER_LOSS or not fault.node.startswith("controller-") or replica is None:
+    for fault, proof in evidence.course.proved(PowerLossProof):
+        replica = proof.replicas.get(METADATA)
+        if not fault.node.startswith("controller-") or replica is None:
             continue
         stated = [
             one.version
@@ -105,8 +104,8 @@ def metadata_survives(evidence: RunEvidence) -> Judged:
             if one.version is not None and one.at_ns <= fault.inject_ns - STATED_NS
         ]
         if stated:
-            row = {"node": fault.node, "at_ns": fault.inject_ns, "stated": max(stated), "held": replica.get("held")}
-            rows.append(row | {"written": replica.get("written")})
+            row = {"node": fault.node, "at_ns": fault.inject_ns, "stated": max(stated), "held": replica.held}
+            rows.append(row | {"written": replica.written})
     wrong = [row for row in rows if (row["held"] or 0) <= row["stated"]]
     return judged(rows, wrong, plural(len(rows), "metadata log") + " whole", "no controller's disk lost power")
 
@@ -114,8 +113,8 @@ def metadata_survives(evidence: RunEvidence) -> Judged:
 def _znodes(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Each znode of topics that ZooKeeper had told of before it lost power, and what it told first after that."""
     course = evidence.course
-    for fault in course.faults:
-        if fault.kind != POWER_LOSS or fault.node != ZOOKEEPER or fault.proved_ns is None:
+    for fault, _ in course.proved(PowerLossProof):
+        if fault.node != ZOOKEEPER or fault.proved_ns is None:
             continue
         told = [one for one in of(course.events, Znode) if one.path.startswith(TOPICS)]
         before = {one.path: one for one in told if one.at_ns <= fault.inject_ns}

@@ -24,7 +24,9 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.course import ALIVE, DOWN, DYING, NEVER_NS, Course, FaultFact, Interval
-from evidence.events import DEATHS, Container, Log, Metadata, Missed, Partition, of
+from evidence.events import Container, Log, Metadata, Missed, Partition, of
+from evidence.faults import DEATHS
+from evidence.faults.process import DoubleProof
 from evidence.text import plural
 
 MACHINE_MS: Final = 1000
@@ -225,13 +227,11 @@ def _doubles(course: Course) -> Iterator[tuple[FaultFact, str, int, int, int | N
     """Each second broker with the id of another: its fault, the node of the first, from when to when its process ran,
     and its exit code.
     """
-    for fault in course.faults:
-        if fault.kind != "double" or fault.proved_ns is None:
-            continue
+    for fault, proof in course.proved(DoubleProof):
         mine = [one for one in of(course.events, Container) if one.node == fault.node and one.at_ns > fault.inject_ns]
         ended = next((one for one in mine if one.action == "die"), None)
         until_ns = ended.at_ns if ended else course.end_ns
-        yield fault, broker(int(fault.proof["id"])), fault.inject_ns, until_ns, ended.exit_code if ended else None
+        yield fault, broker(proof.id), fault.inject_ns, until_ns, ended.exit_code if ended else None
 
 
 @claim(

@@ -13,10 +13,11 @@ from statistics import median
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, elapsed_ms, faults, judged, number_of, row_of, timed
+from checks.claims.basis import broker, elapsed_ms, judged, number_of, row_of, timed
 from checks.claims.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.course import FaultFact, Sent, TopicPartition, in_isr_throughout, isr_at
 from evidence.events import Partition
+from evidence.faults.disks import SlowDiskProof
 from evidence.text import plural
 
 PAGE_BYTES: Final = 4096
@@ -32,16 +33,17 @@ LAG: Final = "Kafka documentation, broker configuration: replica.lag.time.max.ms
 
 def page_ms(fault: FaultFact) -> float:
     """The time that a page takes on a slow disk."""
-    return PAGE_BYTES * 1000 / float(fault.proof["bytes_per_s"])
+    assert isinstance(fault.proof, SlowDiskProof)
+    return PAGE_BYTES * 1000 / fault.proof.bytes_per_s
 
 
 def _slowed(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition, Sequence[Partition], int, int]]:
     """Each slow disk and each partition with a replica in sync on it: its states, who led it, and until when."""
     course = evidence.course
-    for fault in faults(course, "slow-disk"):
+    for fault, _ in course.proved(SlowDiskProof):
         for where, states in course.states.items():
             then = course.state_at(*where, fault.inject_ns)
-            if fault.proved_ns is not None and then is not None and fault.node in map(broker, then.isr):
+            if then is not None and fault.node in map(broker, then.isr):
                 yield fault, where, states, then.leader, fault.heal_ns or course.end_ns
 
 

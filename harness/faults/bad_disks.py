@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, HarnessError
+from evidence.faults.disks import BrokenDiskProof, DiskFailureProof, DiskFullProof, DiskReadOnlyProof
 from harness.faults.power import refusal_of
 from harness.observers.replicas import LOG_DIR
 from harness.plan import SECOND
@@ -29,7 +30,6 @@ from harness.polling import poll
 if TYPE_CHECKING:
     from harness.cluster.disks import Disk, DiskMounter
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
 
 BALLAST: Final = ".kafka-chaos-ballast"
 PROBE: Final = ".kafka-chaos-probe"
@@ -81,7 +81,7 @@ class FullDisk:
 
     node: Node
     disk: Disk
-    name: str = "disk-full"
+    proof_type: ClassVar = DiskFullProof
     _before: int = field(default=0, init=False)
     _ballast: int = field(default=0, init=False)
     _ran: bool = field(default=False, init=False)
@@ -103,21 +103,21 @@ class FullDisk:
         finally:
             os.close(descriptor)
 
-    def verify(self) -> Proof:
+    def verify(self) -> DiskFullProof:
         if not self._ran:
             raise FaultUnproved(f"{self.node.name}: it did not run when its disk was filled")
         refused, left = refusal_of_bytes(self.disk), free_bytes(self.disk)
         if refused != os.strerror(errno.ENOSPC):
             what = f"says {refused}" if refused else "took what was written"
             raise FaultUnproved(f"{self.node.name}: its disk {what}, {left} bytes are free")
-        return {
-            "file_system": self.disk.file_system,
-            "free_before": self._before,
-            "ballast": self._ballast,
-            "free": left,
-            "refused": refused,
-            "running": self._ran,
-        }
+        return DiskFullProof(
+            file_system=self.disk.file_system,
+            free_before=self._before,
+            ballast=self._ballast,
+            free=left,
+            refused=refused,
+            running=self._ran,
+        )
 
     def heal(self) -> None:
         """Give the room back."""
@@ -133,12 +133,10 @@ class DeadDisk:
     mounter: DiskMounter
     below: Sequence[Disk] = ()
     """Disks that are mounted within it, and go on."""
-    name: str = "disk-failure"
+    proof_type: ClassVar[type[BrokenDiskProof]] = DiskFailureProof
     _ran: bool = field(default=False, init=False)
     _dead: bool = field(default=False, init=False)
     _replicas: list[str] = field(default_factory=list, init=False)
-
-    REFUSAL: ClassVar[int] = errno.EIO
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -158,18 +156,15 @@ class DeadDisk:
     def _strike(self) -> None:
         self.mounter.shut_down([self.disk])
 
-    def verify(self) -> Proof:
+    def verify(self) -> BrokenDiskProof:
         if not self._ran:
             raise FaultUnproved(f"{self.node.name}: it did not run when its disk failed")
         refused = refusal_of(self.disk)
-        if refused != os.strerror(self.REFUSAL):
+        if refused != os.strerror(self.proof_type.REFUSAL):
             raise FaultUnproved(f"{self.node.name}: its disk {f'says {refused}' if refused else 'took a new file'}")
-        return {
-            "file_system": self.disk.file_system,
-            "refused": refused,
-            "running": self._ran,
-            "replicas": self._replicas,
-        }
+        return self.proof_type(
+            file_system=self.disk.file_system, refused=refused, running=self._ran, replicas=tuple(self._replicas)
+        )
 
     def heal(self) -> None:
         """Mount it anew, once its node has ended: what was not written is gone. HarnessError if the node runs on."""
@@ -189,9 +184,7 @@ class DeadDisk:
 class ReadOnlyDisk(DeadDisk):
     """The disk of a running node is made read-only by the kernel, until it is mounted anew."""
 
-    name: str = "disk-read-only"
-
-    REFUSAL: ClassVar[int] = errno.EROFS
+    proof_type: ClassVar[type[BrokenDiskProof]] = DiskReadOnlyProof
 
     @property
     def description(self) -> str:

@@ -9,19 +9,19 @@ can demand it.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from evidence.errors import FaultUnproved
+from evidence.errors import FaultUnproved, HarnessError
 from evidence.events import Fault as FaultEvent
 from evidence.events import FaultPhase, Target
+from evidence.faults import KINDS
+from evidence.faults.base import FaultProof, Lasts, kind_of
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
     from harness.cluster.docker import Node
-
-Proof = Mapping[str, Any]
 
 
 class Peer(Protocol):
@@ -40,8 +40,8 @@ class Fault(Protocol):
     """One thing that goes wrong."""
 
     @property
-    def name(self) -> str:
-        """The kind of fault: kill, stop, freeze, cut, start …"""
+    def proof_type(self) -> type[FaultProof]:
+        """Its kind: the type in evidence.faults that its proof is of."""
 
     @property
     def description(self) -> str:
@@ -54,7 +54,7 @@ class Fault(Protocol):
     def inject(self) -> None:
         """Make it happen."""
 
-    def verify(self) -> Proof:
+    def verify(self) -> FaultProof:
         """Show from outside that it happened; FaultUnproved, with what was seen, if that cannot be shown."""
 
     def heal(self) -> None:
@@ -89,19 +89,22 @@ class Faults:
     active: list[tuple[str, Fault]] = field(default_factory=list)
     count: int = 0
 
-    def carry_out(self, fault: Fault, *, role: str = "", lasting: bool = False) -> Proof:
-        """Inject and prove. A `lasting` fault stays active until healed.
+    def carry_out(self, fault: Fault, *, role: str = "") -> FaultProof:
+        """Inject and prove. A fault of a kind that lasts until it is healed stays active until then.
 
-        Raises FaultUnproved after recording it: the run is then unknown, whatever else is seen.
+        Raises HarnessError, before anything is done, for one of a kind that evidence.faults does not have. Raises
+        FaultUnproved after recording it: the run is then unknown, whatever else is seen.
         """
         fault_id = self._announce(fault, role)
-        if lasting:
+        if fault.proof_type.lasts is Lasts.UNTIL_HEALED:
             self.active.append((fault_id, fault))
         fault.inject()
         return self._prove(fault_id, fault, role, time.monotonic_ns())
 
-    def carry_out_at_once(self, faults: Sequence[tuple[Fault, str]]) -> list[Proof]:
-        """Inject several faults, given with their roles, at one moment, and then prove each. Raises as `carry_out`."""
+    def carry_out_at_once(self, faults: Sequence[tuple[Fault, str]]) -> list[FaultProof]:
+        """Inject several faults, given with their roles, at one moment, and then prove each; for kinds that need no
+        healing. Raises as `carry_out`.
+        """
         named = [(self._announce(fault, role), fault, role) for fault, role in faults]
         injected_ns = []
         for _, fault, _ in named:
@@ -110,18 +113,20 @@ class Faults:
         return [self._prove(*one, at_ns) for one, at_ns in zip(named, injected_ns, strict=True)]
 
     def _announce(self, fault: Fault, role: str) -> str:
+        require_kind(fault)
         self.count += 1
         fault_id = f"f{self.count}"
         self._record(fault_id, fault, "inject", role)
         return fault_id
 
-    def _prove(self, fault_id: str, fault: Fault, role: str, injected_ns: int) -> Proof:
+    def _prove(self, fault_id: str, fault: Fault, role: str, injected_ns: int) -> FaultProof:
         try:
             proof = fault.verify()
+            _require_complete(fault, proof)
         except FaultUnproved as error:
-            self._record(fault_id, fault, "unproved", role, {"seen": str(error)}, injected_ns)
+            self._record(fault_id, fault, "unproved", role, seen=str(error), injected_ns=injected_ns)
             raise
-        self._record(fault_id, fault, "verified", role, proof, injected_ns)
+        self._record(fault_id, fault, "verified", role, proof=proof, injected_ns=injected_ns)
         return proof
 
     def heal_one(self, fault: Fault) -> None:
@@ -129,13 +134,14 @@ class Faults:
         for entry in [entry for entry in self.active if entry[1] is fault]:
             self._heal(entry)
 
-    def heal(self, *kinds: str, among: Collection[Peer] = ()) -> None:
-        """Heal the lasting faults of these kinds, or all, the last one first; nothing to heal is fine.
+    def heal(self, *proof_types: type[FaultProof], among: Collection[Peer] = ()) -> None:
+        """Heal the lasting faults of these kinds, or all, the last one first; nothing to heal is fine. A base type in
+        evidence.faults, such as NetworkProof, stands for all kinds below it.
 
         With `among`, only those that strike none but these nodes.
         """
         names = {node.name for node in among}
-        wanted = [e for e in reversed(self.active) if not kinds or e[1].name in kinds]
+        wanted = [e for e in reversed(self.active) if issubclass(e[1].proof_type, proof_types or FaultProof)]
         for entry in [e for e in wanted if not names or {node.name for node in e[1].nodes} <= names]:
             self._heal(entry)
 
@@ -152,20 +158,39 @@ class Faults:
         fault: Fault,
         phase: FaultPhase,
         role: str = "",
-        proof: Proof | None = None,
+        *,
+        proof: FaultProof | None = None,
+        seen: str = "",
         injected_ns: int | None = None,
     ) -> None:
         target = Target(role=role, node=", ".join(node.name for node in fault.nodes))
         self.timeline.append(
             FaultEvent(
-                fault=fault.name,
+                fault_kind=kind_of(fault.proof_type),
                 id=fault_id,
                 phase=phase,
                 target=target,
                 description=fault.description,
-                proof=dict(proof or {}),
+                proof=proof,
+                seen=seen,
                 injected_ns=injected_ns,
                 links=fault.links if isinstance(fault, OfTheNetwork) else (),
                 port=fault.port if isinstance(fault, OfTheNetwork) else 0,
             )
         )
+
+
+def require_kind(fault: Fault) -> None:
+    """Raise HarnessError unless a fault is of a kind that evidence.faults has."""
+    proof_type = getattr(fault, "proof_type", None)
+    if proof_type is None or proof_type not in KINDS.values():
+        what = f"its proof_type is {proof_type.__name__}, without a tag" if proof_type else "it has no proof_type"
+        raise HarnessError(f"{type(fault).__name__} is of no kind that evidence.faults has: {what}")
+
+
+def _require_complete(fault: Fault, proof: FaultProof) -> None:
+    """Raise FaultUnproved for a proof of another kind, or one that does not show the fault by its own fields."""
+    if type(proof) is not fault.proof_type:
+        raise FaultUnproved(f"{fault.description}: {type(proof).__name__} is no proof of it")
+    if missing := proof.missing():
+        raise FaultUnproved(f"{fault.description}: {missing}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from evidence.errors import FaultUnproved
+from evidence.faults.clients import KillClientProof
 
 if TYPE_CHECKING:
-    from harness.faults.base import Peer, Proof
+    from harness.faults.base import Peer
 
 
 class ClientProcess(Protocol):
@@ -46,7 +47,7 @@ class KillClient:
     """kill -9 of a client: what it holds in memory is gone; what its kernel holds of it is still delivered."""
 
     process: ClientProcess
-    name: str = "kill-client"
+    proof_type: ClassVar = KillClientProof
 
     @property
     def nodes(self) -> tuple[Peer, ...]:
@@ -59,10 +60,10 @@ class KillClient:
     def inject(self) -> None:
         self.process.kill()
 
-    def verify(self) -> Proof:
+    def verify(self) -> KillClientProof:
         if self.process.status != -signal.SIGKILL:
             raise FaultUnproved(f"{self.process.name}: its process ended with {self.process.status}, not by SIGKILL")
-        return {"pid": self.process.pid, "status": self.process.status}
+        return KillClientProof(pid=self.process.pid, status=self.process.status)
 
     def heal(self) -> None:
         """A crash is not undone."""

@@ -18,9 +18,10 @@ from __future__ import annotations
 import socket
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, HarnessError, UsageError
+from evidence.faults.clock import ClockStepProof, is_ahead_by
 from evidence.stamps import own_ns
 from harness.cluster.cluster import KAFKA_PORT
 from harness.faults.answers import ask, connect
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
 
 UNREADABLE: Final = b"GET / HTTP/1.0\r\n\r\n"
 """Its first four bytes are a length of 1.1 GiB, which is over any socket.request.max.bytes."""
@@ -39,8 +39,6 @@ ANSWER_LIMIT_S: Final = 10.0
 STEP_LIMIT_S: Final = 20.0
 """The file is looked at each second; on a busy machine the broker is asked several times."""
 EVERY_S: Final = 0.5
-TOLERANCE_S: Final = 5
-"""By which the broker's time and Docker's may differ for no fault: a busy engine stamps a line late."""
 LEAST_S: Final = 120
 """Less might be a line that Docker read late (broker_logs.LATE_NS)."""
 NS: Final = 1_000_000_000
@@ -56,7 +54,7 @@ class Reading:
 
     def is_ahead_by(self, seconds: int) -> bool:
         """Whether it is so many seconds ahead, within the tolerance."""
-        return abs(self.ahead_ns - seconds * NS) <= TOLERANCE_S * NS
+        return is_ahead_by(self.ahead_ns, seconds)
 
 
 @dataclass(slots=True)
@@ -67,7 +65,7 @@ class ClockStep:
     file: Path
     """Where its JVM looks for the seconds to add."""
     seconds: int
-    name: str = "clock-step"
+    proof_type: ClassVar = ClockStepProof
     _before: Reading | None = field(default=None, init=False)
 
     @property
@@ -88,7 +86,7 @@ class ClockStep:
         self._before = self._read()
         self._set(self.seconds)
 
-    def verify(self) -> Proof:
+    def verify(self) -> ClockStepProof:
         before, after = self._before, self._wait(self.seconds)
         if before is None or not before.is_ahead_by(0):
             raise FaultUnproved(f"{self.node.name}: its clock was not right before: {_told(before)}")
@@ -96,13 +94,13 @@ class ClockStep:
             raise FaultUnproved(
                 f"{self.node.name}: its clock was to be {self.seconds} s from the machine's: {_told(after)}"
             )
-        return {
-            "seconds": self.seconds,
-            "before_ms": before.ahead_ns // 1_000_000,
-            "line_before": before.line,
-            "ahead_ms": after.ahead_ns // 1_000_000,
-            "line": after.line,
-        }
+        return ClockStepProof(
+            seconds=self.seconds,
+            before_ms=before.ahead_ns // 1_000_000,
+            line_before=before.line,
+            ahead_ms=after.ahead_ns // 1_000_000,
+            line=after.line,
+        )
 
     def heal(self) -> None:
         """Set it right; HarnessError if the broker runs and its clock is not right then."""

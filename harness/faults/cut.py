@@ -19,17 +19,18 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evidence.course import CLIENTS
 from evidence.errors import FaultUnproved, HarnessError
+from evidence.faults.network import CutProof, DroppedProof, LossProof
 from harness.cluster.listings import CHAIN, listing
 from harness.faults import network
 from harness.faults.network import POLL_S, names, pair
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
-    from harness.faults.base import Peer, Proof
+    from harness.faults.base import Peer
 
 HOOKS = ("INPUT", "OUTPUT")
 DROPPED = "DROP"
@@ -113,8 +114,8 @@ class Cut:
     """Only what senders ask on connections that they have to the port; what receivers ask of them gets through."""
 
     @property
-    def name(self) -> str:
-        return "cut" if self.share == 1 else "loss"
+    def proof_type(self) -> type[DroppedProof]:
+        return CutProof if self.share == 1 else LossProof
 
     @property
     def nodes(self) -> tuple[Peer, ...]:
@@ -162,7 +163,14 @@ class Cut:
         """What the kernel has counted. HarnessError if no whole listing can be had."""
         return parse_counters(listing(node, *(f"iptables -w -v -S {CHAIN}-{hook}" for hook in HOOKS)))
 
-    def verify(self) -> Proof:
+    def verify(self) -> DroppedProof:
+        dropped, every = self._counts()
+        if self.share == 1:
+            return CutProof(packets_dropped=dropped, chain=CHAIN)
+        return LossProof(packets_dropped=dropped, chain=CHAIN, packets=every, share=self.share)
+
+    def _counts(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The packets that the kernel dropped, by rule, and of a loss all packets; FaultUnproved if there are none."""
         deadline = time.monotonic() + network.COUNTER_LIMIT_S
         while True:
             seen = {node.name: self._counters(node) for node in self.senders}
@@ -171,16 +179,14 @@ class Cut:
                 raise FaultUnproved(f"{self.description}: no such rule in the kernel: {missing[0]}; there are {seen}")
             dropped = {name: self._counted(counters, dropped=True) for name, counters in seen.items()}
             every = {name: self._counted(counters, dropped=False) for name, counters in seen.items()}
-            proof: dict[str, Any] = {"packets_dropped": _told(dropped), "chain": CHAIN}
-            if self.share < 1:
-                proof |= {"packets": _told(every), "share": self.share}
+            told = _told(dropped), _told(every)
             if all(_some_of(dropped[name], every[name]) for name in seen):
-                return proof
+                return told
             if time.monotonic() > deadline:
                 limit = f"{network.COUNTER_LIMIT_S:.0f} s"
                 nothing = f"rules are there but no packet ran into them in {limit}"
                 part = f"rules are there but did not drop some packets and let others pass in {limit}"
-                raise FaultUnproved(f"{self.description}: {part if self.share < 1 else nothing}: {proof}")
+                raise FaultUnproved(f"{self.description}: {part if self.share < 1 else nothing}: {told}")
             time.sleep(POLL_S)
 
     def _counted(self, counters: dict[Rule, int], *, dropped: bool) -> dict[Rule, int]:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, HarnessError
+from evidence.faults.files import FlipProof, ResizeProof
 from harness.faults.files import OfOneThatIsDown
 from kafkafiles.batches import BatchHeader, Record, records, scan_batches
 from kafkafiles.indexes import INDEX_ENTRY_BYTES, base_offset_of, parse_index
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
 
 MASK: Final = 0x40
 """The bit that is flipped: in a digit it makes a letter, in the first byte of a position it adds 1 GiB."""
@@ -94,7 +94,7 @@ class Flip:
     position: int
     offset: int | None = None
     """The offset that it strikes, in a segment or an index."""
-    name: str = "flip"
+    proof_type: ClassVar = FlipProof
     _before: bytes = field(default=b"", init=False)
     _ran: bool = field(default=False, init=False)
 
@@ -125,7 +125,7 @@ class Flip:
         finally:
             os.close(descriptor)
 
-    def verify(self) -> Proof:
+    def verify(self) -> FlipProof:
         now = self.path.read_bytes()
         changed = [at for at, (was, is_) in enumerate(zip(self._before, now, strict=False)) if was != is_]
         if len(now) != len(self._before) or changed != [self.position]:
@@ -133,16 +133,16 @@ class Flip:
                 f"{self.node.name}: {self.file} had {len(self._before)} bytes and has {len(now)}; changed are the "
                 f"bytes at {changed[:5]}, to be flipped was the one at {self.position}"
             )
-        about = {} if self.offset is None else {"offset": self.offset}
-        return about | {
-            "file": self.file,
-            "position": self.position,
-            "byte_before": self._before[self.position],
-            "byte": now[self.position],
-            "bytes": len(now),
-            "others_as_before": True,
-            "running": self._ran,
-        }
+        return FlipProof(
+            offset=self.offset,
+            file=self.file,
+            position=self.position,
+            byte_before=self._before[self.position],
+            byte=now[self.position],
+            bytes=len(now),
+            others_as_before=True,
+            running=self._ran,
+        )
 
     def heal(self) -> None:
         """Nobody repairs it: what the broker does about it is what is looked at."""
@@ -154,7 +154,7 @@ class Resize(OfOneThatIsDown):
 
     bytes: int
     """How long the file is to be."""
-    name: str = "resize"
+    proof_type: ClassVar = ResizeProof
     _before: int | None = field(default=None, init=False)
     _digest: str = field(default="", init=False)
     """Of what is to be left of it."""
@@ -173,7 +173,7 @@ class Resize(OfOneThatIsDown):
         """The checksum of what the two lengths have in common."""
         return hashlib.sha256(self.path.read_bytes()[: min(self.bytes, self._before or 0)]).hexdigest()
 
-    def verify(self) -> Proof:
+    def verify(self) -> ResizeProof:
         if self._before is None or self._before == self.bytes:
             raise FaultUnproved(f"{self.node.name}: {self.path.name} had {self._before} bytes: nothing to be changed")
         self._refuse_running(self.path.name)
@@ -183,4 +183,4 @@ class Resize(OfOneThatIsDown):
         if self._kept() != self._digest or any(now[self._before :]):
             raise FaultUnproved(f"{self.node.name}: {self.path.name} has other bytes than before, or no zeros added")
         file = f"{self.path.parent.name}/{self.path.name}"
-        return {"file": file, "bytes_before": self._before, "bytes": self.bytes, "rest_as_before": True}
+        return ResizeProof(file=file, bytes_before=self._before, bytes=self.bytes, rest_as_before=True)

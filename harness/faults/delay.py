@@ -23,6 +23,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from evidence.errors import FaultUnproved
+from evidence.faults.network import DelayProof, DroppedProof
+from harness.cluster.listings import CHAIN
 from harness.faults import network
 from harness.faults.answers import ask, connect, connections, taken
 from harness.faults.cut import Cut, Rule
@@ -31,8 +33,6 @@ from harness.polling import poll
 
 if TYPE_CHECKING:
     import socket
-
-    from harness.faults.base import Proof
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class Delay(Cut):
     """The ports of connections of our own."""
 
     @property
-    def name(self) -> str:
-        return "delay"
+    def proof_type(self) -> type[DroppedProof]:
+        return DelayProof
 
     @property
     def links(self) -> tuple[tuple[str, str], ...]:
@@ -74,10 +74,10 @@ class Delay(Cut):
             Cut.inject(self)  # not super(): a dataclass with slots is another class
             undo.pop_all()
 
-    def verify(self) -> Proof:
+    def verify(self) -> DelayProof:
         for name, probe in self._probes.items():
             ask(name, probe, self.question)
-        proof = dict(Cut.verify(self))
+        dropped, _ = self._counts()
         if early := [name for name, probe in self._probes.items() if taken(probe)]:
             raise FaultUnproved(f"{self.description}: {', '.join(early)} took a request on a connection there was")
         for node in self.senders:
@@ -88,7 +88,12 @@ class Delay(Cut):
                     raise FaultUnproved(
                         f"{self.description}: {node.name} took no request on a new connection in {limit}: a cut"
                     )
-        return proof | {"connections": len(self._ports), "not_taken": sorted(self._probes)}
+        return DelayProof(
+            packets_dropped=dropped,
+            chain=CHAIN,
+            connections=len(self._ports),
+            not_taken=tuple(sorted(self._probes)),
+        )
 
     def ended(self) -> list[int]:
         """The clients' ports of the connections there were that are over at the broker: what clients had sent on them

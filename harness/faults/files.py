@@ -11,14 +11,14 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from evidence.errors import FaultUnproved
+from evidence.faults.files import OverwriteProof, RemoveProof, WipeProof
 from kafkafiles.checkpoints import encode_offset_checkpoint, read_offset_checkpoint
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class OfOneThatIsDown:
 class Remove(OfOneThatIsDown):
     """A file of a node that is down is removed, for good: the broker has to do without it."""
 
-    name: str = "remove"
+    proof_type: ClassVar = RemoveProof
     _bytes: int | None = field(default=None, init=False)
 
     @property
@@ -65,13 +65,13 @@ class Remove(OfOneThatIsDown):
         self._bytes = self.path.stat().st_size if self.path.exists() else None
         self.path.unlink(missing_ok=True)
 
-    def verify(self) -> Proof:
+    def verify(self) -> RemoveProof:
         if self._bytes is None:
             raise FaultUnproved(f"{self.node.name}: there was no {self.path.name} to be removed")
         self._refuse_running(self.path.name)
         if self.path.exists():
             raise FaultUnproved(f"{self.node.name}: {self.path.name} is still there")
-        return {"file": self.path.name, "bytes": self._bytes, "there": False}
+        return RemoveProof(file=self.path.name, bytes=self._bytes, there=False)
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class Overwrite(OfOneThatIsDown):
     topic: str
     partition: int
     offset: int
-    name: str = "overwrite"
+    proof_type: ClassVar = OverwriteProof
     _before: Mapping[tuple[str, int], int] = field(default_factory=dict, init=False)
 
     @property
@@ -93,7 +93,7 @@ class Overwrite(OfOneThatIsDown):
         wrong = dict(self._before) | {(self.topic, self.partition): self.offset}
         self.path.write_bytes(encode_offset_checkpoint(wrong))
 
-    def verify(self) -> Proof:
+    def verify(self) -> OverwriteProof:
         key = (self.topic, self.partition)
         before = self._before.get(key)
         if before == self.offset:
@@ -103,14 +103,14 @@ class Overwrite(OfOneThatIsDown):
         if now != dict(self._before) | {key: self.offset}:
             raise FaultUnproved(f"{self.node.name}: {self.path.name} has {dict(now)}")
         replica = f"{self.topic}-{self.partition}"
-        return {"file": self.path.name, "replica": replica, "offset_before": before, "offset": self.offset}
+        return OverwriteProof(file=self.path.name, replica=replica, offset_before=before, offset=self.offset)
 
 
 @dataclass(slots=True)
 class Wipe(OfOneThatIsDown):
     """The disk of a node that is down is replaced by an empty one."""
 
-    name: str = "wipe"
+    proof_type: ClassVar = WipeProof
     _there: list[str] = field(default_factory=list, init=False)
     """The files that were on it."""
 
@@ -123,18 +123,18 @@ class Wipe(OfOneThatIsDown):
         for entry in self.path.iterdir() if self.path.exists() else ():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
-    def verify(self) -> Proof:
+    def verify(self) -> WipeProof:
         if not any(file.endswith(".log") for file in self._there):
             raise FaultUnproved(f"{self.node.name}: there was no log on its disk; there was {self._there}")
         self._refuse_running("its disk")
         if left := self._files():
             raise FaultUnproved(f"{self.node.name}: its disk still has {', '.join(left)}")
-        return {"files_before": len(self._there), "logs_before": _logs(self._there), "files_after": 0}
+        return WipeProof(files_before=len(self._there), logs_before=_logs(self._there), files_after=0)
 
     def _files(self) -> list[str]:
         return sorted(str(file.relative_to(self.path)) for file in self.path.rglob("*") if file.is_file())
 
 
-def _logs(files: list[str]) -> list[str]:
+def _logs(files: list[str]) -> tuple[str, ...]:
     """The directories among files that hold segments: the replicas, "t-0"."""
-    return sorted({file.partition("/")[0] for file in files if file.endswith(".log") and "/" in file})
+    return tuple(sorted({file.partition("/")[0] for file in files if file.endswith(".log") and "/" in file}))

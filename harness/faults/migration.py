@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, WaitTimeout
+from evidence.faults.process import MigrationProof
 from harness.observers.broker_logs import recognise
 from harness.polling import poll
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from harness.cluster.docker import Node
     from harness.cluster.state import ClusterObserver, ClusterState
-    from harness.faults.base import Proof
 
 LIMIT_S: Final = 60.0
 POLL_S: Final = 0.2
@@ -40,7 +40,7 @@ class Migration:
     """The properties that each broker, by its node, was last started with."""
     observer: ClusterObserver
     """Of ZooKeeper."""
-    name: str = "migration"
+    proof_type: ClassVar = MigrationProof
     timeout_s: float = LIMIT_S
 
     @property
@@ -54,7 +54,7 @@ class Migration:
     def inject(self) -> None:
         """Nothing: it begins by itself when every broker has registered with the controller."""
 
-    def verify(self) -> Proof:
+    def verify(self) -> MigrationProof:
         line = poll(self._said, self.timeout_s, every_s=POLL_S)
         if line is None:
             raise FaultUnproved(
@@ -70,8 +70,8 @@ class Migration:
         left = [name for name, path in self.brokers.items() if switched not in path.read_text().splitlines()]
         if left or not self.brokers:
             raise FaultUnproved(f"brokers that run without {switched}: {', '.join(left) or 'all'}")
-        epoch = state.controller_epoch
-        return {"line": line, "controller": self.node.name, "epoch": epoch, "brokers": sorted(self.brokers)}
+        epoch, brokers = state.controller_epoch, tuple(sorted(self.brokers))
+        return MigrationProof(line=line, controller=self.node.name, epoch=epoch, brokers=brokers)
 
     def heal(self) -> None:
         """Nobody goes back."""

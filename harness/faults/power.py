@@ -37,10 +37,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from evidence.engine import KILLED
 from evidence.errors import FaultUnproved, HarnessError
-from evidence.events import KILLED
+from evidence.faults.process import AgeGroup, FilesOnDisk, Lost, PowerLossProof, ReplicaOnDisk
 from harness.cluster.disks import SYNCED, write, writeback
 from harness.faults.process import OfOneNode
 from kafkafiles.batches import BatchHeader, scan_batches
@@ -48,7 +49,6 @@ from kafkafiles.batches import BatchHeader, scan_batches
 if TYPE_CHECKING:
     from harness.cluster.disks import Disk, DiskMounter
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
 
 UNSYNCED: Final = ".kafka-chaos-unsynced"
 """A file that is written to each disk at the moment of the loss, and not flushed: it must be gone."""
@@ -151,7 +151,7 @@ def shared(one: bytes, other: bytes) -> int:
     return low
 
 
-def by_age(written: Replica, held_end: int, at_ms: int) -> list[dict[str, int]]:
+def by_age(written: Replica, held_end: int, at_ms: int) -> tuple[AgeGroup, ...]:
     """A replica's offsets by the age that their batches had at a time, and how many of them are at `held_end` or above.
 
     Ages go in steps of `AGE_S`, by the producer's time stamps; batches without one (format 0) are left out.
@@ -162,11 +162,11 @@ def by_age(written: Replica, held_end: int, at_ms: int) -> list[dict[str, int]]:
             step = steps.setdefault(max(0, at_ms - one.max_timestamp_ms) // (AGE_S * 1000), [0, 0])
             step[0] += one.count
             step[1] += one.count if one.last_offset >= held_end else 0
-    return [
-        {"from_s": step * AGE_S, "to_s": (step + 1) * AGE_S, "written": written, "lost": lost}
+    return tuple(
+        AgeGroup(from_s=step * AGE_S, to_s=(step + 1) * AGE_S, written=written, lost=lost)
         for step, (written, lost) in sorted(steps.items())
         if step * AGE_S < OLDEST_S
-    ]
+    )
 
 
 def oldest_lost_ms(written: Replica, held_end: int, at_ms: int) -> int | None:
@@ -177,7 +177,16 @@ def oldest_lost_ms(written: Replica, held_end: int, at_ms: int) -> int | None:
     return max(ages, default=None)
 
 
-def compared(written: Mapping[str, Seen], held: Mapping[str, Seen], at_ms: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What a disk holds of what its process had written."""
+
+    replicas: dict[str, ReplicaOnDisk]
+    lost: Lost
+    files: FilesOnDisk
+
+
+def compared(written: Mapping[str, Seen], held: Mapping[str, Seen], at_ms: int) -> Compared:
     """What a disk holds of what its process had written until a time (wall clock): replica by replica, and how much is
     lost.
 
@@ -186,31 +195,28 @@ def compared(written: Mapping[str, Seen], held: Mapping[str, Seen], at_ms: int) 
     cuts off when it starts.
     """
     before, after = replicas(written), replicas(held, as_in=written)
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, ReplicaOnDisk] = {}
     for name, one in sorted(before.items()):
         left = after.get(name, Replica())
-        rows[name] = {
-            "written": one.end,
-            "held": left.end if name in after else None,
-            "bytes_written": one.size,
-            "bytes_held": left.size,
-            "bytes_beyond": len(left.beyond),
-            "beyond_is_zeros": not left.beyond.strip(b"\0"),
-            "oldest_lost_ms": oldest_lost_ms(one, left.end, at_ms),
-            "by_age": by_age(one, left.end, at_ms),
-        }
-    gone = [name for name in sorted(written) if name not in held]
-    shorter = [name for name in sorted(written) if name in held and held[name].size < written[name].size]
-    lost = {
-        "records": sum(max(0, one.end - after.get(name, Replica()).end) for name, one in before.items()),
-        "bytes": sum(max(0, one.size - after.get(name, Replica()).size) for name, one in before.items()),
-        "files": len(gone),
-    }
-    return {
-        "replicas": rows,
-        "lost": lost,
-        "files": {"written": len(written), "gone": gone[:NAMED], "shorter": shorter[:NAMED]},
-    }
+        rows[name] = ReplicaOnDisk(
+            written=one.end,
+            held=left.end if name in after else None,
+            bytes_written=one.size,
+            bytes_held=left.size,
+            bytes_beyond=len(left.beyond),
+            beyond_is_zeros=not left.beyond.strip(b"\0"),
+            oldest_lost_ms=oldest_lost_ms(one, left.end, at_ms),
+            by_age=by_age(one, left.end, at_ms),
+        )
+    gone = tuple(name for name in sorted(written) if name not in held)
+    shorter = tuple(name for name in sorted(written) if name in held and held[name].size < written[name].size)
+    lost = Lost(
+        records=sum(max(0, one.end - after.get(name, Replica()).end) for name, one in before.items()),
+        bytes=sum(max(0, one.size - after.get(name, Replica()).size) for name, one in before.items()),
+        files=len(gone),
+    )
+    files = FilesOnDisk(written=len(written), gone=gone[:NAMED], shorter=shorter[:NAMED])
+    return Compared(replicas=rows, lost=lost, files=files)
 
 
 def threads(pid: int) -> list[str]:
@@ -309,7 +315,7 @@ class PowerLoss(OfOneNode):
     """One node's part of an outage."""
 
     outage: Outage
-    name: str = "power-loss"
+    proof_type: ClassVar = PowerLossProof
 
     @property
     def description(self) -> str:
@@ -320,7 +326,7 @@ class PowerLoss(OfOneNode):
         self.outage.strike()
         self._since_ns = self.outage.begun_wall_ns
 
-    def verify(self) -> Proof:
+    def verify(self) -> PowerLossProof:
         outage, disk = self.outage, self.outage.disks[self.node.name]
         died, killed = self._event("die"), self._event("kill")
         if died.exit_code != KILLED:
@@ -329,32 +335,34 @@ class PowerLoss(OfOneNode):
         if refused is None:
             raise FaultUnproved(f"{self.node.name}: its file system took a new file after it was shut down")
         outage.mounter.unmount(disk)
-        replay = {"journal_to_replay": needs_recovery(disk.image)} if disk.file_system == "ext4" else {}
+        replay = needs_recovery(disk.image) if disk.file_system == "ext4" else None
         outage.mounter.mount(disk)
         kept, unflushed = ((disk.mount / name) for name in (SYNCED, UNSYNCED))
         if not kept.exists() or not kept.stat().st_size:
             raise FaultUnproved(f"{self.node.name}: what had been flushed to its disk is gone too")
         if unflushed.exists() and unflushed.stat().st_size:
             raise FaultUnproved(f"{self.node.name}: its disk still has what was never flushed: nothing was forgotten")
-        if not all(replay.values()):
+        if replay is False:
             raise FaultUnproved(
                 f"{self.node.name}: its file system was unmounted cleanly: no journal is to be replayed"
             )
         unflushed.unlink(missing_ok=True)
-        return {
-            "exit_code": died.exit_code,
-            "event": "die",
-            "time_nano": died.time_nano,
-            "signal_nano": killed.time_nano,
-            "file_system": disk.file_system,
-            "stopped_to_shut_ms": round((outage.shut_ns - outage.stopped_ns) / 1e6, 1),
-            "refused_then": refused,
-            "flushed_file_held": True,
-            "unflushed_file_held": False,
-            **replay,
-            **compared(outage.written[self.node.name], look(disk.mount), outage.stopped_wall_ms),
-            "writeback": outage.writeback,
-        }
+        left = compared(outage.written[self.node.name], look(disk.mount), outage.stopped_wall_ms)
+        return PowerLossProof(
+            exit_code=died.exit_code,
+            time_nano=died.time_nano,
+            signal_nano=killed.time_nano,
+            file_system=disk.file_system,
+            stopped_to_shut_ms=round((outage.shut_ns - outage.stopped_ns) / 1e6, 1),
+            refused_then=refused,
+            flushed_file_held=True,
+            unflushed_file_held=False,
+            journal_to_replay=replay,
+            replicas=left.replicas,
+            lost=left.lost,
+            files=left.files,
+            writeback=outage.writeback,
+        )
 
     def heal(self) -> None:
         """What was lost stays lost; the node is started again by a `Start`, on the file system as it is."""

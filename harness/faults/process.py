@@ -20,20 +20,21 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from docker.errors import APIError
 
+from evidence.engine import KILLED, SIGNALLED, TERMINATED
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
-from evidence.events import KILLED, SIGNALLED, TERMINATED
+from evidence.faults.process import DoubleProof, ExitProof, FreezeProof, KillProof, RunningProof, StartProof, StopProof
 from harness.polling import poll
 
 if TYPE_CHECKING:
     from docker.models.containers import Container as DockerContainer
 
-    from evidence.events import Container, ContainerAction
+    from evidence.engine import ContainerAction
+    from evidence.events import Container
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
     from harness.observers.docker_events import DockerEvents
 
 EVENT_LIMIT_S: Final = 15.0
@@ -52,7 +53,6 @@ class OfOneNode:
 
     node: Node
     events: DockerEvents
-    name: str = ""
     _since_ns: int = field(default=0, init=False)
 
     @property
@@ -75,7 +75,7 @@ class OfOneNode:
 class Kill(OfOneNode):
     """kill -9: the process is gone at once, what it had written stays in the page cache and so on its disk."""
 
-    name: str = "kill"
+    proof_type: ClassVar = KillProof
 
     @property
     def description(self) -> str:
@@ -85,18 +85,13 @@ class Kill(OfOneNode):
         self._begin()
         self.node.container.kill(signal="SIGKILL")
 
-    def verify(self) -> Proof:
+    def verify(self) -> KillProof:
         died = self._event("die")
         # A busy engine takes its time to carry the signal out: this event says when it did.
         killed = self._event("kill")
         if died.exit_code != KILLED:
             raise FaultUnproved(f"{self.node.name}: ended with exit code {died.exit_code} instead of {KILLED}")
-        return {
-            "exit_code": died.exit_code,
-            "event": "die",
-            "time_nano": died.time_nano,
-            "signal_nano": killed.time_nano,
-        }
+        return KillProof(exit_code=died.exit_code, time_nano=died.time_nano, signal_nano=killed.time_nano)
 
     def heal(self) -> None:
         """A crash is not undone; the broker is started again by a `Start`."""
@@ -106,7 +101,7 @@ class Kill(OfOneNode):
 class Stop(OfOneNode):
     """SIGTERM: a clean shutdown, with leadership handed over and checkpoints written."""
 
-    name: str = "stop"
+    proof_type: ClassVar = StopProof
 
     @property
     def description(self) -> str:
@@ -116,11 +111,11 @@ class Stop(OfOneNode):
         self._begin()
         self.node.container.stop(timeout=STOP_LIMIT_S)
 
-    def verify(self) -> Proof:
+    def verify(self) -> StopProof:
         died = self._event("die")
         if died.exit_code not in TERMINATED:
             raise FaultUnproved(f"{self.node.name}: exit code {died.exit_code}: not a clean end (0 or 143)")
-        return {"exit_code": died.exit_code, "event": "die", "time_nano": died.time_nano}
+        return StopProof(exit_code=died.exit_code, time_nano=died.time_nano)
 
     def heal(self) -> None:
         """A stopped broker is started again by a `Start`."""
@@ -130,7 +125,7 @@ class Stop(OfOneNode):
 class Start(OfOneNode):
     """The process is started again on the same disk and address."""
 
-    name: str = "start"
+    proof_type: ClassVar[type[RunningProof]] = StartProof
 
     @property
     def description(self) -> str:
@@ -140,14 +135,19 @@ class Start(OfOneNode):
         self._begin()
         self.node.container.start()
 
-    def verify(self) -> Proof:
+    def verify(self) -> RunningProof:
+        pid, time_nano = self._started()
+        return StartProof(pid=pid, time_nano=time_nano)
+
+    def _started(self) -> tuple[int, int]:
+        """Its process, and Docker's time of its start; FaultUnproved if it does not run."""
         started = self._event("start")
         state = self.node.state()
         if not state["Running"]:
             raise FaultUnproved(
                 f"{self.node.name}: ended at once with {state['ExitCode']}; it said:\n{self.node.last_lines()}"
             )
-        return {"pid": state["Pid"], "event": "start", "time_nano": started.time_nano}
+        return int(state["Pid"]), started.time_nano
 
     def heal(self) -> None:
         """Nothing to undo."""
@@ -173,13 +173,12 @@ class StartWith(Start):
             file.write(f"KAFKA_SETTINGS+={shlex.quote(added)}\n")
         Start.inject(self)
 
-    def verify(self) -> Proof:
-        # Not super(): a dataclass with slots is another class than the one that the compiler knew.
-        started = Start.verify(self)
+    def verify(self) -> StartProof:
+        pid, time_nano = self._started()
         wanted = {f"{name}={value}" for name, value in self.settings.items()}
         if missing := poll(lambda: wanted - _lines_of(self.properties), FILE_LIMIT_S, until=operator.not_):
             raise FaultUnproved(f"{self.node.name} was started without {', '.join(sorted(missing))}")
-        return {**started, "settings": dict(self.settings)}
+        return StartProof(pid=pid, time_nano=time_nano, settings=dict(self.settings))
 
 
 def _lines_of(path: Path) -> set[str]:
@@ -193,22 +192,21 @@ class Double(Start):
     first: Node
     properties: tuple[Path, Path]
     """The properties that the second one and the first are started with: each node writes them when it starts."""
-    name: str = "double"
+    proof_type: ClassVar = DoubleProof
 
     @property
     def description(self) -> str:
         return f"start of a second broker with the id of {self.first.name}"
 
-    def verify(self) -> Proof:
-        # Not super(): a dataclass with slots is another class than the one that the compiler knew.
-        started = Start.verify(self)
+    def verify(self) -> DoubleProof:
+        pid, time_nano = self._started()
         own, others = (_id_in(path) for path in self.properties)
         if own is None or own != others:
             raise FaultUnproved(f"{self.node.name} has the id {own}, {self.first.name} has {others}")
         first = self.first.state()
         if not first["Running"]:
             raise FaultUnproved(f"{self.first.name} does not run: {self.node.name} has its id to itself")
-        return {**started, "id": own, "pid_of_first": first["Pid"]}
+        return DoubleProof(pid=pid, time_nano=time_nano, id=own, pid_of_first=int(first["Pid"]))
 
 
 def _id_in(properties: Path) -> int | None:
@@ -227,9 +225,9 @@ def _id_in(properties: Path) -> int | None:
 class Exit(OfOneNode):
     """A broker ends itself, as the scenario documents: nobody strikes it, and it says why."""
 
-    says: str
-    """A pattern of the line by which it does."""
-    name: str = "exit"
+    log_pattern: str
+    """Of the line by which it says why."""
+    proof_type: ClassVar = ExitProof
     timeout_s: float = EXIT_LIMIT_S
 
     @property
@@ -240,17 +238,17 @@ class Exit(OfOneNode):
         """Nothing: whatever it did since it was last started counts."""
         self._since_ns = int(self.node.started().timestamp() * 1e9)
 
-    def verify(self) -> Proof:
+    def verify(self) -> ExitProof:
         died = self._event("die", self.timeout_s)
         if not died.exit_code or died.exit_code > SIGNALLED:
             raise FaultUnproved(f"{self.node.name}: ended with exit code {died.exit_code}: not by itself")
         said = self.node.said()
-        line = next((line for line in said.splitlines() if re.search(self.says, line)), None)
+        line = next((line for line in said.splitlines() if re.search(self.log_pattern, line)), None)
         if line is None:
             raise FaultUnproved(
-                f"{self.node.name}: no line of it matches {self.says!r}; it said at last:\n{said[-2000:]}"
+                f"{self.node.name}: no line of it matches {self.log_pattern!r}; it said at last:\n{said[-2000:]}"
             )
-        return {"exit_code": died.exit_code, "event": "die", "time_nano": died.time_nano, "line": line}
+        return ExitProof(exit_code=died.exit_code, time_nano=died.time_nano, line=line)
 
     def heal(self) -> None:
         """It is started again by a `Start`."""
@@ -285,7 +283,7 @@ def pause(container: DockerContainer) -> None:
 class Freeze(OfOneNode):
     """docker pause: every thread stands still, sockets stay open."""
 
-    name: str = "freeze"
+    proof_type: ClassVar = FreezeProof
 
     @property
     def description(self) -> str:
@@ -295,7 +293,7 @@ class Freeze(OfOneNode):
         self._begin()
         pause(self.node.container)
 
-    def verify(self) -> Proof:
+    def verify(self) -> FreezeProof:
         self._event("pause")
         state = self.node.state()
         if not state["Paused"]:
@@ -305,12 +303,7 @@ class Freeze(OfOneNode):
         after = cpu_ticks(state["Pid"])
         if after != before:
             raise FaultUnproved(f"{self.node.name}: paused, yet its CPU clock went from {before} to {after} ticks")
-        return {
-            "status": state["Status"],
-            "event": "pause",
-            "cpu_ticks": [before, after],
-            "watched_ms": int(STILL_S * 1000),
-        }
+        return FreezeProof(status=state["Status"], cpu_ticks=(before, after), watched_ms=int(STILL_S * 1000))
 
     def heal(self) -> None:
         """Thaw; a node that is not frozen, or no longer runs, is left as it is."""

@@ -17,9 +17,10 @@ import math
 import re
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from evidence.errors import FaultUnproved, HarnessError
+from evidence.faults.network import SlowLink, SlowProof
 from harness.cluster.listings import listing
 from harness.faults import network
 from harness.faults.network import DEVICE, POLL_S, names, pair
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
 
 BURST_BYTES: Final = 4000
 """What goes at once when the link was idle: two packets and a bit, as a bucket must take more than one."""
@@ -90,8 +90,8 @@ class Slow:
     senders: tuple[Node, ...]
     receivers: tuple[Node, ...]
     bytes_per_s: int
-    name: str = "slow"
     port: int = 0
+    proof_type: ClassVar = SlowProof
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -120,10 +120,11 @@ class Slow:
             script.append(f"tc filter add {dev} parent 1: protocol ip prio {number} {match}")
         node.run_inside("sh", "-c", "\n".join(script))
 
-    def verify(self) -> Proof:
-        return {"links": {f"{a.name} to {b.name}": self._seen(a, b) for a, b in pair(self.senders, self.receivers)}}
+    def verify(self) -> SlowProof:
+        pairs = pair(self.senders, self.receivers)
+        return SlowProof(links={f"{a.name} to {b.name}": self._seen(a, b) for a, b in pairs})
 
-    def _seen(self, sender: Node, receiver: Node) -> dict[str, float]:
+    def _seen(self, sender: Node, receiver: Node) -> SlowLink:
         """What both ends of a link show of it; FaultUnproved if that is not a slow one."""
         link = f"{self.description}: {sender.name} to {receiver.name}"
         arrived_before, held_before = self._arrived(receiver), self._bucket(sender, receiver, link).held
@@ -141,12 +142,12 @@ class Slow:
                 limit = f"{network.COUNTER_LIMIT_S:.0f} s"
                 raise FaultUnproved(f"{link}: {arrived} of {sent} datagrams came in {limit}: it is no slow link")
             time.sleep(POLL_S)
-        return {
-            "bytes_per_s": bucket.bytes_per_s,
-            "packets_waiting": bucket.waiting,
-            "packets_held": held,
-            "datagrams_arrived": arrived,
-        }
+        return SlowLink(
+            bytes_per_s=bucket.bytes_per_s,
+            packets_waiting=bucket.waiting,
+            packets_held=held,
+            datagrams_arrived=arrived,
+        )
 
     def _bucket(self, sender: Node, receiver: Node, link: str, *after: str) -> Bucket:
         """The link's bucket, as the sender's kernel tells of it when these commands have been run."""

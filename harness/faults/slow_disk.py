@@ -20,21 +20,19 @@ import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, UsageError
+from evidence.faults.disks import SLOW_SHARE, SlowDiskProof
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
-    from harness.faults.base import Proof
 
 CGROUPS: Final = Path("/sys/fs/cgroup")
 BLOCK_BYTES: Final = 4096
 PROBE_S: Final = 0.5
 """The probe takes so long at the limit, at least."""
 PROBE_LEAST: Final = 2
-SHARE: Final = 0.5
-"""Of the time that the limit asks for, the probe must take so much: the kernel lets a first slice through at once."""
 PROBE: Final = (
     "dd if=/dev/zero of=/data/.kafka-chaos-probe bs={size} count={count} oflag=dsync 2>/dev/null; "
     "rm -f /data/.kafka-chaos-probe"
@@ -87,7 +85,7 @@ class SlowDisk:
     place: Path
     """The directory of its data on this machine."""
     bytes_per_s: int
-    name: str = "slow-disk"
+    proof_type: ClassVar = SlowDiskProof
     _limited: tuple[Path, str] | None = field(default=None, init=False)
     """The control group and the device that have a limit."""
 
@@ -120,7 +118,7 @@ class SlowDisk:
                     "kernel that throttles block devices"
                 ) from None
 
-    def verify(self) -> Proof:
+    def verify(self) -> SlowDiskProof:
         if self._limited is None:
             raise FaultUnproved(f"{self.description}: no limit was set")
         group, device = self._limited
@@ -129,19 +127,19 @@ class SlowDisk:
         self.node.run_inside("sh", "-c", PROBE.format(size=BLOCK_BYTES, count=count))
         took_s, written = time.monotonic() - begun, self._written(group, device) - before
         size = count * BLOCK_BYTES
-        if took_s < SHARE * size / self.bytes_per_s:
+        if took_s < SLOW_SHARE * size / self.bytes_per_s:
             raise FaultUnproved(
                 f"{self.description}: {size} bytes were written in {took_s * 1000:.0f} ms: it is not slow"
             )
         if written < size:
             raise FaultUnproved(f"{self.description}: the kernel counts {written} of {size} bytes written to {device}")
-        return {
-            "device": device,
-            "bytes_per_s": self.bytes_per_s,
-            "bytes": size,
-            "bytes_counted": written,
-            "took_ms": round(took_s * 1000),
-        }
+        return SlowDiskProof(
+            device=device,
+            bytes_per_s=self.bytes_per_s,
+            bytes=size,
+            bytes_counted=written,
+            took_ms=round(took_s * 1000),
+        )
 
     @staticmethod
     def _written(group: Path, device: str) -> int:

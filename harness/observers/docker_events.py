@@ -16,8 +16,9 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
+from evidence.engine import ContainerAction
 from evidence.errors import WaitTimeout
-from evidence.events import Blind, Container, ContainerAction
+from evidence.events import Blind, Container
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
 
 if TYPE_CHECKING:

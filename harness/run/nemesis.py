@@ -8,7 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError, UsageError
-from evidence.events import NETWORK_FAULTS
+from evidence.faults.base import FaultProof
+from evidence.faults.clock import ClockStepProof
+from evidence.faults.disks import DiskProof
+from evidence.faults.network import NetworkProof
+from evidence.faults.process import DeathProof, FreezeProof
 from harness.cluster.cluster import CLOCK, CONTROLLER_PORT, DOUBLE, ENVIRONMENT, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
 from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
@@ -79,7 +83,11 @@ class Nemesis:
         """Kill -9, proved by exit code 137."""
         for target in targets:
             proof = self._faults.carry_out(Kill(target.node, self._events), role=target.role)
-            self._killed_ns[target.node.name] = int(proof["signal_nano"])
+            self._remember(target, proof)
+
+    def _remember(self, target: Target, death: FaultProof) -> None:
+        assert isinstance(death, DeathProof)
+        self._killed_ns[target.node.name] = death.signal_nano
 
     def lose_power(self, *targets: Target) -> None:
         """These nodes lose power at one moment: what their disks have not taken is gone. They are down, their disks
@@ -91,7 +99,7 @@ class Nemesis:
         outage = Outage([target.node for target in targets], self._cluster.disks, mounter)
         faults = [(PowerLoss(target.node, self._events, outage=outage), target.role) for target in targets]
         for target, proof in zip(targets, self._faults.carry_out_at_once(faults), strict=True):
-            self._killed_ns[target.node.name] = int(proof["signal_nano"])
+            self._remember(target, proof)
         if any(target.node is self._cluster.coordinator for target in targets):
             self._observer.accept_older()
 
@@ -103,7 +111,7 @@ class Nemesis:
     def freeze(self, *targets: Target) -> None:
         """Freeze every thread of the node, proved by its CPU clock standing still."""
         for target in targets:
-            self._faults.carry_out(Freeze(target.node, self._events), role=target.role, lasting=True)
+            self._faults.carry_out(Freeze(target.node, self._events), role=target.role)
 
     def remove_checkpoint(self, target: Target) -> None:
         """Remove the file of checkpointed high watermarks of a broker that is down."""
@@ -174,16 +182,16 @@ class Nemesis:
         """Put a blank disk in the place of that of a broker that is down."""
         self._faults.carry_out(Wipe(target.node, self._logs_of(target)), role=target.role)
 
-    def expect_exit(self, target: Target, says: str) -> None:
+    def expect_exit(self, target: Target, log_pattern: str) -> None:
         """Wait until a broker has ended itself since it was last started, and has said why in a line that matches.
 
         For an end that the scenario documents: any other is a doubt. It stays down until it is started again.
         """
-        self._faults.carry_out(Exit(node=target.node, events=self._events, says=says), role=target.role)
+        self._faults.carry_out(Exit(node=target.node, events=self._events, log_pattern=log_pattern), role=target.role)
 
     def thaw(self) -> None:
         """Thaw whatever is frozen."""
-        self._faults.heal("freeze")
+        self._faults.heal(FreezeProof)
 
     def cut(
         self, senders: Sequence[Target], receivers: Sequence[Target], *, one_way: bool = False, port: int = 0
@@ -220,7 +228,7 @@ class Nemesis:
     def cut_clients(self, *targets: Target) -> None:
         """Cut clients, which run on this machine, from nodes, proved by the kernel's counters."""
         fault = Cut(tuple(target.node for target in targets), (self._clients_host(),))
-        self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+        self._faults.carry_out(fault, role="; ".join(map(str, targets)))
 
     def _clients_host(self) -> Host:
         return Host(f"{self._cluster.prefix}.1")
@@ -255,7 +263,7 @@ class Nemesis:
             port=KAFKA_PORT,
             question=question(self._cluster.version.release),
         )
-        self._faults.carry_out(fault, role="; ".join(map(str, targets)), lasting=True)
+        self._faults.carry_out(fault, role="; ".join(map(str, targets)))
         return fault
 
     def reset_clients(self, *targets: Target) -> None:
@@ -293,7 +301,7 @@ class Nemesis:
         self, kind: Callable[..., Fault], senders: Sequence[Target], receivers: Sequence[Target], *details: object
     ) -> Fault:
         fault = kind(tuple(t.node for t in senders), tuple(t.node for t in receivers), *details)
-        self._faults.carry_out(fault, role="; ".join(map(str, (*senders, *receivers))), lasting=True)
+        self._faults.carry_out(fault, role="; ".join(map(str, (*senders, *receivers))))
         return fault
 
     def slow_disk(self, target: Target, bytes_per_s: int) -> None:
@@ -303,13 +311,11 @@ class Nemesis:
         would wait for the journal too.
         """
         disk = self._disk_of(target, "slow_disk")
-        self._faults.carry_out(SlowDisk(target.node, disk.mount, bytes_per_s), role=target.role, lasting=True)
+        self._faults.carry_out(SlowDisk(target.node, disk.mount, bytes_per_s), role=target.role)
 
     def fill_disk(self, target: Target) -> None:
         """Leave no room on the disk of a node that runs, proved by a write that is refused."""
-        self._faults.carry_out(
-            FullDisk(target.node, self._disk_of(target, "fill_disk")), role=target.role, lasting=True
-        )
+        self._faults.carry_out(FullDisk(target.node, self._disk_of(target, "fill_disk")), role=target.role)
 
     def fail_disk(self, target: Target) -> None:
         """The disk of a node that runs answers with errors, proved by the one that a new file meets. It is healed once
@@ -337,7 +343,7 @@ class Nemesis:
         mounter, seconds = self._cluster.require_disks(word), self._cluster.second_disks
         below = [seconds[target.node.name]] if target.node.name in seconds and disks is not seconds else []
         fault = kind(target.node, disks[target.node.name], mounter, below)
-        self._faults.carry_out(fault, role=target.role, lasting=True)
+        self._faults.carry_out(fault, role=target.role)
 
     def _disk_of(self, target: Target, word: str) -> Disk:
         self._cluster.require_disks(word)
@@ -345,7 +351,7 @@ class Nemesis:
 
     def heal_disks(self) -> None:
         """Undo every fault of disks that lasts."""
-        self._faults.heal("slow-disk", "disk-full", "disk-failure", "disk-read-only")
+        self._faults.heal(DiskProof)
 
     def step_clock(self, target: Target, seconds: int) -> None:
         """Set the wall clock of a broker so many seconds ahead, or behind, proved by its own log against Docker's. For
@@ -354,15 +360,15 @@ class Nemesis:
         if not self._cluster.plan.own_clocks:
             raise UsageError("step_clock: all nodes go by the machine's clock; give the ClusterPlan own_clocks=True")
         file = self._cluster.data / target.node.name / CLOCK
-        self._faults.carry_out(ClockStep(target.node, file, seconds), role=target.role, lasting=True)
+        self._faults.carry_out(ClockStep(target.node, file, seconds), role=target.role)
 
     def set_clocks_right(self) -> None:
         """Set every clock right, and see that the brokers that run go by it."""
-        self._faults.heal("clock-step")
+        self._faults.heal(ClockStepProof)
 
     def heal_network(self, *targets: Target) -> None:
         """Undo every fault of the network, or those between these nodes alone."""
-        self._faults.heal(*NETWORK_FAULTS, among=[target.node for target in targets])
+        self._faults.heal(NetworkProof, among=[target.node for target in targets])
 
     def start_cut_off(self, target: Target, others: Sequence[Target]) -> None:
         """Start a node that cannot reach these others from its first moment on, and wait until it is registered.

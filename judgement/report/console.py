@@ -219,7 +219,7 @@ def progress_line(event: Event) -> str | None:
             return f"· {event.name}"
         case events.Fault(phase="verified" | "unproved"):
             (fault,) = faults_of([event])
-            about = f" ({event.target.role})" if event.target.role and event.fault != "start" else ""
+            about = f" ({event.target.role})" if event.target.role and event.fault_kind != "start" else ""
             mark = "✓" if event.phase == "verified" else "✗"
             return f"{mark} {event.description}{about}: {steps.proof_text(fault)}"
         case events.Fault(phase="healed"):

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 from evidence import manifest, timeline
 from evidence.course import Course, FaultFact, Interval, Sent, TopicPartition
 from evidence.errors import UsageError
-from evidence.events import NETWORK_FAULTS, Event, Log, Moment, Note, Precondition, of
+from evidence.events import Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
+from evidence.faults.network import NetworkProof
 from evidence.manifest import Difference
 from evidence.rundir import RunDir, scenario_of, write_json
 from judgement.policy import judge
@@ -152,7 +153,7 @@ def cuts_of(faults: Iterable[FaultFact], end_ns: int) -> tuple[tuple[str, Interv
     return tuple(
         (node.strip(), Interval(begin_ns=f.inject_ns, end_ns=f.healed_ns or end_ns, value=f.kind, detail=f.description))
         for f in faults
-        if f.kind in NETWORK_FAULTS
+        if issubclass(f.proof_type, NetworkProof)
         for node in f.node.split(",")
         if node.strip()
     )

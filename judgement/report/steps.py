@@ -117,53 +117,11 @@ def in_order(steps: Iterable[StoryStep]) -> tuple[StoryStep, ...]:
 
 def proof_text(fault: FaultFact) -> str:
     """A fault's proof in a few words."""
-    proof = fault.proof
     if fault.unproved:
-        return f"not proved: {proof.get('seen', 'no proof')}"
+        return f"not proved: {fault.seen or 'no proof'}"
     if fault.proved_ns is None:
         return "never verified"
-    if fault.kind in ("cut", "loss"):
-        dropped = proof.get("packets_dropped")
-        total = sum(dropped.values()) if isinstance(dropped, Mapping) else dropped
-        return f"proved: the kernel dropped {total} packets" if total is not None else "proved"
-    if fault.kind == "hold":
-        total = sum((proof.get("packets_dropped") or {}).values())
-        return f"proved: a request was taken and not answered, the kernel dropped {total} packets of answers"
-    if fault.kind == "delay":
-        total = sum((proof.get("packets_dropped") or {}).values())
-        return f"proved: a request on a connection that there was is not taken, the kernel dropped {total} packets"
-    if fault.kind == "reset":
-        return f"proved: {len(proof.get('connections') or ())} connections are gone"
-    if fault.kind == "kill-client":
-        return f"proved: its process ended with {proof.get('status')}"
-    if fault.kind == "slow" and proof.get("links"):
-        waiting = sum(link.get("packets_waiting", 0) for link in proof["links"].values())
-        return f"proved: {waiting} packets waited in the kernel's token bucket, and arrived"
-    if fault.kind == "freeze" and "cpu_ticks" in proof:
-        return (
-            f"proved: its CPU clock stood still at {proof['cpu_ticks'][0]} ticks for {proof.get('watched_ms', '?')} ms"
-        )
-    if fault.kind == "power-loss" and "replicas" in proof:
-        return f"proved: its disk forgot what was not flushed; {on_disk(proof)}"
-    if "exit_code" in proof:
-        return f"proved: exit code {proof['exit_code']}, Docker's event “{proof.get('event', 'die')}”"
-    if "pid" in proof:
-        return f"proved: running as process {proof['pid']}, Docker's event “{proof.get('event', 'start')}”"
-    return "proved: " + ", ".join(f"{key} {value}" for key, value in proof.items()) if proof else "proved"
-
-
-def on_disk(proof: Mapping[str, Any]) -> str:
-    """What a disk that lost power holds of each replica, of those that lost something.
-
-    >>> on_disk({"replicas": {"t-0": {"written": 13, "held": 3}, "t-1": {"written": 2, "held": 2}}})
-    'of t-0 it holds 3 of 13 offsets'
-    """
-    short = [
-        f"of {name} it holds {row['held'] or 0} of {row['written']} offsets"
-        for name, row in sorted(proof["replicas"].items())
-        if (row["held"] or 0) < row["written"]
-    ]
-    return "; ".join(short) or "of its replicas it holds everything"
+    return f"proved: {fault.proof.text()}" if fault.proof else "proved"
 
 
 def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:

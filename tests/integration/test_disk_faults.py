@@ -76,7 +76,7 @@ def test_every_fault_of_disks_is_proved_and_heals(version: str, tmp_path: Path) 
     facts, reading = finished.run_dir.read_run(), read(finished.run_dir.timeline)
     assert facts["state"] == "complete", facts["failure"]
     assert all(event.held for event in reading.of(Precondition))
-    phases = [(event.fault, event.phase) for event in reading.of(Fault)]
+    phases = [(event.fault_kind, event.phase) for event in reading.of(Fault)]
     assert [fault for fault, phase in phases if phase == "verified"] == [
         "slow-disk",
         "kill",
@@ -151,5 +151,5 @@ def test_a_fault_of_disks_that_does_nothing_is_noticed(
     finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
     finished.wait_removed()
     unproved = [event for event in read(finished.run_dir.timeline).of(Fault) if event.phase == "unproved"]
-    assert [seen in event.proof["seen"] for event in unproved] == [True]
+    assert [seen in event.seen for event in unproved] == [True]
     assert seen in finished.run_dir.read_run()["sequence"]["ended"]

@@ -107,7 +107,7 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     notes = [event.text for event in reading.of(Note) if event.source == "runner"]
     assert facts["state"] == "complete", facts["failure"]
     assert all(event.held for event in reading.of(Precondition)), notes
-    phases = [(event.fault, event.phase) for event in reading.of(Fault)]
+    phases = [(event.fault_kind, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
     network = ["cut", "cut", "slow", "slow", "loss", "cut", "cut", "hold", "cut", "cut", "cut", "cut", "cut"]
     with_reset = [*network[:8], "reset", *network[8:]]
@@ -208,5 +208,5 @@ def test_a_fault_that_does_nothing_is_noticed(
     finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
     finished.wait_removed()
     unproved = [event for event in read(finished.run_dir.timeline).of(Fault) if event.phase == "unproved"]
-    assert [seen in event.proof["seen"] for event in unproved] == [True]
+    assert [seen in event.seen for event in unproved] == [True]
     assert seen in finished.run_dir.read_run()["sequence"]["ended"]

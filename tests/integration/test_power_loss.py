@@ -21,6 +21,7 @@ from harness.polling import poll
 from harness.run import Run
 from harness.runner import Finished, Request, execute
 from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from tests.proofs import shown
 
 pytestmark = pytest.mark.docker
 LIMIT_S = 60.0
@@ -76,9 +77,9 @@ def test_what_was_not_flushed_is_gone_from_both_disks_at_once(version: str, tmp_
     reading = read(finished.run_dir.timeline)
     assert finished.run_dir.read_run()["state"] == "complete", finished.run_dir.read_run()["failure"]
     assert [(one.name, one.held) for one in reading.of(Precondition) if not one.held] == []
-    losses = [e for e in reading.of(Fault) if e.fault == "power-loss"]
+    losses = [e for e in reading.of(Fault) if e.fault_kind == "power-loss"]
     assert [e.phase for e in losses] == ["inject", "inject", "verified", "verified", "inject", "verified"]
-    first, second, third = (e.proof for e in losses if e.phase == "verified")
+    first, second, third = (shown(e.proof) for e in losses if e.phase == "verified")
     for proof in (first, second):
         assert (proof["replicas"]["t-0"]["written"], proof["replicas"]["t-0"]["held"]) == (8, 3)
     assert third["replicas"]["t-0"]["written"] == third["replicas"]["t-0"]["held"] == 5
@@ -92,7 +93,7 @@ def test_a_shutdown_that_does_nothing_proves_nothing(tmp_path: Path, monkeypatch
     monkeypatch.setattr(DiskMounter, "shut_down", nobody_shuts_down)
     finished = carried_out(both_lose_power, "4.3.1", tmp_path)
     unproved = [e for e in read(finished.run_dir.timeline).of(Fault) if e.phase == "unproved"]
-    assert "took a new file after it was shut down" in unproved[0].proof["seen"]
+    assert "took a new file after it was shut down" in unproved[0].seen
     assert finished.run_dir.read_run()["sequence"]["ended"] is not True
 
 

@@ -49,7 +49,7 @@ def test_the_worked_example_runs(example: scenarios.Scenario, tmp_path: Path) ->
     finished.wait_removed()
     assert judged.verdict == "as-documented", judged.reasons
     faults = read(finished.run_dir.timeline).of(Fault)
-    assert [fault.phase for fault in faults if fault.fault == "freeze"] == [
+    assert [fault.phase for fault in faults if fault.fault_kind == "freeze"] == [
         "inject",
         "verified",
         "heal",

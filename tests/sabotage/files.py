@@ -86,14 +86,14 @@ def _fault(phase: str, **changes: Any) -> Damage:
 
 def _without_fault(kind: str) -> Damage:
     """A timeline that has nothing of the faults of a kind."""
-    return _edited(lambda event: None if event["kind"] == "fault" and event["fault"] == kind else event)
+    return _edited(lambda event: None if event["kind"] == "fault" and event["fault_kind"] == kind else event)
 
 
 def _proof(fault: str, **changes: Any) -> Damage:
     """Another proof of a fault of this kind."""
 
     def change(event: dict[str, Any]) -> dict[str, Any]:
-        if event["kind"] == "fault" and event["fault"] == fault and event["phase"] == "verified":
+        if event["kind"] == "fault" and event["fault_kind"] == fault and event["phase"] == "verified":
             return event | {"proof": event["proof"] | changes}
         return event
 
@@ -137,7 +137,7 @@ def _of_another_exhibit(run: RunDir, runs: Runs) -> bool:
 
 
 def _exit_code_0(event: dict[str, Any]) -> dict[str, Any]:
-    if event["kind"] == "fault" and "exit_code" in event["proof"]:
+    if event["kind"] == "fault" and "exit_code" in (event["proof"] or {}):
         event["proof"] = event["proof"] | {"exit_code": 0}
     return event
 

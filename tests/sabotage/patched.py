@@ -5,6 +5,7 @@ Each bug makes a witness or a fault worthless and says nothing of it.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from app import cli
+from evidence.faults.clients import KillClientProof, ResetProof
+from evidence.faults.clock import ClockStepProof
+from evidence.faults.disks import BrokenDiskProof, DiskFullProof, SlowDiskProof
+from evidence.faults.files import OverwriteProof
+from evidence.faults.network import CutProof, DelayProof, HoldProof
+from evidence.faults.process import FreezeProof, KillProof, MigrationProof, PowerLossProof, StartProof
 from harness import runner
 from harness.cluster import cluster
 from harness.cluster.disks import DiskMounter
@@ -49,7 +56,7 @@ def kill_is_a_clean_stop() -> None:
 def kill_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     kill_does_nothing()
-    made_up = {"exit_code": 137, "event": "die", "time_nano": 1, "signal_nano": 1}
+    made_up = KillProof(exit_code=137, time_nano=1, signal_nano=1)
     Kill.verify = lambda self: made_up  # type: ignore[method-assign]
 
 
@@ -60,7 +67,7 @@ def cut_does_nothing() -> None:
 def cut_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     cut_does_nothing()
-    Cut.verify = lambda self: {"packets_dropped": {f"{n.name} OUTPUT x": 7 for n in self.senders}}  # type: ignore[method-assign]
+    Cut.verify = lambda self: CutProof(packets_dropped={f"{n.name} OUTPUT x": 7 for n in self.senders})  # type: ignore[method-assign]
     Cut.heal = lambda self: None  # type: ignore[method-assign]
 
 
@@ -71,7 +78,7 @@ def freeze_does_nothing() -> None:
 def freeze_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     freeze_does_nothing()
-    Freeze.verify = lambda self: {"status": "paused", "event": "pause", "cpu_ticks": [7, 7]}  # type: ignore[method-assign]
+    Freeze.verify = lambda self: FreezeProof(status="paused", cpu_ticks=(7, 7), watched_ms=100)  # type: ignore[method-assign]
     Freeze.heal = lambda self: None  # type: ignore[method-assign]
 
 
@@ -82,8 +89,12 @@ def hold_does_nothing() -> None:
 def hold_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     hold_does_nothing()
-    made_up = {"packets_dropped": {"OUTPUT x": 7}}
-    Hold.verify = lambda self: made_up | {"taken_and_unanswered": sorted(n.name for n in self.senders)}  # type: ignore[method-assign]
+
+    def verify(self: Hold) -> HoldProof:
+        asked = tuple(sorted(node.name for node in self.senders))
+        return HoldProof(packets_dropped={"OUTPUT x": 7}, taken_and_unanswered=asked)
+
+    Hold.verify = verify  # type: ignore[method-assign]
     Hold.heal = lambda self: None  # type: ignore[method-assign]
 
 
@@ -94,7 +105,7 @@ def delay_does_nothing() -> None:
 def delay_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     delay_does_nothing()
-    made_up = {"packets_dropped": {"broker-2 INPUT x:7": 7}, "not_taken": ["broker-2"], "connections": 1}
+    made_up = DelayProof(packets_dropped={"broker-2 INPUT x:7": 7}, not_taken=("broker-2",), connections=1)
     Delay.verify = lambda self: made_up  # type: ignore[method-assign]
     Delay.heal = lambda self: None  # type: ignore[method-assign]
 
@@ -107,8 +118,14 @@ def migration_does_nothing() -> None:
 def migration_is_claimed() -> None:
     """They are, and the proofs are made up."""
     migration_does_nothing()
-    StartWith.verify = lambda self: {**Start.verify(self), "settings": dict(self.settings)}  # type: ignore[method-assign]
-    made_up = {"line": "Completed migration of metadata", "controller": "controller-100", "brokers": ["broker-1"]}
+
+    def verify(self: StartWith) -> StartProof:
+        pid, time_nano = self._started()
+        return StartProof(pid=pid, time_nano=time_nano, settings=dict(self.settings))
+
+    StartWith.verify = verify  # type: ignore[method-assign]
+    line = "Completed migration of metadata"
+    made_up = MigrationProof(line=line, controller="controller-100", brokers=("broker-1",))
     Migration.verify = lambda self: made_up  # type: ignore[method-assign]
 
 
@@ -122,7 +139,7 @@ def reset_does_nothing() -> None:
 def reset_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     reset_does_nothing()
-    Reset.verify = lambda self: {"connections": self._before, "left": []}  # type: ignore[method-assign]
+    Reset.verify = lambda self: ResetProof(connections=tuple(self._before), left=())  # type: ignore[method-assign]
 
 
 def kill_client_does_nothing() -> None:
@@ -132,7 +149,7 @@ def kill_client_does_nothing() -> None:
 def kill_client_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     kill_client_does_nothing()
-    KillClient.verify = lambda self: {"pid": self.process.pid, "status": -9}  # type: ignore[method-assign]
+    KillClient.verify = lambda self: KillClientProof(pid=self.process.pid, status=-9)  # type: ignore[method-assign]
 
 
 def slow_does_nothing() -> None:
@@ -156,7 +173,12 @@ def overwrite_does_nothing() -> None:
 def overwrite_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     overwrite_does_nothing()
-    Overwrite.verify = lambda self: {"file": self.path.name, "offset_before": 3, "offset": self.offset}  # type: ignore[method-assign]
+
+    def verify(self: Overwrite) -> OverwriteProof:
+        replica = f"{self.topic}-{self.partition}"
+        return OverwriteProof(file=self.path.name, replica=replica, offset_before=3, offset=self.offset)
+
+    Overwrite.verify = verify  # type: ignore[method-assign]
 
 
 def power_loss_is_a_kill() -> None:
@@ -168,17 +190,17 @@ def power_loss_is_claimed() -> None:
     """The processes die, the disks forget nothing, and the rest of the proof is made up."""
     power_loss_is_a_kill()
 
-    def verify(self: PowerLoss) -> dict[str, Any]:
+    def verify(self: PowerLoss) -> PowerLossProof:
         died, killed = self._event("die"), self._event("kill")
-        return {
-            "exit_code": died.exit_code,
-            "time_nano": died.time_nano,
-            "signal_nano": killed.time_nano,
-            "refused_then": "Input/output error",
-            "flushed_file_held": True,
-            "unflushed_file_held": False,
-            "replicas": {},
-        }
+        return PowerLossProof(
+            exit_code=died.exit_code or 0,
+            time_nano=died.time_nano,
+            signal_nano=killed.time_nano,
+            refused_then="Input/output error",
+            flushed_file_held=True,
+            unflushed_file_held=False,
+            replicas={},
+        )
 
     PowerLoss.verify = verify  # type: ignore[method-assign]
 
@@ -192,7 +214,12 @@ def disk_failure_does_nothing() -> None:
 def disk_failure_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     disk_failure_does_nothing()
-    DeadDisk.verify = lambda self: {"refused": "Input/output error", "running": True, "replicas": self._replicas}  # type: ignore[method-assign]
+
+    def verify(self: DeadDisk) -> BrokenDiskProof:
+        refused = os.strerror(self.proof_type.REFUSAL)
+        return self.proof_type(refused=refused, running=True, replicas=tuple(self._replicas))
+
+    DeadDisk.verify = verify  # type: ignore[method-assign]
 
 
 def full_disk_does_nothing() -> None:
@@ -205,7 +232,7 @@ def full_disk_does_nothing() -> None:
 def full_disk_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     full_disk_does_nothing()
-    FullDisk.verify = lambda self: {"refused": "No space left on device", "running": True, "free": 0}  # type: ignore[method-assign]
+    FullDisk.verify = lambda self: DiskFullProof(refused="No space left on device", running=True, free=0)  # type: ignore[method-assign]
 
 
 def slow_disk_does_nothing() -> None:
@@ -216,9 +243,9 @@ def slow_disk_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     slow_disk_does_nothing()
 
-    def verify(self: SlowDisk) -> dict[str, Any]:
+    def verify(self: SlowDisk) -> SlowDiskProof:
         size = 2 * self.bytes_per_s
-        return {"bytes_per_s": self.bytes_per_s, "bytes": size, "bytes_counted": size, "took_ms": 2000}
+        return SlowDiskProof(device="7:0", bytes_per_s=self.bytes_per_s, bytes=size, bytes_counted=size, took_ms=2000)
 
     SlowDisk.verify = verify  # type: ignore[method-assign]
 
@@ -235,9 +262,9 @@ def clock_is_claimed() -> None:
     """It does nothing, and its proof is made up of what the broker has said."""
     clock_does_nothing()
 
-    def verify(self: ClockStep) -> dict[str, Any]:
-        line = self._before.line if self._before else ""
-        return {"seconds": self.seconds, "line_before": line, "line": line, "ahead_ms": 1000 * self.seconds}
+    def verify(self: ClockStep) -> ClockStepProof:
+        line, ahead_ms = self._before.line if self._before else "", 1000 * self.seconds
+        return ClockStepProof(seconds=self.seconds, before_ms=0, line_before=line, line=line, ahead_ms=ahead_ms)
 
     ClockStep.verify = verify  # type: ignore[method-assign]
 

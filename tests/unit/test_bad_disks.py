@@ -17,6 +17,7 @@ from harness.cluster.disks import Disk, DiskMounter
 from harness.cluster.docker import Node
 from harness.faults import bad_disks
 from harness.faults.bad_disks import BALLAST, DeadDisk, FullDisk, ReadOnlyDisk, fill, refusal_of_bytes
+from tests.proofs import shown
 
 ENOSPC, EIO, EROFS = (os.strerror(number) for number in (errno.ENOSPC, errno.EIO, errno.EROFS))
 
@@ -91,7 +92,7 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FullDisk:
 def test_a_full_disk_is_proved_by_a_write_that_is_refused(full: FullDisk, tmp_path: Path) -> None:
     full.inject()
     assert (tmp_path / BALLAST).exists()
-    assert full.verify() == {
+    assert shown(full.verify()) == {
         "file_system": "ext4",
         "free_before": 0,
         "ballast": 8192,
@@ -149,7 +150,7 @@ def test_a_dead_disk_is_proved_by_its_error_and_mounted_anew_when_its_node_has_e
     node, mounter = FakeNode(), FakeMounter()
     fault = dead(tmp_path, node, mounter, kind)
     fault.inject()
-    assert fault.verify() == {
+    assert shown(fault.verify()) == {
         "file_system": "ext4",
         "refused": error,
         "running": True,

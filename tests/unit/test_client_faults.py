@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 
 from evidence.errors import FaultUnproved
+from evidence.faults.network import DelayProof, HoldProof
 from harness.cluster.docker import Node
 from harness.cluster.listings import WHOLE
 from harness.faults import answers, network
@@ -20,6 +21,7 @@ from harness.faults.answers import Hold, Reset, parse_connections, question
 from harness.faults.client import KillClient
 from harness.faults.cut import Host, Rule, parse_counters
 from harness.faults.delay import Delay
+from tests.proofs import shown
 
 CLIENTS = Host("172.20.0.1")
 LISTING = (
@@ -89,10 +91,10 @@ def test_answers_that_are_held_back_are_proved_by_a_request_that_is_taken_and_no
         fault = hold(broker)
         fault.inject()
         proof = fault.verify()
-    assert proof["taken_and_unanswered"] == ["broker-1"]
-    assert sum(proof["packets_dropped"].values()) == 1
+    assert proof.taken_and_unanswered == ("broker-1",)
+    assert sum(proof.packets_dropped.values()) == 1
     assert fault.description == "answers of broker-1 to clients held back"
-    assert (fault.name, fault.links) == ("hold", (("broker-1", "clients"),))
+    assert (fault.proof_type, fault.links) == (HoldProof, (("broker-1", "clients"),))
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -198,11 +200,11 @@ def test_a_delay_is_proved_by_a_request_that_is_not_taken_and_one_that_is(monkey
         proof = fault.verify()
         broker.count = -1
         fault.heal()
-    assert (proof["connections"], proof["not_taken"]) == (2, ["broker-1"])
-    assert sum(proof["packets_dropped"].values()) == 2
+    assert (proof.connections, proof.not_taken) == (2, ("broker-1",))
+    assert sum(proof.packets_dropped.values()) == 2
     assert fault.rules() == [Rule("INPUT", "172.20.0.1", port) for port in PORTS]
     assert fault.description == "what clients send to broker-1 on the connections they have delayed"
-    assert (fault.name, fault.links) == ("delay", (("clients", "broker-1"),))
+    assert (fault.proof_type, fault.links) == (DelayProof, (("clients", "broker-1"),))
     assert "iptables -w -D CHAOS-INPUT -s 172.20.0.1 -p tcp -m multiport --ports 43210 -j DROP" in broker.ran[-2]
 
 
@@ -301,7 +303,7 @@ def test_a_reset_is_proved_by_connections_that_are_gone() -> None:
     node = Listed(CONNECTIONS)
     fault = Reset(cast("Node", node), CLIENTS, 9092)
     fault.inject()
-    assert fault.verify() == {"connections": OURS, "left": []}
+    assert shown(fault.verify()) == {"connections": OURS, "left": []}
     assert node.killed == f"sport = :9092 and ( {' or '.join(f'dst {end}' for end in OURS)} )"
 
 
@@ -353,7 +355,7 @@ class Process:
 def test_a_killed_client_is_proved_by_its_status() -> None:
     fault = KillClient(Process())
     fault.inject()
-    assert fault.verify() == {"pid": 7, "status": -9}
+    assert shown(fault.verify()) == {"pid": 7, "status": -9}
     assert [one.name for one in fault.nodes] == ["producer-1", "producer-2"]
 
 

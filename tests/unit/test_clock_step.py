@@ -83,9 +83,9 @@ def test_a_clock_that_was_right_and_is_wrong_by_so_much(broker: Broker, seconds:
     fault = step(broker, seconds)
     fault.inject()
     proof = fault.verify()
-    assert (proof["before_ms"], proof["ahead_ms"]) == (0, seconds * 1000)
-    assert "Unexpected error" in str(proof["line"])
-    assert proof["line"] != proof["line_before"]
+    assert (proof.before_ms, proof.ahead_ms) == (0, seconds * 1000)
+    assert "Unexpected error" in str(proof.line)
+    assert proof.line != proof.line_before
     fault.heal()
     assert broker.file.read_text() == "+0\n"
 

@@ -24,6 +24,7 @@ from harness.faults.damage import (
 )
 from kafkafiles.batches import BatchHeader, Record, checksum_matches, records, scan_batches
 from kafkafiles.indexes import parse_index
+from tests.proofs import shown
 from tests.unit.kafkafiles.encode import GZIP, R, batch, message
 from tests.unit.test_faults import FakeEngine, made
 
@@ -125,7 +126,7 @@ def test_a_flipped_bit_is_proved_by_the_file(tmp_path: Path, running: bool) -> N
     segment = replica(tmp_path)
     fault = Flip(broker(running=running), tmp_path / "kafka", segment, 70, 0)
     fault.inject()
-    assert fault.verify() == {
+    assert shown(fault.verify()) == {
         "offset": 0,
         "file": f"t-0/{0:020}.log",
         "position": 70,
@@ -175,7 +176,7 @@ def test_another_length_is_proved_by_the_file(tmp_path: Path, size: int) -> None
     segment = replica(tmp_path)
     fault = Resize(broker(), segment, size)
     fault.inject()
-    assert fault.verify() == {
+    assert shown(fault.verify()) == {
         "file": f"t-0/{0:020}.log",
         "bytes_before": len(LOG),
         "bytes": size,

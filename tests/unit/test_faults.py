@@ -10,8 +10,11 @@ from typing import Any, cast
 import pytest
 from docker.errors import APIError
 
+from evidence.engine import ContainerAction
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
-from evidence.events import Container, ContainerAction, Fault, Target
+from evidence.events import Container, Fault, Target
+from evidence.faults.base import FaultProof
+from evidence.faults.network import CutProof, LossProof, NetworkProof
 from evidence.timeline import Timeline, read
 from harness.cluster.docker import Node
 from harness.cluster.listings import WHOLE
@@ -24,6 +27,8 @@ from harness.faults.migration import Migration
 from harness.faults.network import foreign_rules
 from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, StartWith, Stop
 from harness.faults.slow import Bucket, Slow, parse_buckets
+from tests.proofs import proof as proof_of
+from tests.proofs import shown
 
 
 @dataclass
@@ -106,7 +111,7 @@ def test_a_kill_is_proved_by_event_and_exit_code() -> None:
     node, events = made(FakeEngine())
     fault = Kill(node, events)
     fault.inject()
-    assert fault.verify()["exit_code"] == 137
+    assert fault.verify().exit_code == 137
 
 
 @pytest.mark.parametrize(
@@ -127,7 +132,7 @@ def test_a_clean_stop_is_proved(code: int) -> None:
     node, events = made(FakeEngine(dies_with=code))
     fault = Stop(node, events)
     fault.inject()
-    assert fault.verify()["exit_code"] == code
+    assert fault.verify().exit_code == code
 
 
 def test_a_stop_that_had_to_kill_is_unproved() -> None:
@@ -141,7 +146,7 @@ def test_a_stop_that_had_to_kill_is_unproved() -> None:
 def test_a_start_is_proved_and_its_absence_is_not() -> None:
     node, events = made(FakeEngine(running=False))
     Start(node, events).inject()
-    assert Start(node, events).verify()["pid"] == 1
+    assert Start(node, events).verify().pid == 1
     node, events = made(FakeEngine(running=False, sabotaged=True))
     Start(node, events).inject()
     with pytest.raises(FaultUnproved):
@@ -154,7 +159,7 @@ def test_a_freeze_is_proved_by_a_clock_that_stands_still(monkeypatch: pytest.Mon
     node, events = made(engine)
     fault = Freeze(node, events)
     fault.inject()
-    assert fault.verify()["cpu_ticks"] == [7, 7]
+    assert fault.verify().cpu_ticks == (7, 7)
     fault.heal()
     fault.heal()
     assert not engine.paused
@@ -175,7 +180,7 @@ def test_a_freezer_that_gave_up_is_asked_again(monkeypatch: pytest.MonkeyPatch) 
     node, events = made(FakeEngine(refusals=2))
     fault = Freeze(node, events)
     fault.inject()
-    assert fault.verify()["status"] == "paused"
+    assert fault.verify().status == "paused"
     node, events = made(FakeEngine(refusals=FREEZE_ATTEMPTS))
     with pytest.raises(APIError, match="unable to freeze"):
         Freeze(node, events).inject()
@@ -187,7 +192,7 @@ def test_a_removed_file_is_gone(tmp_path: Path) -> None:
     node, _ = made(FakeEngine(running=False))
     fault = Remove(node, file)
     fault.inject()
-    assert fault.verify() == {"file": file.name, "bytes": 4, "there": False}
+    assert shown(fault.verify()) == {"file": file.name, "bytes": 4, "there": False}
     fault.heal()
     file.write_text("0\n0\n")
     with pytest.raises(FaultUnproved, match="is still there"):
@@ -230,7 +235,7 @@ def test_an_offset_that_is_overwritten_is_another_one(tmp_path: Path) -> None:
     file = checkpoint(tmp_path)
     fault = Overwrite(node, file, "t", 0, 1003)
     fault.inject()
-    assert fault.verify() == {"file": file.name, "replica": "t-0", "offset_before": 3, "offset": 1003}
+    assert shown(fault.verify()) == {"file": file.name, "replica": "t-0", "offset_before": 3, "offset": 1003}
     assert file.read_text() == "0\n2\nt 0 1003\nu 1 7\n"
     fault.heal()
 
@@ -240,7 +245,7 @@ def test_an_offset_may_be_the_first_of_its_replica(tmp_path: Path) -> None:
     file = checkpoint(tmp_path, "0\n0\n")
     fault = Overwrite(node, file, "t", 0, 1003)
     fault.inject()
-    assert (fault.verify()["offset_before"], file.read_text()) == (None, "0\n1\nt 0 1003\n")
+    assert (fault.verify().offset_before, file.read_text()) == (None, "0\n1\nt 0 1003\n")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +286,7 @@ def test_a_second_broker_is_proved_by_both_ids(tmp_path: Path, said: str) -> Non
     fault = second(tmp_path, (said, said), FakeEngine(running=False))
     fault.inject()
     proof = fault.verify()
-    assert (proof["event"], proof["id"], proof["pid_of_first"]) == ("start", 1, 7)
+    assert (proof.event, proof.id, proof.pid_of_first) == ("start", 1, 7)
 
 
 @pytest.mark.parametrize(
@@ -306,9 +311,9 @@ def test_a_second_broker_that_is_none_is_noticed(
 def test_a_broker_that_ends_itself_is_proved_by_its_exit_code_and_its_words() -> None:
     engine = FakeEngine(running=False, exit_code=1, log=["die"])
     node, events = made(engine)
-    fault = Exit(node=node, events=events, says="id is taken")
+    fault = Exit(node=node, events=events, log_pattern="id is taken")
     fault.inject()
-    assert fault.verify() == {"exit_code": 1, "event": "die", "time_nano": 1, "line": "the id is taken"}
+    assert shown(fault.verify()) == {"exit_code": 1, "event": "die", "time_nano": 1, "line": "the id is taken"}
 
 
 @pytest.mark.parametrize(
@@ -323,7 +328,7 @@ def test_a_broker_that_ends_itself_is_proved_by_its_exit_code_and_its_words() ->
 )
 def test_an_end_of_another_kind_is_none_that_was_expected(engine: FakeEngine, says: str, seen: str) -> None:
     node, events = made(engine)
-    fault = Exit(node=node, events=events, says=says)
+    fault = Exit(node=node, events=events, log_pattern=says)
     fault.inject()
     with pytest.raises(FaultUnproved, match=seen):
         fault.verify()
@@ -341,7 +346,7 @@ def test_a_blank_disk_had_a_log_and_has_nothing(tmp_path: Path) -> None:
     node, _ = made(FakeEngine(running=False))
     fault = Wipe(node, disk(tmp_path))
     fault.inject()
-    assert fault.verify() == {"files_before": 2, "logs_before": ["t-0"], "files_after": 0}
+    assert shown(fault.verify()) == {"files_before": 2, "logs_before": ["t-0"], "files_after": 0}
     (tmp_path / "kafka" / "meta.properties").touch()
     with pytest.raises(FaultUnproved, match=r"still has meta\.properties"):
         fault.verify()
@@ -371,7 +376,7 @@ def test_every_phase_is_recorded_with_its_proof(tmp_path: Path) -> None:
         Faults(timeline).carry_out(Kill(node, events), role="leader of t-0")
     faults = read(tmp_path / "timeline.jsonl").of(Fault)
     assert [event.phase for event in faults] == ["inject", "verified"]
-    assert faults[1].proof["exit_code"] == 137
+    assert shown(faults[1].proof)["exit_code"] == 137
     assert faults[1].target == Target(role="leader of t-0", node="broker-1")
 
 
@@ -388,7 +393,7 @@ def test_a_sabotaged_fault_is_recorded_as_unproved_and_ends_the_sequence(tmp_pat
 class FakeCut:
     """A cut between nodes that takes down when it is healed."""
 
-    name, description = "cut", "a cut"
+    proof_type, description = CutProof, "a cut"
 
     def __init__(self, *names: str) -> None:
         self.nodes = tuple(Node(name, 1, "172.20.0.11", None) for name in names)  # type: ignore[arg-type]
@@ -396,8 +401,8 @@ class FakeCut:
 
     def inject(self) -> None: ...
 
-    def verify(self) -> dict[str, Any]:
-        return {}
+    def verify(self) -> FaultProof:
+        return proof_of("cut")
 
     def heal(self) -> None:
         self.healed = True
@@ -408,10 +413,10 @@ def test_cuts_among_some_nodes_are_healed_alone(tmp_path: Path) -> None:
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
         faults = Faults(timeline)
         for cut in (between, beyond):
-            faults.carry_out(cut, lasting=True)
-        faults.heal("cut", among=between.nodes)
+            faults.carry_out(cut)
+        faults.heal(NetworkProof, among=between.nodes)
         assert (between.healed, beyond.healed) == (True, False)
-        faults.heal("cut")
+        faults.heal(NetworkProof)
         assert beyond.healed
 
 
@@ -453,7 +458,7 @@ def test_what_is_cut_is_said() -> None:
     one_way = Cut((node(1),), (node(2),), one_way=True, port=9093)
     assert one_way.description == "network cut of broker-1 to broker-2, port 9093 (one way)"
     loss = Cut((node(1),), (Host("172.20.0.1"),), share=0.3)
-    assert (loss.name, loss.description) == ("loss", "loss of 30.0% of packets of broker-1 from clients")
+    assert (loss.proof_type, loss.description) == (LossProof, "loss of 30.0% of packets of broker-1 from clients")
 
 
 LISTING = """-N CHAOS-INPUT -c 0 0
@@ -533,7 +538,7 @@ class FakeNode:
 def test_a_cut_is_proved_by_packets_that_ran_into_it() -> None:
     fault = Cut((FakeNode(LISTING),), (node(2),))  # type: ignore[arg-type]
     fault.inject()
-    assert fault.verify()["packets_dropped"] == {
+    assert fault.verify().packets_dropped == {
         "broker-1 OUTPUT 172.20.0.12": 17,
         "broker-1 INPUT 172.20.0.12": 3,
     }
@@ -542,14 +547,14 @@ def test_a_cut_is_proved_by_packets_that_ran_into_it() -> None:
 def test_a_torn_listing_says_nothing_of_the_rules() -> None:
     fault = Cut((FakeNode(LISTING, 0, LISTING.index("-N CHAOS-OUTPUT")),), (node(2),))  # type: ignore[arg-type]
     fault.inject()
-    assert len(fault.verify()["packets_dropped"]) == 2
+    assert len(fault.verify().packets_dropped) == 2
 
 
 def test_a_loss_is_proved_by_packets_dropped_and_packets_that_came_through() -> None:
     fault = Cut((FakeNode(LISTING),), (node(4),), one_way=True, share=0.3)  # type: ignore[arg-type]
     fault.inject()
     where = "broker-1 OUTPUT 172.20.0.14"
-    assert fault.verify() == {
+    assert shown(fault.verify()) == {
         "packets_dropped": {where: 4},
         "packets": {where: 9},
         "share": 0.3,
@@ -649,7 +654,7 @@ def test_a_slow_link_is_proved_by_packets_that_wait_and_arrive(after: str, waiti
     fault = slowed(after=after)
     fault.inject()
     seen = {"bytes_per_s": 20_000.0, "packets_waiting": waiting, "packets_held": held, "datagrams_arrived": 8}
-    assert fault.verify() == {"links": {"broker-1 to broker-2": seen}}
+    assert shown(fault.verify()) == {"links": {"broker-1 to broker-2": seen}}
 
 
 @pytest.mark.parametrize(
@@ -694,7 +699,7 @@ def test_a_start_with_settings_is_proved_by_what_the_node_writes(tmp_path: Path)
     (tmp_path / "environment").write_text("# before\n")
     fault.inject()
     assert (tmp_path / "environment").read_text() == "# before\nKAFKA_SETTINGS+=';a=b c;d=e'\n"
-    assert fault.verify()["settings"] == {"a": "b c", "d": "e"}
+    assert fault.verify().settings == {"a": "b c", "d": "e"}
 
 
 @pytest.mark.parametrize(
@@ -739,7 +744,7 @@ def test_a_migration_is_proved_by_its_controller_and_zookeeper_and_the_brokers(t
     fault.inject()
     proof = fault.verify()
     fault.heal()
-    assert proof == {
+    assert shown(proof) == {
         "line": COMPLETED,
         "controller": "controller-100",
         "epoch": 5,

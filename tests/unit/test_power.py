@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from evidence.engine import ContainerAction
 from evidence.errors import FaultUnproved, HarnessError, UsageError
-from evidence.events import Container, ContainerAction
+from evidence.events import Container
+from evidence.faults.process import AgeGroup, FilesOnDisk, Lost
 from harness.cluster.disks import SYNCED, Disk, loops_below, mounted_below
 from harness.cluster.docker import Node
 from harness.faults import power
@@ -49,29 +51,29 @@ def seen(content: bytes) -> Seen:
 def test_what_the_disk_lost_is_told_replica_by_replica() -> None:
     written = {LOG: seen(segment(0, 1, 2)), "kafka/u-0/00000000000000000005.log": seen(b""), "kafka/x": Seen(size=7)}
     found = compared(written, {LOG: seen(segment(0)), "kafka/x": Seen(size=3)}, at_ms=1_000)
-    t, u = found["replicas"]["t-0"], found["replicas"]["u-0"]
-    assert (t["written"], t["held"], t["bytes_held"]) == (3, 1, len(segment(0)))
-    assert (u["written"], u["held"]) == (5, None)
-    assert found["lost"]["files"] == 1
-    assert found["lost"]["records"] == 2 + 5
-    assert found["files"]["gone"] == ["kafka/u-0/00000000000000000005.log"]
-    assert found["files"]["shorter"] == [LOG, "kafka/x"]
+    t, u = found.replicas["t-0"], found.replicas["u-0"]
+    assert (t.written, t.held, t.bytes_held) == (3, 1, len(segment(0)))
+    assert (u.written, u.held) == (5, None)
+    assert found.lost.files == 1
+    assert found.lost.records == 2 + 5
+    assert found.files.gone == ("kafka/u-0/00000000000000000005.log",)
+    assert found.files.shorter == (LOG, "kafka/x")
 
 
 def test_nothing_lost_is_said() -> None:
     written = {LOG: seen(segment(0, 1))}
     found = compared(written, dict(written), at_ms=1_000)
-    assert found["lost"] == {"records": 0, "bytes": 0, "files": 0}
-    assert found["files"] == {"written": 1, "gone": [], "shorter": []}
+    assert found.lost == Lost()
+    assert found.files == FilesOnDisk(written=1)
 
 
 def test_zeros_in_the_place_of_records_are_lost_records_though_the_length_is_the_same() -> None:
     whole = segment(0, 1)
     zeros = segment(0) + bytes(len(whole) - len(segment(0)))
     found = compared({LOG: seen(whole)}, {LOG: seen(zeros)}, at_ms=1_000)
-    assert found["lost"]["records"] == 1
-    assert found["lost"]["bytes"] == len(whole) - len(segment(0)) == found["replicas"]["t-0"]["bytes_beyond"]
-    assert found["replicas"]["t-0"]["beyond_is_zeros"] is True
+    assert found.lost.records == 1
+    assert found.lost.bytes == len(whole) - len(segment(0)) == found.replicas["t-0"].bytes_beyond
+    assert found.replicas["t-0"].beyond_is_zeros is True
 
 
 def test_offsets_are_counted_by_the_age_of_their_batches() -> None:
@@ -79,10 +81,10 @@ def test_offsets_are_counted_by_the_age_of_their_batches() -> None:
     written = replicas({LOG: seen(content)})["t-0"]
     assert oldest_lost_ms(written, 2, at_ms=14_000) == 1_000
     assert oldest_lost_ms(written, 3, at_ms=14_000) is None
-    assert by_age(written, 2, at_ms=14_000) == [
-        {"from_s": 0, "to_s": 5, "written": 2, "lost": 1},
-        {"from_s": 10, "to_s": 15, "written": 1, "lost": 0},
-    ]
+    assert by_age(written, 2, at_ms=14_000) == (
+        AgeGroup(from_s=0, to_s=5, written=2, lost=1),
+        AgeGroup(from_s=10, to_s=15, written=1, lost=0),
+    )
 
 
 def test_our_own_files_are_not_the_brokers(tmp_path: Path) -> None:
@@ -96,8 +98,8 @@ def test_our_own_files_are_not_the_brokers(tmp_path: Path) -> None:
 def test_a_batch_whose_head_alone_is_there_is_lost() -> None:
     whole = segment(0, 1)
     headless = whole[:-3] + bytes(3)
-    t = compared({LOG: seen(whole)}, {LOG: seen(headless)}, at_ms=1_000)["replicas"]["t-0"]
-    assert (t["written"], t["held"], t["bytes_beyond"], t["beyond_is_zeros"]) == (2, 1, len(segment(0)), False)
+    t = compared({LOG: seen(whole)}, {LOG: seen(headless)}, at_ms=1_000).replicas["t-0"]
+    assert (t.written, t.held, t.bytes_beyond, t.beyond_is_zeros) == (2, 1, len(segment(0)), False)
 
 
 # The fault
@@ -192,8 +194,8 @@ def test_a_power_loss_is_proved_by_what_the_disk_forgot(tmp_path: Path, stopped:
     proof = fault.verify()
     assert container.log == ["kill", "die"]
     assert stopped == [signal.SIGSTOP]
-    assert proof["replicas"]["t-0"]["held"] is None
-    assert (proof["flushed_file_held"], proof["unflushed_file_held"], proof["journal_to_replay"]) == (True, False, True)
+    assert proof.replicas["t-0"].held is None
+    assert (proof.flushed_file_held, proof.unflushed_file_held, proof.journal_to_replay) == (True, False, True)
     assert mounter.mounted
     assert fault.description == "power loss of broker-1"
 

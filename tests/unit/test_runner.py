@@ -181,8 +181,8 @@ def test_roles_and_proofs_are_on_record(tmp_path: Path, monkeypatch: pytest.Monk
     run_dir = rehearse(Stage(), tmp_path, leader_dies, monkeypatch).run_dir
     reading = read(run_dir.timeline)
     kill, _, start, _ = reading.of(Fault)
-    assert (kill.fault, kill.target.role, kill.target.node) == ("kill", "leader of t-0", "broker-1")
-    assert (start.fault, start.phase) == ("start", "inject")
+    assert (kill.fault_kind, kill.target.role, kill.target.node) == ("kill", "leader of t-0", "broker-1")
+    assert (start.fault_kind, start.phase) == ("start", "inject")
     assert [moment.name for moment in reading.of(Moment)] == ["00-without-it", "01-final"]
     names = [step.name for step in reading.of(Step) if step.phase == "begin"]
     assert names.index("create topic") < names.index("send") < names.index("final read")

@@ -12,6 +12,7 @@ from evidence.errors import FaultUnproved, UsageError
 from harness.cluster.docker import Node
 from harness.faults import slow_disk
 from harness.faults.slow_disk import SlowDisk, block_device, control_group, written_bytes
+from tests.proofs import shown
 
 RATE = 16384
 
@@ -120,7 +121,7 @@ def test_a_slow_disk_is_proved_by_the_clock_and_the_kernels_counter(node: FakeNo
     fault = fault_of(node)
     fault.inject()
     assert (node.group / "blkio.throttle.write_bps_device").read_text() == f"253:0 {RATE}\n"
-    assert fault.verify() == {
+    assert shown(fault.verify()) == {
         "device": "253:0",
         "bytes_per_s": RATE,
         "bytes": 8192,

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from evidence.course import FaultFact
-from evidence.events import NETWORK_FAULTS
 from evidence.text import html
 from judgement.report.facts import RunFacts
 from judgement.report.steps import proof_text
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
-OF_CLIENTS: Final = ("reset", "kill-client")
-"""Faults of clients, of whom one process may have many: the description names them as one."""
-FAULT_VERB: Final = {"kill": "kill -9", "double": "start", "power-loss": "power loss"}
 
-
-def _colour(kind: str) -> str:
-    return "var(--start)" if kind == "start" else "var(--cut)" if kind in NETWORK_FAULTS else "var(--fault)"
+def _colour(fault: FaultFact) -> str:
+    return f"var(--{fault.proof_type.mark.colour})"
 
 
 def short(fault: FaultFact) -> str:
     """A fault in two or three words."""
-    if fault.kind in (*NETWORK_FAULTS, *OF_CLIENTS):
-        return fault.description.removeprefix("network ")
-    verb = FAULT_VERB.get(fault.kind, fault.kind)
-    return f"{verb} {fault.node}"
+    verb = fault.proof_type.mark.verb
+    return f"{verb} {fault.node}" if verb else fault.description.removeprefix("network ")
 
 
 def _role(fault: FaultFact) -> str:
-    hidden = not fault.role or fault.role.startswith("replica of") or fault.kind in ("start", *NETWORK_FAULTS)
+    hidden = not fault.role or fault.role.startswith("replica of") or fault.proof_type.mark.colour != "fault"
     return "" if hidden else fault.role
 
 
@@ -39,22 +30,13 @@ def _fault_title(facts: RunFacts, fault: FaultFact) -> str:
     return f"{facts.at(fault.inject_ns):.2f} s: {fault.description}{role}; {proof_text(fault)}{healed}"
 
 
-def _fault_icon(kind: str, x: float, y: float, proved: bool) -> str:
-    colour = _colour(kind)
+def _fault_icon(fault: FaultFact, x: float, y: float) -> str:
+    colour, icon, proved = _colour(fault), fault.proof_type.mark.icon, fault.status == "proved"
     fill, dashes = (colour, None) if proved else ("var(--surface)", "2 2")
     disc = tag("circle", cx=x, cy=y, r=7, fill=fill, stroke=colour, class_="mark", stroke_dasharray=dashes)
     ink = "var(--surface)" if proved else colour
-    shape = {
-        "kill": f"M{x - 2.6:.1f} {y - 2.6:.1f}l5.2 5.2m0 -5.2l-5.2 5.2",
-        "power-loss": f"M{x + 1.2:.1f} {y - 4.2:.1f}l-3.4 4.8h4.4l-3.4 4.4",
-        "stop": f"M{x - 2.4:.1f} {y - 2.4:.1f}h4.8v4.8h-4.8z",
-        "start": f"M{x - 2:.1f} {y - 3:.1f}l5 3l-5 3z",
-        "freeze": f"M{x:.1f} {y - 4:.1f}v8m-3.5 -6l7 4m0 -4l-7 4",
-        "cut": f"M{x - 4:.1f} {y:.1f}h2.4m3.2 0h2.4m-4.6 -3l1.2 6",
-        "loss": f"M{x - 4:.1f} {y:.1f}h1.2m2.2 0h1.2m2.2 0h1.2",
-        "slow": f"M{x - 3.5:.1f} {y - 3:.1f}h7l-3.5 3l3.5 3h-7l3.5 -3z",
-    }.get(kind, f"M{x:.1f} {y - 3:.1f}v4m0 1.6v.4")
-    if kind in ("stop", "start"):
+    shape = f"M{x + icon.dx:.1f} {y + icon.dy:.1f}{icon.path}"
+    if icon.filled:
         return disc + tag("path", d=shape, fill=ink, stroke=ink, stroke_width=0.8)
     return disc + tag("path", d=shape, stroke=ink, class_="drawn")
 
@@ -75,7 +57,7 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
         begin = x - 12 - width if leftward else x - 8
         row = rows.place(begin, begin + width + 20)
         cy = icons[fault.id] = y + 8 + row * ROW
-        colour = "start-text" if fault.kind == "start" else "fault-text"
+        colour = "start-text" if fault.proof_type.mark.colour == "start" else "fault-text"
         anchor_x = x - 11 - width if leftward else x + 11
         words = tag(
             "text",
@@ -85,8 +67,7 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
             y=cy + 4,
             class_=f"{colour} halo",
         )
-        proved = fault.status == "proved"
-        items.append(tag("g", title(_fault_title(facts, fault)) + _fault_icon(fault.kind, x, cy, proved) + words))
+        items.append(tag("g", title(_fault_title(facts, fault)) + _fault_icon(fault, x, cy) + words))
     for precondition in facts.preconditions:
         at_s = facts.at(precondition.monotonic_ns)
         if precondition.held or not scale.holds(at_s):
@@ -110,7 +91,7 @@ def stems(drawing: Drawing, facts: RunFacts, tops: dict[str, tuple[float, float]
         if fault.id not in icons or not struck:
             continue
         x = drawing.scale.x(facts.at(fault.inject_ns))
-        colour = _colour(fault.kind)
+        colour = _colour(fault)
         lowest = max(tops[node][0] for node in struck) + 13
         drawing.middle.append(vertical(x, icons[fault.id] + 8, lowest, stroke=colour, class_="stem"))
         for node in struck:

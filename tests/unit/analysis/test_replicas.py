@@ -31,12 +31,15 @@ from analysis.replicas import (
 )
 from checks.view import PartitionView, value_of
 from evidence.course import Course
-from evidence.events import Container, ContainerAction, Ends, Event, Fault, FaultPhase, Moment, Partition, Target
+from evidence.engine import ContainerAction
+from evidence.events import Container, Ends, Event, Fault, FaultPhase, Moment, Partition, Target
+from evidence.faults.files import FlipProof
 from evidence.history import record
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles.checkpoints import EpochStart
 from kafkafiles.walk import EpochRun
+from tests.proofs import proof as proof_of
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import final_read, polled, reserved, sent, view
 from tests.unit.kafkafiles.encode import R, batch, message
@@ -288,11 +291,21 @@ def test_a_checksum_that_does_not_fit(tmp_path: Path, magic: int) -> None:
 
 def flip(position: int, phase: FaultPhase = "verified", file: str = f"t-0/{0:020}.log", at_s: int = 5) -> list[Event]:
     """A bit flipped in a copy's file."""
-    proof = {"file": file, "position": position}
+    proof = proof_of("flip", file=file, position=position, bytes=10_000)
     phases: list[FaultPhase] = ["inject", phase]
     node = Target(node="broker-1")
     return [
-        at(at_s * SECOND, Fault(fault="flip", id="f1", phase=one, target=node, description="a bit", proof=proof))
+        at(
+            at_s * SECOND,
+            Fault(
+                fault_kind="flip",
+                id="f1",
+                phase=one,
+                target=node,
+                description="a bit",
+                proof=proof if one == "verified" else None,
+            ),
+        )
         for one in phases
     ]
 
@@ -338,8 +351,8 @@ def test_damage_by_a_fault_of_the_run_leaves_the_rest_of_the_copy_a_witness(tmp_
 def test_any_other_damage_makes_a_copy_unreadable(tmp_path: Path, events: list[Event]) -> None:
     position = struck(tmp_path)
     moved = [
-        msgspec.structs.replace(one, proof=one.proof | {"position": position})
-        if isinstance(one, Fault) and one.proof.get("position") == 0
+        msgspec.structs.replace(one, proof=msgspec.structs.replace(one.proof, position=position))
+        if isinstance(one, Fault) and isinstance(one.proof, FlipProof) and one.proof.position == 0
         else one
         for one in events
     ]

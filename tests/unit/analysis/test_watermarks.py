@@ -17,6 +17,7 @@ from checks.view import PartitionView
 from evidence.course import Course
 from evidence.events import Event, Fault, FaultPhase, Log, Partition, Target, of
 from evidence.rundir import RunDir
+from tests.proofs import proof as proof_of
 from tests.unit.analysis.test_replicas import ARMED, FINAL, SECOND, Contents, container, copies, damage, moment, state
 from tests.unit.checks.histories import Row, polled, sent, view
 from tests.unit.timelines import at
@@ -128,7 +129,18 @@ def wiped(at_s: float, phase: FaultPhase = "verified", node: str = "broker-2", k
     phases: list[FaultPhase] = ["inject", phase]
     struck = Target(node=node)
     return [
-        at(int(at_s * SECOND), Fault(fault=kind, id="f1", phase=one, target=struck, description=kind)) for one in phases
+        at(
+            int(at_s * SECOND),
+            Fault(
+                fault_kind=kind,
+                id="f1",
+                phase=one,
+                target=struck,
+                description=kind,
+                proof=proof_of(kind) if one == "verified" else None,
+            ),
+        )
+        for one in phases
     ]
 
 

@@ -15,6 +15,7 @@ from evidence.events import Fault, Note, Precondition, Target
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.scenario import all_scenarios, get_scenario
+from tests.proofs import proof as proof_of
 
 SCENARIO = "museum-segment-below-batch"
 FACTS = {
@@ -49,9 +50,9 @@ def run_dir(tmp_path: Path) -> RunDir:
     )
     with Timeline(made.timeline) as timeline:
         whom = Target(role="follower of t-0", node="broker-2")
-        about: dict[str, Any] = {"fault": "kill", "id": "f1", "target": whom, "description": "kill -9 of broker-2"}
+        about: dict[str, Any] = {"fault_kind": "kill", "id": "f1", "target": whom, "description": "kill -9 of broker-2"}
         timeline.append(Fault(**about, phase="inject"))
-        timeline.append(Fault(**about, phase="verified", proof={"exit_code": 137}))
+        timeline.append(Fault(**about, phase="verified", proof=proof_of("kill")))
         timeline.append(Note(text="asked by request X"))
         timeline.append(Precondition(name="nobody leads", held=True))
     return made
@@ -61,7 +62,7 @@ def test_a_run_is_told_with_what_showed_it(run_dir: RunDir) -> None:
     text = report(run_dir)
     assert text.startswith("# KAFKA-17375: after segment.bytes was lowered")
     assert f"    kafka-chaos run {SCENARIO} --case above --version 4.3.1 --seed 3\n" in text
-    assert 'kill -9 of broker-2 (verified; proof: {"exit_code": 137})' in text
+    assert 'kill -9 of broker-2 (verified; proof: {"kind":"kill","exit_code":137,' in text
     assert "(inject" not in text
     assert "asked by request X" in text
     assert "nobody leads: held" in text

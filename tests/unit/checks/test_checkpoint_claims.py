@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from checks import claims
@@ -25,6 +24,7 @@ from evidence.events import (
     Send,
     Target,
 )
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
@@ -39,9 +39,16 @@ def judged(name: str, *events: Timed) -> dict[str, Any]:
     return claims.judge(name, RunEvidence(run=RUN, course=Course(timed)))
 
 
-def fault(kind: str, phase: FaultPhase = "inject") -> Fault:
+def fault(kind: str, phase: FaultPhase = "inject", **proof: Any) -> Fault:
     target = Target(node="broker-1")
-    return Fault(fault=kind, id=kind, phase=phase, target=target, description=kind)
+    return Fault(
+        fault_kind=kind,
+        id=kind,
+        phase=phase,
+        target=target,
+        description=kind,
+        proof=proof_of(kind, **proof) if phase == "verified" else None,
+    )
 
 
 def checkpoint(file: str, offset: int | None, written_s: float = 1, before_s: float | None = None) -> Checkpoint:
@@ -128,17 +135,18 @@ def test_without_a_high_watermark_all_is_truncated(events: list[Timed], outcome:
 
 def cut_file(file: str = f"kafka/{HIGH_WATERMARKS}", size: int = 4) -> list[Timed]:
     """A file that was cut while its broker was down, and the broker's start."""
-    proof = {"file": file, "bytes_before": 10, "bytes": size}
-    begun, proved = fault("resize"), msgspec.structs.replace(fault("resize", "verified"), proof=proof)
+    begun, proved = fault("resize"), fault("resize", "verified", file=file, bytes_before=10, bytes=size)
     return [(1, state(2, 1, 2)), (2, begun), (2.1, proved), (3, fault("start")), (3.1, fault("start", "verified"))]
 
 
 def flipped() -> list[Timed]:
     """The same with one bit that is another."""
+    file = f"kafka/{HIGH_WATERMARKS}"
     return [
-        (at, msgspec.structs.replace(one, fault="flip") if one.fault == "resize" else one)
-        if isinstance(one, Fault)
-        else (at, one)
+        (
+            at,
+            fault("flip", one.phase, file=file) if isinstance(one, Fault) and one.fault_kind == "resize" else one,
+        )
         for at, one in cut_file()
     ]
 

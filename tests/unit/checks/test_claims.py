@@ -58,7 +58,7 @@ def controller(node: str | None, epoch: int) -> Controller:
 
 def fault(kind: str, phase: FaultPhase, node: str = "broker-1") -> Fault:
     target = Target(node=node)
-    return Fault(fault=kind, id=f"{kind}-{node}", phase=phase, target=target, description=f"{kind} of {node}")
+    return Fault(fault_kind=kind, id=f"{kind}-{node}", phase=phase, target=target, description=f"{kind} of {node}")
 
 
 def ends(name: str, leo: int, node: str = "broker-1") -> Moment:

@@ -12,6 +12,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Event, Failed, Fault, FaultPhase, Log, Partition, Send, Target
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 RUN = {"kafka": "4.3.1", "settings": {"replica.lag.time.max.ms": "3000"}}
@@ -27,12 +28,12 @@ def struck(kind: str, begin: float, end: float, node: str = "broker-1", **more: 
         (
             second,
             Fault(
-                fault=kind,
+                fault_kind=kind,
                 id=f"{kind}-1",
                 phase=phase,
                 target=Target(node=node),
                 description=kind,
-                proof=proof if phase == "verified" else {},
+                proof=proof_of(kind, **proof) if phase == "verified" else None,
                 **more,
             ),
         )

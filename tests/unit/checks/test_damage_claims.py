@@ -11,6 +11,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Damage, RunEvidence
 from evidence.course import Course
 from evidence.events import Ends, Event, Fault, FaultPhase, Log, Moment, Partition, Position, Target
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -20,7 +21,14 @@ LOG, INDEX = f"t-0/{0:020}.log", f"t-0/{0:020}.index"
 
 def fault(kind: str, phase: FaultPhase, node: str = "broker-1", **proof: Any) -> Fault:
     target = Target(node=node)
-    return Fault(fault=kind, id=f"f-{kind}-{node}", phase=phase, target=target, description=kind, proof=proof)
+    return Fault(
+        fault_kind=kind,
+        id=f"f-{kind}-{node}",
+        phase=phase,
+        target=target,
+        description=kind,
+        proof=proof_of(kind, **proof) if phase == "verified" else None,
+    )
 
 
 def done(kind: str, second: float, node: str = "broker-1", **proof: Any) -> list[Timed]:

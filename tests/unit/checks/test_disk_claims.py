@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Ends, Event, Fault, FaultPhase, Moment, Partition, Target
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -18,7 +19,14 @@ Timed = tuple[float, Event]
 
 def fault(kind: str, phase: FaultPhase, **proof: Any) -> Fault:
     target = Target(node="broker-1")
-    return Fault(fault=kind, id=f"f-{kind}", phase=phase, target=target, description=kind, proof=proof)
+    return Fault(
+        fault_kind=kind,
+        id=f"f-{kind}",
+        phase=phase,
+        target=target,
+        description=kind,
+        proof=proof_of(kind, **proof) if phase == "verified" else None,
+    )
 
 
 def state(leader: int, epoch: int, *isr: int) -> Partition:

@@ -26,7 +26,7 @@ Timed = tuple[float, Event]
 
 
 def cut(phase: FaultPhase, nodes: str = "broker-1, zookeeper") -> Fault:
-    return Fault(fault="cut", id="f1", phase=phase, target=Target(node=nodes), description="cut")
+    return Fault(fault_kind="cut", id="f1", phase=phase, target=Target(node=nodes), description="cut")
 
 
 def led_by(leader: int, version: int) -> Partition:

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, FaultPhase, Partition, Target
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
@@ -25,8 +26,10 @@ def failed(*replicas: str, proved: bool = True) -> list[Timed]:
     """The disk of broker-1 that has these replicas fails at 10, and the broker is stopped at 40."""
 
     def fault(kind: str, number: str, phase: FaultPhase) -> Fault:
-        proof = {"replicas": list(replicas)} if (kind, phase) == ("disk-failure", "verified") else {}
-        return Fault(fault=kind, id=number, phase=phase, target=Target(node="broker-1"), description="", proof=proof)
+        proof = proof_of(kind, replicas=replicas) if (kind, phase) == ("disk-failure", "verified") else None
+        return Fault(
+            fault_kind=kind, id=number, phase=phase, target=Target(node="broker-1"), description="", proof=proof
+        )
 
     told = [(10.0, fault("disk-failure", "f1", "inject")), (40.0, fault("stop", "f2", "inject"))]
     return [*told, (10.1, fault("disk-failure", "f1", "verified"))] if proved else [*told]

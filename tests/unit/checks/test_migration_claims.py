@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Controller, Event, Fault, Log, Note, Target, Znode
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 Timed = tuple[int, Event]
@@ -25,8 +26,8 @@ def registered(node: str) -> Timed:
 
 
 def restarted(second: int, node: str, switch: str = "true") -> list[Timed]:
-    about: dict[str, Any] = {"fault": "start", "id": node, "target": Target(node=node), "description": "start"}
-    proof = {"settings": {"zookeeper.metadata.migration.enable": switch}}
+    about: dict[str, Any] = {"fault_kind": "start", "id": node, "target": Target(node=node), "description": "start"}
+    proof = proof_of("start", settings={"zookeeper.metadata.migration.enable": switch})
     return [(second, Fault(**about, phase="inject")), (second + 1, Fault(**about, phase="verified", proof=proof))]
 
 

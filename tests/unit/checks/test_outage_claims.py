@@ -19,7 +19,7 @@ def struck(at_s: float, kind: str, node: str, name: str) -> list[Timed]:
     """A fault of a node, proved half a second later."""
 
     def phase(second: float, phase: FaultPhase) -> Timed:
-        return (second, Fault(fault=kind, id=name, phase=phase, target=Target(node=node), description=kind))
+        return (second, Fault(fault_kind=kind, id=name, phase=phase, target=Target(node=node), description=kind))
 
     return [phase(at_s, "inject"), phase(at_s + 0.5, "verified")]
 
@@ -34,8 +34,8 @@ def killed(at_s: float, node: str, name: str, start: float | None = None) -> lis
 AWAY = killed(10, "zookeeper", "f1", start=20)
 FROZEN = [
     *struck(10, "freeze", "zookeeper", "f1"),
-    (20.0, Fault(fault="freeze", id="f1", phase="heal", target=Target(node="zookeeper"), description="freeze")),
-    (20.1, Fault(fault="freeze", id="f1", phase="healed", target=Target(node="zookeeper"), description="freeze")),
+    (20.0, Fault(fault_kind="freeze", id="f1", phase="heal", target=Target(node="zookeeper"), description="freeze")),
+    (20.1, Fault(fault_kind="freeze", id="f1", phase="healed", target=Target(node="zookeeper"), description="freeze")),
 ]
 FOLLOWER = killed(14, "broker-2", "f2")
 

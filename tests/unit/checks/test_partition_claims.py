@@ -64,7 +64,7 @@ def cut(
     target = Target(node=", ".join(dict.fromkeys(one for link in links for one in link)))
 
     def phase(at_s: float, phase: FaultPhase) -> Timed:
-        event = Fault(fault=kind, id=name, phase=phase, target=target, description="a cut", links=both, port=port)
+        event = Fault(fault_kind=kind, id=name, phase=phase, target=target, description="a cut", links=both, port=port)
         return (at_s, event)
 
     healed = [] if heal is None else [phase(heal, "heal"), phase(heal + 0.1, "healed")]

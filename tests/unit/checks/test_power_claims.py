@@ -16,6 +16,8 @@ from checks.claims.power import (
 )
 from evidence.course import Course
 from evidence.events import Event, Fault, Partition, Target, Znode
+from evidence.faults.process import ReplicaOnDisk
+from tests.proofs import proof as proof_of
 
 RUN: dict[str, Any] = {"topics": [{"name": "t", "partitions": {"0": [1, 2, 3]}}]}
 KERNEL = {"dirty_expire_centisecs": 3000, "dirty_writeback_centisecs": 500}
@@ -24,10 +26,15 @@ KERNEL = {"dirty_expire_centisecs": 3000, "dirty_writeback_centisecs": 500}
 def power_loss(
     *, held: int | None = 3, written: int = 13, age_ms: int | None = 9_000, name: str = "t-0", proved: bool = True
 ) -> list[Event]:
-    replica = {"written": written, "held": held, "oldest_lost_ms": age_ms}
-    fault: dict[str, Any] = {"fault": "power-loss", "id": "f1", "description": "", "target": Target(node="broker-1")}
+    replica = ReplicaOnDisk(written=written, held=held, oldest_lost_ms=age_ms)
+    fault: dict[str, Any] = {
+        "fault_kind": "power-loss",
+        "id": "f1",
+        "description": "",
+        "target": Target(node="broker-1"),
+    }
     begun = Fault(phase="inject", monotonic_ns=100, **fault)
-    proof = {"replicas": {name: replica}, "writeback": KERNEL}
+    proof = proof_of("power-loss", replicas={name: replica}, writeback=KERNEL)
     return [begun, Fault(phase="verified", monotonic_ns=200, proof=proof, **fault)] if proved else [begun]
 
 
@@ -93,8 +100,8 @@ def test_flushed_records_survive(held: int | None, acked: int, isr: tuple[int, .
 def test_what_was_stated_is_on_the_controllers_disks(
     held: int | None, node: str, stated_ns: int, expected: str
 ) -> None:
-    fault: dict[str, Any] = {"fault": "power-loss", "id": "f1", "description": "", "target": Target(node=node)}
-    proof = {"replicas": {"__cluster_metadata-0": {"written": 9, "held": held}}}
+    fault: dict[str, Any] = {"fault_kind": "power-loss", "id": "f1", "description": "", "target": Target(node=node)}
+    proof = proof_of("power-loss", replicas={"__cluster_metadata-0": ReplicaOnDisk(written=9, held=held)})
     state = Partition(
         source="kraft", topic="t", partition=0, leader=1, leader_epoch=0, isr=(1,), version=7, monotonic_ns=stated_ns
     )
@@ -118,9 +125,13 @@ def znode(at_ns: int, path: str, version: int | None, created: int = 1) -> Znode
 
 def told(*after: Znode, node: str = "zookeeper", proved: bool = True) -> RunEvidence:
     """Two znodes of topics, a power loss from 100 to 200, and what was told then."""
-    fault: dict[str, Any] = {"fault": "power-loss", "id": "f1", "description": "", "target": Target(node=node)}
+    fault: dict[str, Any] = {"fault_kind": "power-loss", "id": "f1", "description": "", "target": Target(node=node)}
     loss = [Fault(phase="inject", monotonic_ns=100, **fault)]
-    loss += [Fault(phase="verified", monotonic_ns=200, proof={"replicas": {}}, **fault)] if proved else []
+    loss += (
+        [Fault(phase="verified", monotonic_ns=200, proof=proof_of("power-loss", replicas={}), **fault)]
+        if proved
+        else []
+    )
     before = (znode(10, MADE, 0), znode(11, STATE, 4), znode(12, "/brokers/ids/1", 0))
     return RunEvidence(run=RUN, course=Course((*before, *loss, *after)))
 

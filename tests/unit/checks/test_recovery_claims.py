@@ -24,7 +24,7 @@ BEGINS, NOTHING = "recovery-begins-at-recovery-point", "clean-stop-recovers-noth
 def fault(kind: str, at_s: float, node: str = "broker-1") -> list[Timed]:
     phases: list[tuple[float, FaultPhase]] = [(at_s, "inject"), (at_s + 0.1, "verified")]
     return [
-        (second, Fault(fault=kind, id=f"{kind}{at_s}", phase=phase, target=Target(node=node), description=""))
+        (second, Fault(fault_kind=kind, id=f"{kind}{at_s}", phase=phase, target=Target(node=node), description=""))
         for second, phase in phases
     ]
 

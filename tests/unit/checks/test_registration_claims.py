@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, FaultPhase, Log, Metadata, Partition, Target
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -31,7 +32,7 @@ def broker(state: Literal["registered", "gone"]) -> Broker:
 
 
 def fault(kind: str, phase: FaultPhase) -> Fault:
-    return Fault(fault=kind, id=f"f-{kind}", phase=phase, target=Target(node="broker-1"), description=kind)
+    return Fault(fault_kind=kind, id=f"f-{kind}", phase=phase, target=Target(node="broker-1"), description=kind)
 
 
 def led_by(leader: int, version: int) -> Partition:
@@ -115,7 +116,14 @@ def test_a_broker_that_returns_early(events: list[Timed], refused: str, waits: s
 
 
 def double(phase: FaultPhase, **proof: Any) -> Fault:
-    return Fault(fault="double", id="f1", phase=phase, target=Target(node="double"), description="", proof=proof)
+    return Fault(
+        fault_kind="double",
+        id="f1",
+        phase=phase,
+        target=Target(node="double"),
+        description="",
+        proof=proof_of("double", **proof) if phase == "verified" else None,
+    )
 
 
 TWO: list[Timed] = [*UP, (10, double("inject")), (10.1, double("verified", id=1))]

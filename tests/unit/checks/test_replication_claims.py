@@ -69,12 +69,14 @@ def container(action: Any) -> Container:
 
 
 def kill(phase: FaultPhase) -> Fault:
-    return Fault(fault="kill", id="f2", phase=phase, target=Target(node="broker-2"), description="kill of broker-2")
+    return Fault(
+        fault_kind="kill", id="f2", phase=phase, target=Target(node="broker-2"), description="kill of broker-2"
+    )
 
 
 def freeze(phase: FaultPhase) -> Fault:
     target = Target(node="broker-2")
-    return Fault(fault="freeze", id="f1", phase=phase, target=target, description="freeze of broker-2")
+    return Fault(fault_kind="freeze", id="f1", phase=phase, target=target, description="freeze of broker-2")
 
 
 def read_up_to(offset: int, seconds: float, partition: int = 0) -> Timed:

@@ -35,7 +35,7 @@ def state(version: int, isr: tuple[int, ...], *, leader: int = 1, topic: str = "
 
 
 def fault(kind: str, node: str, number: int = 1) -> list[Event]:
-    about: dict[str, Any] = {"fault": kind, "id": f"f{number}", "target": Target(node=node), "description": kind}
+    about: dict[str, Any] = {"fault_kind": kind, "id": f"f{number}", "target": Target(node=node), "description": kind}
     return [Fault(**about, phase="inject"), Fault(**about, phase="verified")]
 
 

@@ -12,6 +12,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Broker, Event, Fault, FaultPhase, Partition, Target
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 RUN = {"kafka": "2.8.2", "settings": {"replica.lag.time.max.ms": "6000"}}
@@ -31,12 +32,12 @@ def struck(node: str = "broker-2", *, healed: float = 60, proved: bool = True) -
         (
             second,
             Fault(
-                fault="slow-disk",
+                fault_kind="slow-disk",
                 id="f1",
                 phase=phase,
                 target=Target(node=node),
                 description="slow",
-                proof={"bytes_per_s": RATE} if phase == "verified" else {},
+                proof=proof_of("slow-disk", bytes_per_s=RATE) if phase == "verified" else None,
             ),
         )
         for second, phase in phases

@@ -23,7 +23,7 @@ TIMED_OUT = (15.0, Failed(**RECORD, outcome="info", error="_MSG_TIMED_OUT"))
 
 
 def fault(phase: FaultPhase, kind: str = "hold", id_: str = "f1") -> Fault:
-    return Fault(fault=kind, id=id_, phase=phase, target=Target(node="broker-1"), description=kind)
+    return Fault(fault_kind=kind, id=id_, phase=phase, target=Target(node="broker-1"), description=kind)
 
 
 def acked(second: float) -> Timed:

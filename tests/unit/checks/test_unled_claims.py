@@ -31,7 +31,7 @@ def up(number: int) -> list[Timed]:
 
 
 def killed(number: int, second: float) -> list[Timed]:
-    about: dict[str, Any] = {"fault": "kill", "id": f"k{number}", "target": Target(node=f"broker-{number}")}
+    about: dict[str, Any] = {"fault_kind": "kill", "id": f"k{number}", "target": Target(node=f"broker-{number}")}
     phases = [Fault(**about, description="kill", phase=phase) for phase in ("inject", "verified")]
     return [
         *((second, one) for one in phases),

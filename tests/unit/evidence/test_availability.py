@@ -38,7 +38,7 @@ def fault(at_ms: int, kind: str = "kill", *, proved_ms: int | None = None) -> Fa
     proved_ns = (at_ms if proved_ms is None else proved_ms) * MS
     times = {"inject_ns": at_ms * MS, "proved_ns": proved_ns, "until_ns": (at_ms + 1000) * MS}
     about = {"id": f"f{at_ms}", "kind": kind, "node": "broker-1", "role": "", "description": f"{kind} of broker-1"}
-    return FaultFact(**about, **times, heal_ns=None, healed_ns=None, proof={}, unproved=False)  # type: ignore[arg-type]
+    return FaultFact(**about, **times, heal_ns=None, healed_ns=None, proof=None, unproved=False)  # type: ignore[arg-type]
 
 
 def seen(rows: Sequence[dict[str, Any]], faults: Sequence[FaultFact] = (), **more: Any) -> dict[str, Any] | None:

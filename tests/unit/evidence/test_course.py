@@ -7,12 +7,12 @@ from typing import Any, Literal
 import pytest
 
 from evidence.course import NEVER_NS, Course, in_isr_throughout, isr_at, one_leader
+from evidence.engine import ContainerAction
 from evidence.events import (
     Acked,
     Blind,
     Broker,
     Container,
-    ContainerAction,
     Controller,
     Event,
     Failed,
@@ -51,7 +51,9 @@ def broker(ns: int, source: State, state: Literal["registered", "gone", "unfence
 
 
 def fault(ns: int, phase: FaultPhase, kind: str = "kill", id_: str = "f1", node: str = "broker-1") -> Fault:
-    return at(ns, Fault(fault=kind, id=id_, phase=phase, target=Target(node=node), description=f"{kind} of {node}"))
+    return at(
+        ns, Fault(fault_kind=kind, id=id_, phase=phase, target=Target(node=node), description=f"{kind} of {node}")
+    )
 
 
 # Partitions
@@ -209,7 +211,9 @@ def cut(
     ns: int, phase: FaultPhase, *links: tuple[str, str], port: int = 0, kind: str = "cut", id_: str = "f1"
 ) -> Fault:
     target = Target(node="broker-1")
-    return at(ns, Fault(fault=kind, id=id_, phase=phase, target=target, description="a cut", links=links, port=port))
+    return at(
+        ns, Fault(fault_kind=kind, id=id_, phase=phase, target=target, description="a cut", links=links, port=port)
+    )
 
 
 def controllers(*names: str) -> list[Event]:

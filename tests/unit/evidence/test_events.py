@@ -50,6 +50,7 @@ from evidence.events import (
     Znode,
 )
 from evidence.timeline import Timeline, read
+from tests.proofs import proof as proof_of
 
 RECORD: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 3, "acks": "all"}
 EVERY: tuple[Event, ...] = (
@@ -58,12 +59,12 @@ EVERY: tuple[Event, ...] = (
     Note(text="slow"),
     Precondition(name="it is dead", held=False, detail={"leo": 4}),
     Fault(
-        fault="kill",
+        fault_kind="kill",
         id="f1",
         phase="verified",
         target=Target(node="broker-1", role="leader of t-0"),
         description="kill -9 of broker-1",
-        proof={"exit_code": 137},
+        proof=proof_of("kill"),
     ),
     Moment(name="00-armed", nodes={"broker-1": {"t-0": Ends(leo=4, hw=3), "t-1": Ends()}}, begun_ns=5),
     Checkpoint(node="broker-1", file="replication-offset-checkpoint", offsets={"t-0": 3}, written_ns=9, before_ns=4),

@@ -67,7 +67,7 @@ def test_a_load_is_doomed_as_a_whole() -> None:
 
 
 def kill(ns: int) -> Fault:
-    return at(ns, Fault(fault="kill", id="f1", phase="inject", target=Target(node="broker-1"), description="kill"))
+    return at(ns, Fault(fault_kind="kill", id="f1", phase="inject", target=Target(node="broker-1"), description="kill"))
 
 
 OLD: list[Event] = [

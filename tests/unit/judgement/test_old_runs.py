@@ -18,6 +18,7 @@ import pytest
 from analysis.check import check_run
 from evidence.rundir import RunDir, write_json
 from judgement.report.facts import judge_run
+from tests import convert
 
 RUNS = sorted((Path(__file__).parents[2] / "data" / "runs").glob("*.tar.xz"))
 
@@ -36,7 +37,9 @@ def outline(findings: Mapping[str, Any], like: Mapping[str, Any]) -> list[tuple[
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> RunDir:
     with tarfile.open(request.param) as tar:
         tar.extractall(tmp_path, filter="data")
-    return RunDir(tmp_path)
+    made = RunDir(tmp_path)
+    made.timeline.write_text("\n".join(convert.timeline(made.timeline.read_text().split("\n"))))
+    return made
 
 
 @pytest.mark.parametrize("old", RUNS, indirect=True, ids=lambda path: path.name.removesuffix(".tar.xz"))

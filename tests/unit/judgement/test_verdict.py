@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 
 from checks.catalogue import TRUNCATED
 from evidence.course import Course
+from evidence.engine import ContainerAction
 from evidence.errors import UsageError
-from evidence.events import DEATHS, Blind, Container, ContainerAction, Event, Fault, FaultPhase, Precondition, Target
+from evidence.events import Blind, Container, Event, Fault, FaultPhase, Precondition, Target
+from evidence.faults import DEATHS
 from evidence.rundir import RunDir, write_json
 from judgement import doubts, policy, subjects, verdict
 from judgement.report.facts import judge_run
+from tests.proofs import proof as proof_of
 from tests.unit.timelines import at
 
 RUN: dict[str, Any] = {
@@ -48,10 +51,28 @@ FINDINGS: dict[str, Any] = {
 
 
 def fault(
-    ns: int, phase: FaultPhase, *, id_: str = "f1", kind: str = "kill", node: str = "broker-1", **proof: Any
+    ns: int,
+    phase: FaultPhase,
+    *,
+    id_: str = "f1",
+    kind: str = "kill",
+    node: str = "broker-1",
+    seen: str = "",
+    **proof: Any,
 ) -> Fault:
     target = Target(node=node)
-    return at(ns, Fault(fault=kind, id=id_, phase=phase, target=target, description=f"{kind} of {node}", proof=proof))
+    return at(
+        ns,
+        Fault(
+            fault_kind=kind,
+            id=id_,
+            phase=phase,
+            target=target,
+            description=f"{kind} of {node}",
+            proof=proof_of(kind, **proof) if phase == "verified" else None,
+            seen=seen,
+        ),
+    )
 
 
 def container(ns: int, node: str, action: ContainerAction, exit_code: int | None = None) -> Container:
@@ -72,9 +93,10 @@ def lines(*events: Event) -> bytes:
     return b"".join(msgspec.json.encode(event) + b"\n" for event in events)
 
 
-DIED: dict[str, Any] = {"exit_code": 137, "event": "die", "time_nano": 11}
+DIED: dict[str, Any] = {"exit_code": 137, "event": "die", "time_nano": 11, "signal_nano": 11}
 PROVED: list[Event] = [
     fault(10, "inject"),
+    container(11, "broker-1", "kill"),
     container(11, "broker-1", "die", 137),
     fault(11, "verified", **DIED),
 ]

@@ -11,6 +11,8 @@ import pytest
 
 from evidence.errors import UsageError
 from evidence.events import Precondition
+from evidence.faults.base import FaultProof, kind_of
+from evidence.faults.process import KillProof
 from evidence.timeline import Timeline, read
 from harness.cluster.cluster import Cluster
 from harness.cluster.disks import Disk, DiskMounter
@@ -21,6 +23,7 @@ from harness.run import PreconditionNotHeld
 from harness.run.nemesis import Nemesis
 from harness.run.sequence_log import SequenceLog
 from harness.run.who import Target
+from tests.proofs import proof as proof_of
 
 
 class Names(Faults):
@@ -29,9 +32,9 @@ class Names(Faults):
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def carry_out(self, fault: Any, *, role: str = "", lasting: bool = False) -> dict[str, Any]:
+    def carry_out(self, fault: Any, *, role: str = "") -> FaultProof:
         self.said.append(fault.description)
-        return {}
+        return proof_of(kind_of(getattr(fault, "proof_type", KillProof)))
 
     def heal_one(self, fault: Any) -> None:
         self.said.append("healed")
@@ -168,7 +171,9 @@ def test_only_who_keeps_the_clusters_account_may_forget_of_it(
     with_disks(made, "")
     listener = Listener()
     made._observer = cast("Any", listener)
-    monkeypatch.setattr(faults, "carry_out_at_once", lambda found: [{"signal_nano": 1} for _ in found], raising=False)
+    monkeypatch.setattr(
+        faults, "carry_out_at_once", lambda found: [proof_of("power-loss") for _ in found], raising=False
+    )
     made.lose_power(targets[struck])
     assert listener.told == told
 

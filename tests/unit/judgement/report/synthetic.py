@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from evidence.engine import ContainerAction
 from evidence.events import (
     Acked,
     Blind,
     Container,
-    ContainerAction,
     Controller,
     Ends,
     Event,
@@ -33,10 +33,12 @@ from evidence.events import (
     Step,
     Target,
 )
+from evidence.faults.base import FaultProof
 from evidence.history import record, schema
 from evidence.history.seal import seal_process
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir, write_json
+from tests.proofs import proof as proof_of
 from tests.unit.kafkafiles import encode
 
 START_NS = 5_000_000_000_000
@@ -136,12 +138,12 @@ class Synthetic:
         role: str,
         description: str,
         *,
-        proof: dict[str, Any] | None,
+        proof: FaultProof | None,
         proved_s: float = 0.12,
     ) -> str:
         self.faults += 1
         about = Fault(
-            fault=kind,
+            fault_kind=kind,
             id=f"f{self.faults}",
             phase="inject",
             target=Target(role=role, node=node),
@@ -155,7 +157,7 @@ class Synthetic:
     def kill(self, at_s: float, node: str, role: str) -> None:
         self.container(at_s + 0.05, node, "kill")
         self.container(at_s + 0.09, node, "die", 137)
-        proof = {"exit_code": 137, "event": "die", "time_nano": nano(at_s + 0.09)}
+        proof = proof_of("kill", time_nano=nano(at_s + 0.09), signal_nano=nano(at_s + 0.05))
         self.fault(at_s, "kill", node, role, f"kill -9 of {node}", proof=proof)
 
     def start(self, at_s: float, node: str, role: str = "replica of t-0") -> None:
@@ -166,7 +168,7 @@ class Synthetic:
             node,
             role,
             f"start of {node}",
-            proof={"pid": 4711, "event": "start", "time_nano": nano(at_s + 0.1)},
+            proof=proof_of("start", time_nano=nano(at_s + 0.1)),
         )
 
     def partition(
@@ -444,7 +446,7 @@ def isolation(root: Path, *, seed: int = 1) -> RunDir:
         "broker-2",
         "follower of t-0",
         "freeze (docker pause) of broker-2",
-        proof={"status": "paused", "cpu_ticks": [55, 55], "watched_ms": 100},
+        proof=proof_of("freeze"),
     )
     cut = run.fault(
         8.0,
@@ -452,7 +454,7 @@ def isolation(root: Path, *, seed: int = 1) -> RunDir:
         "broker-1, broker-3",
         "leader; follower",
         "network cut of broker-1 from broker-3",
-        proof={"packets_dropped": {"broker-1 OUTPUT 172.30.200.13": 7}},
+        proof=proof_of("cut", packets_dropped={"broker-1 OUTPUT 172.30.200.13": 7}),
     )
     run.send(8.5, 1, None, error="REQUEST_TIMED_OUT", acked_s=1.5)
     run.partition(11.0, 1, 0, [1])
@@ -464,7 +466,7 @@ def isolation(root: Path, *, seed: int = 1) -> RunDir:
     )
     for at_s, fault_id, kind, node, phase in healing:
         about = Target(node=node)
-        run.event(at_s, Fault(fault=kind, id=fault_id, phase=phase, target=about, description=""))
+        run.event(at_s, Fault(fault_kind=kind, id=fault_id, phase=phase, target=about, description=""))
     run.container(12.45, "broker-2", "unpause")
     run.partition(13.0, 1, 0, [1, 2, 3])
     run.step(13.5, 14.0, "final read")

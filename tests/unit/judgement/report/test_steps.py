@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evidence.events import ContainerAction, Log, LogKind
+from evidence.engine import ContainerAction
+from evidence.events import Log, LogKind
 from judgement.report import facts
 from judgement.report.steps import acts, fault_steps, log_steps, metadata_steps, state_text, truncations
 from tests.unit.judgement.report.synthetic import START_NS, Synthetic

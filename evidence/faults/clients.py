@@ -1,0 +1,43 @@
+"""Faults of clients: their connections are reset, or one is killed."""
+
+from __future__ import annotations
+
+import signal
+from typing import ClassVar
+
+from evidence.faults.base import FaultProof, Lasts
+
+
+class ResetProof(FaultProof, frozen=True, kw_only=True, tag="reset"):
+    """Of clients' connections: some that the broker's kernel listed before, and none of which it lists after."""
+
+    lasts: ClassVar = Lasts.AT_ONCE
+
+    connections: tuple[str, ...]
+    """The clients' ends."""
+    left: tuple[str, ...]
+
+    def missing(self) -> str | None:
+        shown = self.connections and not self.left
+        return None if shown else "its proof does not show connections that were there and are gone"
+
+    def text(self) -> str:
+        return f"{len(self.connections)} connections are gone"
+
+
+class KillClientProof(FaultProof, frozen=True, kw_only=True, tag="kill-client"):
+    """The status with which the client's process ended: SIGKILL's."""
+
+    lasts: ClassVar = Lasts.AT_ONCE
+
+    pid: int
+    status: int
+    """As the kernel lets it be waited for: a negative number is a signal's."""
+
+    def missing(self) -> str | None:
+        if self.status != -signal.SIGKILL:
+            return f"its proof has the status {self.status}"
+        return None if self.pid > 0 else "its proof does not show whose process it was"
+
+    def text(self) -> str:
+        return f"its process ended with {self.status}"

@@ -1,0 +1,36 @@
+"""Run directories of schema 1 become ones of schema 2: for the runs that are kept for tests. Again does no harm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+
+def timeline(lines: Iterable[str]) -> list[str]:
+    """The lines of a timeline, as many as before. One that is empty, or no JSON, stays as it is."""
+    return [_line(line) for line in lines]
+
+
+def _line(line: str) -> str:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(event, dict) or event.get("kind") not in CHANGED:
+        return line
+    return json.dumps(CHANGED[event["kind"]](event), separators=(",", ":"), ensure_ascii=False)
+
+
+def _fault(event: dict[str, Any]) -> dict[str, Any]:
+    """The kind has a name of its own, and a proof says of what kind it is."""
+    if "fault_kind" in event:
+        return event
+    made = {("fault_kind" if name == "fault" else name): value for name, value in event.items()}
+    proof, kind = event.get("proof") or {}, event["fault"]
+    verified = event["phase"] == "verified"
+    return made | {"proof": {"kind": kind, **proof} if verified else None, "seen": str(proof.get("seen", ""))}
+
+
+CHANGED = {"fault": _fault}
+"""By kind of event, what makes it one of schema 2."""
