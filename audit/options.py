@@ -14,8 +14,8 @@ settings, so "loss" does not mean it.
 """
 DESCRIPTION: Final = (
     "What can happen to acknowledged records of these producers, each statement with the measured run that shows it. "
-    "Reads .properties files, Spring's and Quarkus' application files, Kafka Connect, librdkafka, Spark, Flink, "
-    "docker-compose, Kubernetes and Strimzi; files or directories. Needs neither Docker nor Java nor a network."
+    "Reads files or directories: .properties, YAML, JSON and more, of clients, Spring, Quarkus, Kafka Connect, "
+    "Flink, docker-compose, Kubernetes and Strimzi (all: docs/audit.md). Needs neither Docker nor Java nor a network."
 )
 
 

@@ -2,7 +2,8 @@
 
 walk         which files of the paths are read; `text` is one of them, or a part of one
 tree         YAML and JSON with lines; `properties` likewise; `placeholders` what ${…} stands for
-files        which reader a text is for, by its name and what is in it
+format       what a format is; `registry` finds those of all modules here
+files        reads a text as YAML, JSON or .properties and offers it to the formats
 plain        a client's own keys; Kafka Streams, brokers; prefixes of applications' own; Spark
 application  Spring Boot, Spring Cloud Stream, SmallRye, with `profiles`
 connect      workers and connectors

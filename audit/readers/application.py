@@ -20,15 +20,18 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Final
 
 from audit.model import Origin, Problem, Setting
 from audit.readers.collect import Page, Reading, preset
+from audit.readers.format import YAML, Document, Format
 from audit.readers.names import dotted, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Lookup
 from audit.readers.plain import read_prefixed
 from audit.readers.profiles import in_force, mentioned, set_active, with_groups
 from audit.readers.text import Text
+from audit.readers.tree import flatten
 
 FILE: Final = re.compile(r"(?:application|bootstrap|microprofile-config)(?:-([\w.-]+))?\.(?:ya?ml|properties)")
 BOOT: Final[Mapping[str, str]] = {
@@ -310,3 +313,42 @@ def _bytes(size: str) -> str:
     """
     found = re.fullmatch(r"(\d+)\s*([kKmMgG]?[bB])", size)
     return str(int(found[1]) * SIZES[found[2].lower()]) if found else size
+
+
+def _is_application(document: Document) -> bool:
+    """Whether a document is an application's: by its file's name, or by the frameworks' own keys."""
+    if _named(document):
+        return True
+    if document.tree is None:
+        return any(each.key.startswith(("spring.", "mp.messaging.", "%")) for each in document.settings)
+    names = document.tree.names()
+    return bool(names & {"spring", "mp"}) or any(key.startswith(("spring.", "mp.", "%")) for key in names)
+
+
+def _named(document: Document) -> re.Match[str] | None:
+    return None if document.listed else FILE.fullmatch(document.source.file)
+
+
+def _keep(document: Document, reading: Reading) -> bool:
+    """Keep a document until all files of its application are there."""
+    source, named = document.source, _named(document)
+    folder = str(PurePath(source.name or source.path).parent)
+    folder = source.path + "/" + folder if source.name else str(Path(source.path).absolute().parent)
+    for page in document.pages if document.tree is None else [flatten(document.tree, source)]:
+        if page:
+            reading.pages.setdefault(folder, []).append(Page(named[1] or "" if named else "", tuple(page)))
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="Spring Boot, Spring Cloud Stream, Quarkus",
+        reads="`application*.yml` and `application*.properties` of one directory, with their profiles",
+        files=(*YAML, "*.properties"),
+        rank=120,
+        speaks=("mp[._]messaging", r"spring\.profiles", "on-profile"),
+        named=FILE,
+        claims=_is_application,
+        read=_keep,
+    ),
+)

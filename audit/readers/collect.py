@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -55,6 +55,10 @@ class Reading:
     """Everything gathered so far."""
 
     options: Options
+    is_file: Callable[[str], object] = lambda _: False
+    """Whether a name is that of a file that some format reads."""
+    nested: Callable[[Text], None] = lambda _: None
+    """Reads a file that is inside another, as in a ConfigMap."""
     producers: list[ProducerConfig] = field(default_factory=list)
     topics: list[TopicConfig] = field(default_factory=list)
     brokers: list[BrokerConfig] = field(default_factory=list)

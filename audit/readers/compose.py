@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path, PurePath
+from typing import Final
 
 from audit.model import Setting
 from audit.readers.collect import Reading
+from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, decode
@@ -111,3 +113,44 @@ def read_env(source: Text) -> list[Setting]:
         text = quoted[2] if quoted else re.sub(r"\s+#.*", "", value)
         found.append(Setting(name, text, source.origin(number)))
     return found
+
+
+PARSED: Final = (".yml", ".yaml", ".json", ".py", ".sql")
+"""What a file whose name begins with .env may end in, and then is (.env.yaml)."""
+
+
+def _is_env(document: Document) -> bool:
+    return document.file.endswith(".env") or (document.file.startswith(".env") and not document.file.endswith(PARSED))
+
+
+def _read_env_file(document: Document, reading: Reading) -> bool:
+    """Keep the file until all are there: a Compose file may name it."""
+    reading.env_files[str(Path(document.source.path).absolute())] = document.source
+    return True
+
+
+def _read(document: Document, reading: Reading) -> bool:
+    assert document.tree is not None
+    read_compose(document.source, document.tree, reading)
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="`.env` files",
+        reads="environment variables: those of a Compose file that names it, or its own",
+        files=("*.env", ".env", ".env.*"),
+        rank=10,
+        whole=True,
+        claims=_is_env,
+        read=_read_env_file,
+    ),
+    Format(
+        name="docker-compose",
+        reads="the environment of each service, with its `env_file`s and the `.env` beside it",
+        files=YAML,
+        rank=110,
+        claims=lambda document: document.tree is not None and is_compose(document.tree),
+        read=_read,
+    ),
+)

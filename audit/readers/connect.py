@@ -14,9 +14,11 @@ from typing import Final
 
 from audit.model import Origin, ProducerConfig, Setting
 from audit.readers.collect import Reading, preset
+from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
 from audit.readers.names import latest, under
 from audit.readers.placeholders import Style
 from audit.readers.text import Text
+from audit.readers.tree import flatten
 
 WORKER: Final = frozenset(
     {"config.storage.topic", "offset.storage.topic", "status.storage.topic", "offset.storage.file.filename"}
@@ -138,3 +140,51 @@ def _is_workers(producer: ProducerConfig) -> bool:
 
 def _folder(producer: ProducerConfig) -> PurePath:
     return PurePath(producer.origin.path).parent
+
+
+def _is_request(document: Document) -> bool:
+    """Whether it is a connector as Connect's REST interface takes it: its settings, or its name and its `config`."""
+    tree = document.tree
+    return tree is not None and "connector.class" in tree.names() | tree.table("config").names()
+
+
+def _read_request(document: Document, reading: Reading) -> bool:
+    assert document.tree is not None
+    config = document.tree.table("config")
+    config = config if "connector.class" in config.names() else document.tree
+    read_connector(document.tree.text("name"), flatten(config, document.source), reading, "none")
+    return True
+
+
+def _read_worker(document: Document, reading: Reading) -> bool:
+    read_worker(document.source, document.settings, reading, "none")
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="Kafka Connect's connectors, in JSON",
+        reads="`producer.override.*`, and what the worker beside it gives",
+        files=(*JSON, *YAML),
+        rank=130,
+        speaks=(r"connector\.class",),
+        claims=_is_request,
+        read=_read_request,
+    ),
+    Format(
+        name="Kafka Connect's workers",
+        reads="`producer.*`, which is every connector's",
+        files=(*PROPERTIES, *YAML, *JSON),
+        rank=210,
+        claims=lambda document: is_worker(document.keys),
+        read=_read_worker,
+    ),
+    Format(
+        name="Kafka Connect's connectors",
+        reads="as in JSON",
+        files=PROPERTIES,
+        rank=220,
+        claims=lambda document: "connector.class" in document.keys,
+        read=lambda document, reading: read_connector("", document.settings, reading, "none"),
+    ),
+)

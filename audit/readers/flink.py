@@ -12,6 +12,7 @@ from typing import Final
 
 from audit.model import Setting
 from audit.readers.collect import Reading, preset
+from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.names import PRODUCERS, latest, under
 from audit.readers.text import Text
 from audit.readers.tree import MOST, Listing, Node, Table, flatten
@@ -103,3 +104,32 @@ def read_sink(name: str, options: Sequence[Setting], reading: Reading, *, certai
         topics=[topic for each in topics for topic in each.split(";")],
         style="shell",
     )
+
+
+def _read_sinks(document: Document, reading: Reading) -> bool:
+    found = False
+    for name, options in sinks(document.tree, document.source) if document.tree is not None else ():
+        read_sink(name or document.source.file, options, reading, certain=False)
+        found = True
+    return found
+
+
+FORMATS: Final = (
+    Format(
+        name="Flink SQL",
+        reads="`properties.*` of the Kafka tables that are written to",
+        files=("*.sql",),
+        rank=30,
+        whole=True,
+        claims=lambda document: document.file.endswith(".sql"),
+        read=lambda document, reading: read_sql(document.source, reading) or True,
+    ),
+    Format(
+        name="Flink sinks",
+        reads="`properties.*` of a sink of the Kafka connector",
+        files=(*YAML, *JSON),
+        rank=140,
+        claims=lambda document: document.tree is not None,
+        read=_read_sinks,
+    ),
+)

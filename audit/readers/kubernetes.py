@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from audit.model import BrokerConfig, Problem, Setting, TopicConfig
 from audit.readers.collect import Reading
 from audit.readers.connect import read_connector, read_worker
+from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
@@ -38,9 +39,7 @@ WORKLOADS: Final = frozenset(
         "Service",
     }
 )
-FILE: Final = re.compile(r".+\.(ya?ml|properties|json|conf|sql|env|config)")
 OPERATOR: Final = "the Strimzi operator's default"
-Nested = Callable[[Text], None]
 
 
 def is_resource(document: Table) -> bool:
@@ -48,20 +47,20 @@ def is_resource(document: Table) -> bool:
     return isinstance(document.get("apiVersion"), Scalar) and isinstance(document.get("kind"), Scalar)
 
 
-def read_resource(source: Text, document: Table, reading: Reading, nested: Nested) -> None:
-    """Gather what one resource has; `nested` reads a file that is inside a ConfigMap."""
+def read_resource(source: Text, document: Table, reading: Reading) -> None:
+    """Gather what one resource has, and read the files that are inside a ConfigMap."""
     kind, api = document.text("kind"), document.text("apiVersion")
     if kind == "List":
         for each in document.tables("items"):
             if each.text("kind") != "List":
-                read_resource(source, each, reading, nested)
+                read_resource(source, each, reading)
     elif api.startswith(STRIMZI):
         _strimzi(source, document, reading)
     elif kind == "ConfigMap":
         reading.config_maps[_name(document)] = (source, document)
         for key, _, value in document.table("data").items:
-            if FILE.fullmatch(key) and isinstance(value, Scalar) and value.text.strip():
-                nested(inner(value, source, f"{_name(document)}/{key}"))
+            if reading.is_file(key) and isinstance(value, Scalar) and value.text.strip():
+                reading.nested(inner(value, source, f"{_name(document)}/{key}"))
     elif kind in WORKLOADS:
         for container in _containers(document):
             reading.containers.append((source, container, _name(document)))
@@ -118,7 +117,7 @@ def _from_map(name: str, prefix: str, reading: Reading) -> list[Setting]:
     return [
         Setting(prefix + key, value.text.strip(), source.origin(line))
         for key, line, value in document.table("data").items
-        if isinstance(value, Scalar) and not FILE.fullmatch(key)
+        if isinstance(value, Scalar) and not reading.is_file(key)
     ]
 
 
@@ -232,3 +231,22 @@ def read_clusters(reading: Reading) -> None:
 def _roles(pool: Table) -> list[Scalar]:
     node = pool.get("spec", "roles")
     return [each for each in getattr(node, "items", ()) if isinstance(each, Scalar)]
+
+
+def _read(document: Document, reading: Reading) -> bool:
+    assert document.tree is not None
+    read_resource(document.source, document.tree, reading)
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="Kubernetes and Strimzi",
+        reads="the environment of containers and the files in ConfigMaps; `Kafka`, `KafkaNodePool`, `KafkaTopic`, "
+        "`KafkaConnect`, `KafkaConnector`, `KafkaMirrorMaker2`",
+        files=(*YAML, *JSON),
+        rank=100,
+        claims=lambda document: document.tree is not None and is_resource(document.tree),
+        read=_read,
+    ),
+)

@@ -14,9 +14,12 @@ from typing import Final
 
 from audit.model import BrokerConfig, Client, Setting
 from audit.readers.collect import Reading, preset
-from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, latest, producer_keys, relaxed, under
+from audit.readers.connect import read_connector
+from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
+from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Style
 from audit.readers.text import Text
+from audit.readers.tree import Table, flatten
 
 TOPICS: Final = ("topic", "topics", "kafka.topic", "topic.name", "output.topic", "default.topic")
 LONGEST: Final = 300
@@ -136,3 +139,63 @@ def _prefix(key: str) -> str | None:
             named = re.search(r"producer|(^|\.)kafka(\..*)?$", low)
             return prefix if named else None
     return None
+
+
+BELOW: Final = ("producer", "producerconfig", "kafkaproducer", "kafka")
+"""Names of a mapping in YAML or JSON that has a client's settings."""
+
+
+def _read_streams(document: Document, reading: Reading) -> bool:
+    read_streams(document.settings, reading, "any")
+    return True
+
+
+def _read_client(document: Document, reading: Reading) -> bool:
+    client: Client = "unknown" if document.tree is not None else "java"
+    client = "librdkafka" if "rdkafka" in document.source.file else client
+    found = read_plain(document.source, document.settings, reading, client=client, style="any")
+    return read_prefixed(document.source, document.settings, reading, client=client, style="any") or found
+
+
+def _read_below(document: Document, reading: Reading) -> bool:
+    """Read connectors and clients one level down: {"connectors": {"a": {…}}, "producer": {…}}."""
+    assert document.tree is not None
+    source, before = document.source, reading.count()
+    for name, _, value in document.tree.items:
+        if isinstance(value, Table):
+            config = next((each for each in (value, value.table("config")) if "connector.class" in each.names()), None)
+            if config is not None:
+                read_connector(name, flatten(config, source), reading, "none")
+            elif squeezed(name) in BELOW:
+                read_plain(source, flatten(value, source), reading, client="unknown", style="any")
+    return reading.count() > before
+
+
+FORMATS: Final = (
+    Format(
+        name="Kafka Streams",
+        reads="the producer's own keys, with and without `producer.`",
+        files=(*PROPERTIES, *YAML, *JSON),
+        rank=200,
+        claims=lambda document: {"application.id", "bootstrap.servers"} <= document.keys,
+        read=_read_streams,
+    ),
+    Format(
+        name="clients and brokers",
+        reads="a producer's own keys, plain or below an application's prefix (`app.kafka.producer.acks`, Spark's "
+        "`kafka.acks`); `server.properties`",
+        files=(*PROPERTIES, *YAML, *JSON),
+        rank=240,
+        speaks=(r"process\.roles", r"broker\.id"),
+        claims=lambda document: True,
+        read=_read_client,
+    ),
+    Format(
+        name="clients one level down",
+        reads="a producer's or connector's settings in a mapping (`producer: {acks: all}`)",
+        files=(*YAML, *JSON),
+        rank=250,
+        claims=lambda document: document.tree is not None,
+        read=_read_below,
+    ),
+)

@@ -17,6 +17,7 @@ from typing import Final
 
 from audit.model import Setting
 from audit.readers.collect import Reading
+from audit.readers.format import Format
 from audit.readers.text import Text, Unreadable
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
@@ -263,3 +264,16 @@ def _variable(value: ast.expr) -> tuple[str, str | None]:
         default = _constant(value.args[1]) if len(value.args) > 1 else None
         return (str(names[0]), default) if names else ("", None)
     return "", None
+
+
+FORMATS: Final = (
+    Format(
+        name="Python sources",
+        reads="the dictionary that is handed to a producer of confluent-kafka",
+        files=("*.py",),
+        rank=20,
+        whole=True,
+        claims=lambda document: document.file.endswith(".py"),
+        read=lambda document, reading: read_python(document.source, reading) or True,
+    ),
+)

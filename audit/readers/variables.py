@@ -21,6 +21,7 @@ from audit.model import BrokerConfig, Setting
 from audit.readers.application import CHANNEL, read_boot, read_smallrye, read_stream
 from audit.readers.collect import Reading
 from audit.readers.connect import is_worker, read_worker
+from audit.readers.format import PROPERTIES, Document, Format
 from audit.readers.names import BROKERS, PRODUCERS, dotted, latest, relaxed, squeezed
 from audit.readers.placeholders import Style
 from audit.readers.text import Text, Unreadable
@@ -196,3 +197,25 @@ def _own(source: Text, name: str, variables: Sequence[Setting], reading: Reading
 
 def _as(setting: Setting, key: str) -> Setting:
     return dataclasses.replace(setting, key=key)
+
+
+def _are_variables(document: Document) -> bool:
+    prefixes = ("KAFKA_", "SPRING_", "CONNECT_")
+    return any(each.key.isupper() and each.key.startswith(prefixes) for each in document.settings)
+
+
+def _read_file(document: Document, reading: Reading) -> bool:
+    read_variables(document.source, document.source.file, "", document.settings, reading, "shell")
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="environment variables in a file",
+        reads="`KAFKA_*`, `SPRING_*`, `CONNECT_*`",
+        files=PROPERTIES,
+        rank=230,
+        claims=_are_variables,
+        read=_read_file,
+    ),
+)

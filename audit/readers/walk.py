@@ -22,20 +22,9 @@ SKIPPED: Final = words(
     """.git .hg .svn node_modules target build dist out bin .venv venv .tox .nox .gradle .mvn .idea .vscode __pycache__
     .mypy_cache .ruff_cache .pytest_cache .terraform vendor site-packages .next coverage"""
 )
-NAMES: Final = re.compile(
-    r".+\.(properties|ya?ml|json|conf|config|cfg|env|sql|py|props)|\.env(\..+)?"
-    r"|.+\.(ya?ml|json|properties)\.(tpl|tmpl|j2|erb|template)",
-    re.IGNORECASE,
-)
 BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", "tsconfig.json"})
 LARGEST: Final = 1_000_000
 """Bytes of the largest file that is read."""
-SPEAKS: Final = re.compile(
-    r"kafka|\backs\b|bootstrap[._-]?servers|broker\.list|connector\.class|producer|min\.insync|process\.roles"
-    r"|broker\.id|replication\.factor|mp[._]messaging|spring\.profiles|on-profile|idempotence",
-    re.IGNORECASE,
-)
-"""What a file that concerns Kafka has somewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +38,10 @@ class Candidate:
     """The directory that the user named, or the root of the file system."""
 
 
-def candidates(paths: Sequence[str], ignored: Counter[str], problems: list[Problem]) -> Iterator[Candidate]:
-    """The files to read, in order, each once."""
+def candidates(
+    paths: Sequence[str], names: re.Pattern[str], ignored: Counter[str], problems: list[Problem]
+) -> Iterator[Candidate]:
+    """The files to read, in order, each once; of directories those whose name matches `names`."""
     seen: set[tuple[int, int]] = set()
     for path in paths:
         if not os.path.isdir(path):
@@ -59,7 +50,7 @@ def candidates(paths: Sequence[str], ignored: Counter[str], problems: list[Probl
         top = Path(path).absolute()
         for file in _walk(path, seen, ignored, problems):
             file = file.removeprefix("./") if path == "." else file
-            if NAMES.fullmatch(os.path.basename(file)) and os.path.basename(file) not in BUILD:
+            if names.fullmatch(os.path.basename(file)) and os.path.basename(file) not in BUILD:
                 yield from _file(file, seen, ignored, problems, named=False, top=top)
             else:
                 ignored["of another kind"] += 1

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from app import audit_page, cli
 from audit.cells import FAULTS, LINES
 from audit.options import add_options
+from audit.readers import registry
 from audit.report import words
 from results import MEASURED_ON
 from tests.unit.audit.cells import cell, dark, matrix, run
@@ -228,6 +231,25 @@ def test_the_page_shows_what_the_commands_on_it_say(monkeypatch: pytest.MonkeyPa
     page = (ROOT / audit_page.PAGE).read_text()
     assert len(audit_page.EXAMPLE.findall(page)) >= 2
     assert audit_page.renewed(page) == page, "`make docs` writes it anew"
+
+
+def test_the_page_has_every_format_and_the_hook_looks_at_their_files() -> None:
+    page, hooks = (ROOT / audit_page.PAGE).read_text(), (ROOT / audit_page.HOOKS).read_text()
+    assert registry.table() in page, "`make docs` writes it anew"
+    assert audit_page.renewed_hooks(hooks) == hooks, "`make docs` writes it anew"
+    (files,) = (re.compile(hook["files"]) for hook in yaml.safe_load(hooks))
+    for name in (
+        "a.properties",
+        "deploy/application-prod.yml",
+        ".env",
+        "k/.env.prod",
+        "x.SQL",
+        "values.yaml.j2",
+        "p.py",
+    ):
+        assert files.search(name), name
+    for name in ("README.md", "yml", "pom.xml", "a.properties.bak", "Main.java"):
+        assert not files.search(name), name
 
 
 def test_the_page_names_every_option_and_the_packages_that_files_take(conf: Path) -> None:
