@@ -19,12 +19,12 @@ from typing import Final
 from app.output import result, say
 from audit import baseline, matrix
 from audit.grade import Answer, Grader
-from audit.known import numbers
 from audit.model import Client, Inputs, Origin, ProducerConfig
 from audit.readers import Options, read_paths
 from audit.report import console, data, junit, page, sarif
 from audit.topics import Stated, parse_topic
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
+from evidence.releases import numbers
 
 NARROWEST: Final = 60
 WIDEST: Final = 120

@@ -33,11 +33,12 @@ from app.matrix import Cell, Matrix
 from audit.cells import LAST_REPLICA, Key, canonical, normal
 from audit.defaults import NAMES, RULES, product
 from audit.grade import Answer, Case, with_proofs
-from audit.known import Kind, known, numbers
+from audit.known import Kind, known
 from audit.model import Setting
 from audit.proof import Proof, Proved
 from audit.resolve import Resolved, written
 from evidence.errors import HarnessError, UsageError
+from evidence.releases import numbers
 from evidence.rundir import RunDir
 from evidence.subjects import subjects_of
 from harness.cluster import disks, versions

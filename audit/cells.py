@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from evidence.errors import UsageError
+from evidence.releases import ELIGIBLE_LEADERS_BY_DEFAULT, ELIGIBLE_LEADERS_SUPPORTED, numbers
 
 Client = Literal["librdkafka", "java", "scala"]
 Outcome = Literal["loses", "duplicates", "reorders", "refuses"]
@@ -230,14 +231,13 @@ def _writable(key: Key) -> bool:
 
 
 def _has_eligible_leaders(key: Key) -> bool:
-    return key.line == "kraft" and _numbers(key.version) >= (4, 0)
+    return key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_SUPPORTED
 
 
 def _waits_for_eligible(key: Key) -> bool:
-    """Whether a partition may wait for another replica when the last one in sync is back (before 4.1 it is an option,
-    off in new clusters).
-    """
-    return key.line == "kraft" and _numbers(key.version) >= (4, 1) and key.min_insync_replicas > 1
+    """Whether a partition may wait for another replica when the last one in sync is back."""
+    by_default = key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_BY_DEFAULT
+    return by_default and key.min_insync_replicas > 1
 
 
 def _unclean_on_return(key: Key) -> bool:
@@ -405,7 +405,7 @@ def _other(measured: Key, asked: Settings) -> bool:
 
 def _distance(measured: Key, asked: Settings) -> tuple[tuple[int, ...], bool, Key]:
     """Sort key: the distance of the releases, then whether the settings differ."""
-    one, other = _numbers(measured.version), _numbers(asked.version)
+    one, other = numbers(measured.version), numbers(asked.version)
     width = max(len(one), len(other))
     apart = tuple(abs(a - b) for a, b in zip(_padded(one, width), _padded(other, width), strict=True))
     return apart, _other(measured, asked), measured
@@ -416,18 +416,9 @@ def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
 
 
 def _release_differs(measured: Key, asked: Settings) -> tuple[str, ...]:
-    if _numbers(measured.version) == _numbers(asked.version):
+    if numbers(measured.version) == numbers(asked.version):
         return ()
     return (f"measured on {measured.version}, asked for {asked.version}",)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version's release.
-
-    >>> _numbers("3.9.2-pinned"), _numbers("4.3")
-    ((3, 9, 2), (4, 3))
-    """
-    return tuple(int(part) for part in version.partition("-")[0].split(".") if part.isdigit())
 
 
 def line_of(release: str, *, kraft: bool, protocol: str = "") -> str:
@@ -438,11 +429,11 @@ def line_of(release: str, *, kraft: bool, protocol: str = "") -> str:
     """
     if kraft:
         return "kraft"
-    if _numbers(release) < (0, 11):
+    if numbers(release) < (0, 11):
         return "old"
-    if protocol and _numbers(protocol) < (0, 11):
+    if protocol and numbers(protocol) < (0, 11):
         return "pinned"
-    return "zk3" if _numbers(release) >= (3,) else "epoch"
+    return "zk3" if numbers(release) >= (3,) else "epoch"
 
 
 # Runs put together

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from audit.known import numbers
+from evidence.releases import numbers
 
 Concept = Literal["acks", "idempotence", "in_flight", "retries", "delivery_timeout_ms", "transactional_id"]
 FOREVER: Final = 2147483647

@@ -47,7 +47,6 @@ from audit.cells import (
     indexed,
 )
 from audit.defaults import FOREVER, NAMES, RULES, Concept
-from audit.known import numbers
 from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
 from audit.proof import Proved
 from audit.resolve import Resolved, Value, resolve, written
@@ -61,6 +60,7 @@ from audit.topics import (
     Stated,
     topics_of,
 )
+from evidence.releases import numbers
 
 Effect = Literal["loss", "duplicate", "reorder"]
 EFFECTS: Final[tuple[Effect, ...]] = ("loss", "duplicate", "reorder")

@@ -14,10 +14,10 @@ from typing import Final
 
 from audit.cells import Cell, line_of
 from audit.cluster import weak_places
-from audit.known import numbers
 from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
 from audit.resolve import Resolved, Value
 from evidence.errors import UsageError
+from evidence.releases import numbers
 
 ASSUMED_REPLICAS: Final = 3
 UNCLEAN_OFF_SINCE: Final = (0, 11)

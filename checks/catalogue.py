@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 
 from evidence.errors import unknown_name
 from evidence.events import NO_LEADER
+from evidence.releases import numbers
 
 Facts = Mapping[str, Any]
 Permits = Callable[[Facts, Facts], str | None]
@@ -120,10 +121,9 @@ def _by_default(run: Facts, process: Facts) -> Facts:
     on, if nothing that was set speaks against it.
     """
     kind, _, release = str(process.get("library") or run.get("client") or "").partition("-")
-    numbers = release.split(".")
     settings = process.get("settings") or {}
     against = str(settings.get("acks", "all")) not in ("all", "-1") or _in_flight(settings, 5) > 5
-    new = kind == "java" and all(n.isdigit() for n in numbers) and tuple(map(int, numbers)) >= IDEMPOTENT_BY_DEFAULT
+    new = kind == "java" and numbers(release) >= IDEMPOTENT_BY_DEFAULT
     return {"enable.idempotence": "true"} if new and not against else {}
 
 

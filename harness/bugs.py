@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evidence import releases
 from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE
-from harness.case import Line
 from harness.cluster import versions
+from harness.cluster.ranges import VersionRange
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Mode, Version
@@ -32,7 +33,7 @@ def numbers(release: str) -> Release:
     parts = release.split(".")
     if len(parts) < 2 or not all(part.isdigit() for part in parts):
         raise UsageError(f"{release!r} is no release of Kafka; write it as 2.8.1 or 0.11.0.0")
-    return tuple(int(part) for part in parts)
+    return releases.numbers(release)
 
 
 def line_of(release: Release) -> Release:
@@ -94,14 +95,14 @@ class Bug:
         return f"{mode}from {self.since} on, " + (f"fixed in {', '.join(self.fixed)}" if self.fixed else "not fixed")
 
     @cached_property
-    def affected(self) -> Line:
+    def affected(self) -> VersionRange:
         """The versions that have it."""
-        return Line(f"{self.id}: {self.releases}", self.affects)
+        return VersionRange(f"{self.id}: {self.releases}", self.affects)
 
     @cached_property
-    def unaffected(self) -> Line:
+    def unaffected(self) -> VersionRange:
         """All others: those that got the fix, and those of before."""
-        return Line(f"without {self.id}", lambda version: not self.affects(version))
+        return VersionRange(f"without {self.id}", lambda version: not self.affects(version))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,8 @@
-"""What is documented, and for what: lines of versions, outcomes, and the cases of a scenario."""
+"""What is documented for which versions, and the cases of a scenario."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,47 +10,15 @@ from checks import catalogue as anomalies
 from checks import claims
 from evidence.errors import UsageError
 from evidence.rundir import DEFAULT_CASE
+from harness.cluster.ranges import EVERY_VERSION, VersionRange
 from harness.workloads.settings import LIBRDKAFKA
 
 if TYPE_CHECKING:
-    from harness.cluster.versions import Version
     from harness.plan import ClusterPlan
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A named set of versions, such as "high-watermark truncation": what a documented outcome is stated for."""
-
-    label: str
-    holds: Callable[[Version], bool]
-
-    def __or__(self, other: Line) -> Line:
-        return Line(f"{self.label}, {other.label}", lambda version: self.holds(version) or other.holds(version))
-
-
-EVERY_VERSION: Final = Line("every version", lambda version: True)
-HIGH_WATERMARK_TRUNCATION: Final = Line(
-    "followers truncate to the high watermark (before 0.11, or pinned to 0.10.2)",
-    lambda version: version.truncates_to_high_watermark,
-)
-LEADER_EPOCHS: Final = Line(
-    "followers truncate by leader epoch (KIP-101, 0.11 and later)",
-    lambda version: not version.truncates_to_high_watermark,
-)
-ZOOKEEPER: Final = Line("ZooKeeper", lambda version: version.mode == "zookeeper")
-KRAFT: Final = Line("KRaft", lambda version: version.mode == "kraft")
-LAST_KNOWN_LEADER: Final = Line(
-    "eligible leader replicas (KIP-966, on in new clusters from 4.1 on)",
-    lambda version: version.mode == "kraft" and version.release >= (4, 1),
-)
-
 LOST: Final = frozenset({"lost-write"})
 ACKS: Final = ("0", "1", "all")
-
-
-def one_of(*ids: str) -> Line:
-    """The versions named."""
-    return Line(", ".join(ids), lambda version: version.id in ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +30,8 @@ class Documented:
     in a sentence, where it is not what the scenario claims.
     """
 
-    on: Line
+    on: VersionRange = EVERY_VERSION
+    """Of several outcomes of a case the first counts whose range has the version: without `on`, for all others."""
     says: str = ""
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
@@ -72,9 +41,9 @@ class Documented:
     """Whether a replica may be out of sync when the run ends; otherwise that is a doubt."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.on, Line):
+        if not isinstance(self.on, VersionRange):
             raise UsageError(
-                f"Documented(on={self.on!r}): `on` is a line of versions, such as one_of({str(self.on)!r})"
+                f"Documented(on={self.on!r}): `on` is a range of versions, such as one_of({str(self.on)!r})"
             )
         for name in ("required", "allowed", "claims"):
             if isinstance(getattr(self, name), str):
@@ -111,7 +80,7 @@ class Case:
     """For the steps: which way a sequence goes that has several."""
     cluster: ClusterPlan | None = None
     """A cluster of its own, in place of the scenario's."""
-    applies: Line = EVERY_VERSION
+    applies: VersionRange = EVERY_VERSION
     name: str = DEFAULT_CASE
     """Given by the scenario that declares it."""
 

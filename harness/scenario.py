@@ -25,46 +25,15 @@ from typing import TYPE_CHECKING, Final
 
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import DEFAULT_CASE
-from harness.bugs import Bug, Exhibit
-from harness.case import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    KRAFT,
-    LAST_KNOWN_LEADER,
-    LEADER_EPOCHS,
-    LOST,
-    ZOOKEEPER,
-    Case,
-    Documented,
-    Line,
-    one_of,
-)
+from harness.bugs import Exhibit
+from harness.case import Case, Documented
 from harness.cluster import versions
+from harness.cluster.ranges import EVERY_VERSION, VersionRange
 from harness.plan import ClusterPlan, TopicPlan
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.run import Run
-
-__all__ = [
-    "EVERY_VERSION",
-    "HIGH_WATERMARK_TRUNCATION",
-    "KRAFT",
-    "LAST_KNOWN_LEADER",
-    "LEADER_EPOCHS",
-    "LOST",
-    "ZOOKEEPER",
-    "Bug",
-    "Case",
-    "Documented",
-    "Exhibit",
-    "Line",
-    "Scenario",
-    "all_scenarios",
-    "get_scenario",
-    "one_of",
-    "scenario",
-]
 
 PACKAGE: Final = "scenarios"
 """Where scenarios register themselves; known here by name only, so that this room does not rest on theirs."""
@@ -85,7 +54,7 @@ class Scenario:
     topic: TopicPlan
     cases: Mapping[str, Case]
     steps: Callable[[Run], None] = field(repr=False)
-    applies: Line = EVERY_VERSION
+    applies: VersionRange = EVERY_VERSION
     suite: bool = False
     """Whether the default suite runs it."""
     exhibit: Exhibit | None = None
@@ -165,7 +134,7 @@ def scenario(
     cases: Mapping[str, Case] | None = None,
     cluster: ClusterPlan | None = None,
     topic: TopicPlan | None = None,
-    applies: Line = EVERY_VERSION,
+    applies: VersionRange = EVERY_VERSION,
     suite: bool = False,
     exhibit: Exhibit | None = None,
 ) -> Callable[[Callable[[Run], None]], Scenario]:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import UsageError
+from evidence.releases import numbers
 from evidence.subjects import OUTCOMES
 from harness.workloads.libraries import JAVA, SCALA, Library
 from harness.workloads.settings import LIBRDKAFKA
@@ -172,7 +173,7 @@ class Subject:
     def release(self, version: Version) -> tuple[int, ...]:
         """Of its client, as far as that decides over what it knows (of librdkafka it does not)."""
         if self.own and self.producer.client != LIBRDKAFKA:
-            return tuple(int(part) for part in self.own.release.split("."))
+            return numbers(self.own.release)
         return version.release
 
     def settings(self, version: Version) -> dict[str, str]:

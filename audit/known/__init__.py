@@ -22,22 +22,10 @@ from functools import cache
 from importlib import resources
 from typing import Final, Literal
 
+from evidence.releases import numbers
+
 Kind = Literal["java-producer", "scala-producer", "librdkafka", "topic", "broker"]
 KINDS: Final[tuple[Kind, ...]] = ("java-producer", "scala-producer", "librdkafka", "topic", "broker")
-
-
-def numbers(release: str) -> tuple[int, ...]:
-    """A release's numbers, for comparing; what is no number ends them.
-
-    >>> numbers("0.10.2.2") < numbers("2.8.2") < numbers("3.0.0-rc1") <= numbers("3.0.0")
-    True
-    """
-    found: list[int] = []
-    for part in release.split("-")[0].split("."):
-        if not part.isdecimal():
-            break
-        found.append(int(part))
-    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

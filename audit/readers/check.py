@@ -10,9 +10,10 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from audit.known import Key, Kind, known, numbers
+from audit.known import Key, Kind, known
 from audit.model import HIDDEN, Client, Inputs, Problem, ProducerConfig, Setting, TopicConfig
 from audit.readers.names import MATTERS, relaxed, words
+from evidence.releases import numbers
 
 KIND: Final[Mapping[Client, Kind]] = {"java": "java-producer", "scala": "scala-producer", "librdkafka": "librdkafka"}
 OF: Final[Mapping[Client, str]] = {

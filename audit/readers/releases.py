@@ -18,10 +18,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, Literal
 
-from audit.known import numbers
 from audit.model import Client, Origin, Problem
 from audit.readers.text import Text, decode
 from audit.readers.variables import platform
+from evidence.releases import numbers
 
 Library = Literal["kafka-clients", "scala", "spring-kafka", "spring-boot", "librdkafka"]
 ORDER: Final[tuple[Library, ...]] = ("kafka-clients", "spring-kafka", "spring-boot")

@@ -8,6 +8,7 @@ from typing import Any, Final
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
 from evidence.course import DOWN, DYING, Course, FaultFact, TopicPartition
 from evidence.events import Ends, Log, Moment, of
+from evidence.releases import numbers
 
 SESSION_TOLERANCE_MS: Final = 1500
 """For a server that gets no processor at once, and an observer that hears of it later."""
@@ -61,7 +62,7 @@ def release_of(run: Mapping[str, Any]) -> tuple[int, ...]:
     >>> release_of({"kafka": "0.10.2.2"})
     (0, 10, 2, 2)
     """
-    return tuple(int(part) for part in str(run["kafka"]).split("."))
+    return numbers(str(run["kafka"]))
 
 
 def setting_ms(run: Mapping[str, Any], name: str, default: int) -> int:
@@ -155,4 +156,4 @@ def lives(course: Course, number: int, at_ns: int) -> bool:
 def protocol_of(run: Mapping[str, Any]) -> tuple[int, ...]:
     """The inter-broker protocol: the release's own, unless the run's settings pin another."""
     pinned = (run.get("settings") or {}).get("inter.broker.protocol.version")
-    return tuple(int(part) for part in str(pinned).split(".")) if pinned else release_of(run)
+    return numbers(str(pinned)) if pinned else release_of(run)

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from evidence.errors import unknown_name
+from evidence.releases import numbers
 from harness.cluster.namespace import namespace
 
 Mode = Literal["zookeeper", "kraft"]
@@ -40,13 +41,13 @@ class Version:
     @property
     def release(self) -> tuple[int, ...]:
         """The release as numbers: (0, 10, 2, 2)."""
-        return tuple(int(part) for part in self.kafka.split("."))
+        return numbers(self.kafka)
 
     @property
     def protocol(self) -> tuple[int, ...]:
         """The inter-broker protocol in force: the pinned one, or the release's own."""
         pinned = self.settings.get("inter.broker.protocol.version")
-        return tuple(int(part) for part in pinned.split(".")) if pinned else self.release
+        return numbers(pinned) if pinned else self.release
 
     @property
     def java(self) -> Literal[8, 17]:

@@ -27,6 +27,7 @@ from typing import Final
 from xml.sax.saxutils import quoteattr
 
 from evidence.errors import HarnessError, UsageError
+from evidence.releases import numbers
 from harness.cluster import versions
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.java import find_java, trust_arguments
@@ -229,7 +230,7 @@ def roots(kafka: str) -> tuple[Jar, ...]:
     main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves all of 1.0 to 4.3 with one
     configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9.
     """
-    release = tuple(int(part) for part in kafka.split("."))
+    release = numbers(kafka)
     scala = "2.13" if release >= (2, 4) else "2.11"
     chosen = [Jar(group="org.apache.kafka", artifact=f"kafka_{scala}", version=kafka)]
     if release >= (0, 9):

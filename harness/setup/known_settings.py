@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evidence.errors import HarnessError, UsageError
+from evidence.releases import numbers
 from harness.setup import jars
 from harness.setup.java import java_home, properties
 
@@ -70,15 +71,6 @@ SPRING_BOOT_VERSIONS: Final = (
 Key = dict[str, str | None]
 """`default` (None if there is none), and `type` and `valid` where the code tells them."""
 Keys = dict[str, Key]
-
-
-def numbers(release: str) -> tuple[int, ...]:
-    """A release's numbers, for comparing.
-
-    >>> numbers("0.10.2.2") < numbers("2.8.2")
-    True
-    """
-    return tuple(int(part) for part in release.split("."))
 
 
 def spans(by_release: Mapping[str, Keys]) -> dict[str, list[dict[str, str | None]]]:

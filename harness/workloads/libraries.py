@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import UsageError
+from evidence.releases import numbers
 from harness.setup.jars import LOCKS, SCALA_REMOVED, resolve
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
@@ -42,7 +43,7 @@ class Library:
     @property
     def has_transactions(self) -> bool:
         """Whether its producer has transactions (KIP-98)."""
-        return self.kind == LIBRDKAFKA or (self.kind == JAVA and _numbers(self.release) >= (0, 11))
+        return self.kind == LIBRDKAFKA or (self.kind == JAVA and numbers(self.release) >= (0, 11))
 
     def settings(self, acks: str, version: Version, *more: Mapping[str, str]) -> dict[str, str]:
         """What its producer is configured with, later settings over earlier ones."""
@@ -83,9 +84,9 @@ def library(name: str, version: Version) -> Library:
     release = release or version.kafka
     if name == LIBRDKAFKA:
         return RDKAFKA
-    releases = sorted((path.stem for path in Path(LOCKS).glob("*.lock")), key=_numbers)
+    releases = sorted((path.stem for path in Path(LOCKS).glob("*.lock")), key=numbers)
     if kind == SCALA:
-        releases = [each for each in releases if _numbers(each) < SCALA_REMOVED]
+        releases = [each for each in releases if numbers(each) < SCALA_REMOVED]
     if kind not in (JAVA, SCALA) or release not in releases:
         raise UsageError(
             f"no client {name!r}: {LIBRDKAFKA}, or {kind if kind in (JAVA, SCALA) else JAVA}-<release> with one of "
@@ -93,7 +94,7 @@ def library(name: str, version: Version) -> Library:
         )
     # The Scala producer, to its end, sends Produce requests of version 2 at most, which 4.0 removed (KIP-896): with
     # acks=0 it is never told, and nothing is written.
-    if not understood(_numbers(release), version.release) or (kind == SCALA and version.release >= (4,)):
+    if not understood(numbers(release), version.release) or (kind == SCALA and version.release >= (4,)):
         raise UsageError(f"{kind}-{release} and a broker of {version.kafka} share no version of the Produce request")
     return Library(kind, release)
 
@@ -107,7 +108,3 @@ def understood(client: tuple[int, ...], broker: tuple[int, ...]) -> bool:
     if client >= (4,):
         return broker >= (2, 1)
     return client >= (0, 10, 2) and broker >= (0, 10)
-
-
-def _numbers(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))

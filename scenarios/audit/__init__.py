@@ -9,50 +9,37 @@ Clients are librdkafka and Kafka's own Java producer of the brokers' release, an
 They are given the cell's settings and short time-outs, and nothing else: every other setting is the client's default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final
 
-from harness.scenario import one_of
-from harness.subjects import MANY, Outcome, Producer, Subject, Topic
+from harness.words import MANY, Outcome, Producer, Run, Subject, Target, Topic, Version, one_of, ranges
 from results import MEASURED_ON
 
-if TYPE_CHECKING:
-    from harness.cluster.versions import Version
-    from harness.run import Run, Target
-
-REFUSED_AGAIN: Final = frozenset({"aborted-read"})
+REFUSED_AGAIN = frozenset({"aborted-read"})
 """What else may be seen where a producer tries again: a record whose last attempt was refused is there all the same if
 an earlier one was written and not answered. Clients tell of the last one alone (evidence/history/outcomes.py)."""
-MEASURED: Final = one_of(*MEASURED_ON.values())
+AUDITED = one_of(*MEASURED_ON.values())
 """One version of each line; scenarios of the audit run on any of them."""
-ACKS_DOC: Final = "Kafka documentation, producer configuration: acks"
-MIN_ISR_DOC: Final = "Kafka documentation, topic configuration: min.insync.replicas"
-IDEMPOTENCE: Final = "KIP-98; Kafka documentation, producer configuration: enable.idempotence"
-UNCLEAN_DOC: Final = "Kafka documentation, topic configuration: unclean.leader.election.enable"
-RETRIES_DOC: Final = "Kafka documentation, producer configuration: retries"
-IN_FLIGHT: Final = "Kafka documentation, producer configuration: max.in.flight.requests.per.connection"
-ELR: Final = "KIP-966"
-CLUSTER: Final = {
+ACKS_DOC = "Kafka documentation, producer configuration: acks"
+MIN_ISR_DOC = "Kafka documentation, topic configuration: min.insync.replicas"
+IDEMPOTENCE_DOC = "KIP-98; Kafka documentation, producer configuration: enable.idempotence"
+UNCLEAN_DOC = "Kafka documentation, topic configuration: unclean.leader.election.enable"
+RETRIES_DOC = "Kafka documentation, producer configuration: retries"
+IN_FLIGHT_DOC = "Kafka documentation, producer configuration: max.in.flight.requests.per.connection"
+ELR_DOC = "KIP-966"
+CLUSTER = {
     "replica.socket.timeout.ms": "3000",
     # Of a partition with a dozen records. A broker that was killed makes all of them anew, full of zeros.
     "log.index.size.max.bytes": "65536",
 }
 """Broker settings of every scenario here."""
-OPERATOR: Final = """Look your settings up in docs/audit-matrix.md, in the line of your version; `kafka-chaos audit`
+OPERATOR = """Look your settings up in docs/audit-matrix.md, in the line of your version; `kafka-chaos audit`
     does it for configuration files."""
 Stated = Callable[["Producer", "Topic"], Outcome]
 
 
 def elects_eligible_leaders(version: Version) -> bool:
     """Whether replicas that left an ISR of min.insync.replicas may still be elected (KIP-966)."""
-    return version.mode == "kraft" and version.release >= (4, 1)
-
-
-def has_idempotence(version: Version) -> bool:
-    """Whether brokers know idempotent producers at all (KIP-98)."""
-    return version.release >= (0, 11)
+    return ranges.LAST_KNOWN_LEADER.holds(version)
 
 
 def refuses_idempotence(producer: Producer, version: Version) -> bool:
@@ -65,10 +52,10 @@ def accepted(subject: Subject, version: Version) -> bool:
     return not refuses_idempotence(subject.producer, version)
 
 
-REFUSED: Final = Outcome(
+REFUSED = Outcome(
     must=frozenset({"refuses"}),
     why="The message format is held at one before 0.11, which has no room for a producer's sequence numbers.",
-    source=IDEMPOTENCE,
+    source=IDEMPOTENCE_DOC,
 )
 
 
@@ -83,7 +70,7 @@ def producers(client: str, version: Version) -> Iterator[Producer]:
     for acks in ("1", "all"):
         yield Producer(client=client, acks=acks, retries="0")
         yield from (Producer(client=client, acks=acks, in_flight=number) for number in (1, 5))
-    if has_idempotence(version):
+    if ranges.IDEMPOTENT_PRODUCERS.holds(version):
         yield from (Producer(client=client, acks="all", idempotence=True, in_flight=number) for number in (1, 5))
 
 

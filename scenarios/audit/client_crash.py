@@ -5,14 +5,8 @@ several requests in flight these are sent too; with one they wait in the client'
 with the process. What was written is there, though nobody was ever told. Nothing that was acknowledged is lost.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
-from scenarios.audit import ACKS_DOC, CLUSTER, MEASURED, OPERATOR, accepted, one_topic, plan, unanswered
+from harness.words import FIRST, ClusterPlan, Documented, Outcome, Producer, Run, Subject, Subjects, Topic, scenario
+from scenarios.audit import ACKS_DOC, AUDITED, CLUSTER, OPERATOR, accepted, one_topic, plan, unanswered
 
 MORE = 4
 
@@ -34,8 +28,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented(on=EVERY_VERSION)],
-    applies=MEASURED,
+    documented=[Documented()],
+    applies=AUDITED,
 )
 def client_crash(run: Run) -> None:
     t = run.partition()

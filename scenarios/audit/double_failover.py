@@ -13,21 +13,28 @@ throws away.
 With two replicas nobody is left to be elected: the partition waits for the one that was elected last.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    LOST,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Target,
+    Topic,
+    ranges,
+    scenario,
+)
 from scenarios.audit import (
     ACKS_DOC,
+    AUDITED,
     CLUSTER,
-    IN_FLIGHT,
-    MEASURED,
+    IN_FLIGHT_DOC,
     OPERATOR,
     accepted,
     again,
@@ -37,9 +44,6 @@ from scenarios.audit import (
     plan,
     unanswered,
 )
-
-if TYPE_CHECKING:
-    from harness.run import Target
 
 KIP_101 = "KIP-101; KAFKA-1211"
 PARKED_FETCHES = {"replica.fetch.wait.max.ms": "6000", "replica.socket.timeout.ms": "8000"}
@@ -60,7 +64,7 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool) -> Outcome:
             why="""Every replica had the record when it was acknowledged, and the last one truncated to its high
                 watermark before it led."""
             + again(producer),
-            source=f"{KIP_101}; {IN_FLIGHT}" if may else KIP_101,
+            source=f"{KIP_101}; {IN_FLIGHT_DOC}" if may else KIP_101,
         )
     return Outcome(
         may=frozenset(may | ({"loses"} if producer.acks == "0" else set())),
@@ -97,10 +101,10 @@ def holding(run: Run, subjects: Subjects, target: Target, *, truncates: bool) ->
         settings=CLUSTER | PARKED_FETCHES | {"replica.lag.time.max.ms": "30000"},
     ),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | {"replica-divergence"}),
-        Documented(on=EVERY_VERSION, allowed=LOST),
+        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | {"replica-divergence"}),
+        Documented(allowed=LOST),
     ],
-    applies=MEASURED,
+    applies=AUDITED,
 )
 def double_failover(run: Run) -> None:
     t, truncates = run.partition(), run.version.truncates_to_high_watermark

@@ -10,21 +10,29 @@ Where it is elected there are no topics with three replicas: the third would fin
 its own, and such a broker ends itself if unclean elections are off (KAFKA-1211 tells of both).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    LOST,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 from scenarios.audit import (
     ACKS_DOC,
+    AUDITED,
     CLUSTER,
-    IN_FLIGHT,
-    MEASURED,
+    IN_FLIGHT_DOC,
     OPERATOR,
     accepted,
     again,
@@ -36,7 +44,6 @@ from scenarios.audit import (
     unanswered,
 )
 from scenarios.audit.double_failover import PARKED_FETCHES, holding, third_leads
-from scenarios.truncation.follower_reboot import DEAD_CONTROLLER_STAYS, TRAP
 
 KIP_101 = "KIP-101; KAFKA-3143"
 
@@ -49,7 +56,7 @@ def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
             may=frozenset(may),
             why="The follower truncated the record when it came back, was in the ISR still, and leads without it."
             + again(producer),
-            source=f"{KIP_101}; {IN_FLIGHT}" if may else KIP_101,
+            source=f"{KIP_101}; {IN_FLIGHT_DOC}" if may else KIP_101,
         )
     return Outcome(
         may=frozenset(may | ({"loses"} if producer.acks == "0" else set())),
@@ -72,13 +79,13 @@ def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | {"replica-divergence"}),
-        Documented(on=EVERY_VERSION, allowed=LOST),
+        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | {"replica-divergence"}),
+        Documented(allowed=LOST),
     ],
-    applies=MEASURED,
+    applies=AUDITED,
 )
 def follower_reboot(run: Run) -> None:
-    t, trap = run.partition(), TRAP.holds(run.version)
+    t, trap = run.partition(), ranges.REBOOTED_FOLLOWER_LOSES.holds(run.version)
 
     def among(producer: Producer) -> Iterator[Topic]:
         return (one for one in topics(producer, run.version) if not trap or one.replication_factor < 3)
@@ -106,7 +113,7 @@ def follower_reboot(run: Run) -> None:
     holding(run, subjects, follower, truncates=run.version.truncates_to_high_watermark)
     run.wait_unregistered(follower)
 
-    if DEAD_CONTROLLER_STAYS.holds(run.version):
+    if ranges.DEAD_CONTROLLER_STAYS_IN_ISR.holds(run.version):
         isr = run.state_of(t).isr
         run.require("the dead follower is still in the ISR", follower.id in isr, isr=isr)
         run.move_controller_away_from(leader, follower)

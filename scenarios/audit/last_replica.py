@@ -23,22 +23,31 @@ are on here, as they are by default: where they are off a follower ends itself r
 committed, and hangs in that (KAFKA-1211, KAFKA-3924).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
 
-from harness.plan import ClusterPlan, Disks
-from harness.run import Run
-from harness.run.subjects import FIRST, Placed, Subjects
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    LOST,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Outcome,
+    Placed,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    Version,
+    ranges,
+    scenario,
+)
 from scenarios.audit import (
+    AUDITED,
     CLUSTER,
-    ELR,
-    IDEMPOTENCE,
-    MEASURED,
+    ELR_DOC,
+    IDEMPOTENCE_DOC,
     MIN_ISR_DOC,
     REFUSED_AGAIN,
     RETRIES_DOC,
@@ -54,11 +63,8 @@ from scenarios.audit.power_loss import FLUSH_DOC, SOON
 from scenarios.audit.shrunk_isr_crash import too_few
 from scenarios.durability.page_cache_only import CUT, DIVERGES
 
-if TYPE_CHECKING:
-    from harness.cluster.versions import Version
-
 SHARED, ALONE = 4, 3
-SOURCE: Final = "KIP-966: motivation"
+SOURCE = "KIP-966: motivation"
 
 
 def ends_itself(version: Version) -> bool:
@@ -110,7 +116,7 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
     elif producer.idempotence:
         may.add("refuses")
         why.append("An idempotent producer's sequence numbers may have a gap then, and what waits may be too late.")
-        sources.append(IDEMPOTENCE)
+        sources.append(IDEMPOTENCE_DOC)
     else:
         may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set()) | ({"refuses"} if refused else set())
         why.append("What is sent while replicas come back may be answered too late, and is sent again.")
@@ -132,16 +138,16 @@ def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
     claim="""When the last replica in sync loses power and is back first, what it acknowledged and had not flushed is
         lost, and the other replicas truncate it; with flush.messages=1 it is not, and eligible leader replicas with
         min.insync.replicas=2 keep what the others have.""",
-    source=f"{SOURCE}; {ELR}: unclean shutdown, last known leader",
+    source=f"{SOURCE}; {ELR_DOC}: unclean shutdown, last known leader",
     operator="""From 4.1 on use acks=all, min.insync.replicas=2 and eligible leader replicas (on by default in new
         clusters; kafka-features upgrades others). Before, see which replicas have its records before you start a leader
         again that lost power: it leads as soon as it is back, and they truncate. Or flush each record.""",
     cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES | REFUSED_AGAIN),
-        Documented(on=EVERY_VERSION, allowed=LOST | CUT | REFUSED_AGAIN),
+        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES | REFUSED_AGAIN),
+        Documented(allowed=LOST | CUT | REFUSED_AGAIN),
     ],
-    applies=MEASURED,
+    applies=AUDITED,
 )
 def last_replica(run: Run) -> None:
     t, version = run.partition(), run.version

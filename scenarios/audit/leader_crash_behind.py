@@ -6,20 +6,26 @@ acknowledged. The leader is killed, the followers go on, and one of them is elec
 is gone, just that: a producer with acks=all still holds its records, and sends them again if it is let.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, LOST, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    LOST,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    scenario,
+)
 from scenarios.audit import (
     ACKS_DOC,
+    AUDITED,
     CLUSTER,
-    IN_FLIGHT,
-    MEASURED,
+    IN_FLIGHT_DOC,
     OPERATOR,
     accepted,
     alone,
@@ -40,7 +46,7 @@ LOSES_AND_OVERTAKES = replace(
     LOSES,
     may=frozenset({"reorders"}),
     why=f"{LOSES.why} Several requests that were in flight are sent again in whatever order.",
-    source=f"{ACKS_DOC}; {IN_FLIGHT}",
+    source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}",
 )
 KEEPS = Outcome(
     why="With acks=all they were not acknowledged while the followers stood still.",
@@ -55,7 +61,7 @@ TOO_FEW = Outcome(
 OVERTAKEN = Outcome(
     may=frozenset({"refuses", "reorders"}),
     why="""Several requests were in flight when the leader died, and are sent again in whatever order; none is lost.""",
-    source=IN_FLIGHT,
+    source=IN_FLIGHT_DOC,
 )
 UNNOTICED = Outcome(
     may=frozenset({"loses"}),
@@ -83,8 +89,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(session_timeout_ms=9000, settings=CLUSTER),
-    documented=[Documented(on=EVERY_VERSION, allowed=LOST)],
-    applies=MEASURED,
+    documented=[Documented(allowed=LOST)],
+    applies=AUDITED,
 )
 def leader_crash_behind(run: Run) -> None:
     t = run.partition()

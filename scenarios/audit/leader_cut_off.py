@@ -8,18 +8,24 @@ replica.lag.time.max.ms is longer than all this: before protocol 2.7 a leader th
 ZooKeeper, and answers nobody meanwhile (scenarios/partition/leader_isolated.py).
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, LOST, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    LOST,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    scenario,
+)
 from scenarios.audit import (
     ACKS_DOC,
+    AUDITED,
     CLUSTER,
-    IN_FLIGHT,
-    MEASURED,
+    IN_FLIGHT_DOC,
     OPERATOR,
     accepted,
     again,
@@ -49,14 +55,14 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             may=frozenset(may),
             why="The leader acknowledges by itself what nobody else can fetch, and truncates it when it is back."
             + again(producer),
-            source=f"{ACKS_DOC}; {IN_FLIGHT}" if may else ACKS_DOC,
+            source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if may else ACKS_DOC,
         )
     may |= {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
         may=frozenset(may),
         why="The leader waits for followers that cannot fetch, so it acknowledges nothing with acks=all."
         + again(producer),
-        source=f"{ACKS_DOC}; {IN_FLIGHT}" if may else ACKS_DOC,
+        source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if may else ACKS_DOC,
     )
 
 
@@ -67,8 +73,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "30000"}),
-    documented=[Documented(on=EVERY_VERSION, allowed=LOST)],
-    applies=MEASURED,
+    documented=[Documented(allowed=LOST)],
+    applies=AUDITED,
 )
 def leader_cut_off(run: Run) -> None:
     t = run.partition()

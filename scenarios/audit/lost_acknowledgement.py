@@ -5,17 +5,11 @@ the connections are reset, and the answers are gone. A producer that tries again
 it is idempotent; one that does not reports an error for a record that is there.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import FIRST, ClusterPlan, Documented, Outcome, Producer, Run, Subject, Subjects, Topic, scenario
 from scenarios.audit import (
+    AUDITED,
     CLUSTER,
-    IDEMPOTENCE,
-    MEASURED,
+    IDEMPOTENCE_DOC,
     OPERATOR,
     RETRIES_DOC,
     accepted,
@@ -35,12 +29,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             source=RETRIES_DOC,
         )
     if producer.idempotence:
-        return Outcome(why="The leader knows the batch by its sequence number.", source=IDEMPOTENCE)
+        return Outcome(why="The leader knows the batch by its sequence number.", source=IDEMPOTENCE_DOC)
     if retries(producer):
         return Outcome(
             must=frozenset({"duplicates"}),
             why="The record is written, the answer is lost, and the record is sent again.",
-            source=f"{RETRIES_DOC}; {IDEMPOTENCE}",
+            source=f"{RETRIES_DOC}; {IDEMPOTENCE_DOC}",
         )
     return Outcome(why="It is sent once: the producer reports an error, and the record is there.", source=RETRIES_DOC)
 
@@ -52,8 +46,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=f"{RETRIES_DOC}; KIP-98",
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented(on=EVERY_VERSION)],
-    applies=MEASURED,
+    documented=[Documented()],
+    applies=AUDITED,
 )
 def lost_acknowledgement(run: Run) -> None:
     t = run.partition()

@@ -7,21 +7,11 @@ and no more than that. Topics of three replicas are measured with flush.messages
 what that costs depends on the disk first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import Subjects
-from harness.scenario import EVERY_VERSION, Documented, scenario
-from harness.subjects import Outcome, Producer, Topic
-from scenarios.audit import ACKS_DOC, CLUSTER, MEASURED, OPERATOR, accepted, plan, topics
-
-if TYPE_CHECKING:
-    from harness.cluster.versions import Version
+from harness.words import ClusterPlan, Documented, Outcome, Producer, Run, Subjects, Topic, Version, scenario
+from scenarios.audit import ACKS_DOC, AUDITED, CLUSTER, OPERATOR, accepted, plan, topics
 
 ONE_BY_ONE = 100
 AT_ONCE = 1500
@@ -45,8 +35,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented(on=EVERY_VERSION)],
-    applies=MEASURED,
+    documented=[Documented()],
+    applies=AUDITED,
 )
 def none(run: Run) -> None:
     subjects = Subjects(run, plan(run, stated, among=lambda producer: measured_in(producer, run.version)))

@@ -15,21 +15,30 @@ sent into the connection that a dead broker left is gone, which other faults sho
 possible: on a busy machine an answer took longer than the producer waits, and they were there twice (3.9.2-zk).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from harness.plan import ClusterPlan, Disks
-from harness.run import Run
-from harness.run.subjects import FIRST, Placed, Subjects
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    LOST,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Outcome,
+    Placed,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    Version,
+    ranges,
+    scenario,
+)
 from scenarios.audit import (
+    AUDITED,
     CLUSTER,
-    IDEMPOTENCE,
-    MEASURED,
+    IDEMPOTENCE_DOC,
     RETRIES_DOC,
     accepted,
     overtakes,
@@ -39,9 +48,6 @@ from scenarios.audit import (
     unanswered,
 )
 from scenarios.durability.page_cache_only import CUT, DIVERGES
-
-if TYPE_CHECKING:
-    from harness.cluster.versions import Version
 
 COUNT = 7
 FLUSH_DOC = "Kafka documentation, topic configuration: flush.messages; Application vs. OS flush management"
@@ -73,7 +79,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         return outcome
     if producer.idempotence:
         gap = "An idempotent producer's sequence numbers then have a gap."
-        return outcome if topic.flush_each else _also(outcome, {"refuses"}, gap, IDEMPOTENCE)
+        return outcome if topic.flush_each else _also(outcome, {"refuses"}, gap, IDEMPOTENCE_DOC)
     if retries(producer):
         late = "What is sent while replicas come back may be answered too late, and is sent again."
         return _also(outcome, {"duplicates"} | ({"reorders"} if overtakes(producer) else set()), late, RETRIES_DOC)
@@ -94,10 +100,10 @@ def _also(outcome: Outcome, may: set[str], why: str, source: str) -> Outcome:
         helps; flush.messages=1 for a topic does, and makes each acknowledgement wait for disks.""",
     cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES),
-        Documented(on=EVERY_VERSION, allowed=LOST | CUT),
+        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES),
+        Documented(allowed=LOST | CUT),
     ],
-    applies=MEASURED,
+    applies=AUDITED,
 )
 def power_loss(run: Run) -> None:
     t = run.partition()

@@ -7,21 +7,27 @@ flight the first record is written behind the second. librdkafka has its next re
 sends it before it tries the first again: the order is turned with one in flight too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, TimeOuts, Topic
-from harness.workloads.settings import LIBRDKAFKA
+from harness.words import (
+    FIRST,
+    LIBRDKAFKA,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    TimeOuts,
+    Topic,
+    scenario,
+)
 from scenarios.audit import (
+    AUDITED,
     CLUSTER,
-    IDEMPOTENCE,
-    IN_FLIGHT,
-    MEASURED,
+    IDEMPOTENCE_DOC,
+    IN_FLIGHT_DOC,
     MIN_ISR_DOC,
     OPERATOR,
     accepted,
@@ -51,19 +57,21 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if not refused(producer, topic):
         return Outcome(why="The leader alone is enough: neither record is refused.", source=MIN_ISR_DOC)
     if producer.idempotence:
-        return Outcome(why="The leader refuses a batch that is not the next one of its producer.", source=IDEMPOTENCE)
+        return Outcome(
+            why="The leader refuses a batch that is not the next one of its producer.", source=IDEMPOTENCE_DOC
+        )
     if overtakes(producer):
         return Outcome(
             must=frozenset({"reorders"}),
             why="Both are in flight, the second is accepted, and the first is written behind it.",
-            source=IN_FLIGHT,
+            source=IN_FLIGHT_DOC,
         )
     if retries(producer):
         return Outcome(
             may=frozenset({"reorders"} if producer.client == LIBRDKAFKA else set()),
             why="""The second record is sent when the first is settled; librdkafka has it in a request by then, which
                 goes out before the first is tried again.""",
-            source=IN_FLIGHT,
+            source=IN_FLIGHT_DOC,
         )
     if producer.client == "scala":
         return Outcome(why="It is sent once, and reported as failed without a reason.", source=MIN_ISR_DOC)
@@ -74,11 +82,11 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     name="audit-refused-then-accepted",
     claim="""A record that is refused and tried again comes behind one that was accepted meanwhile, with several
         requests in flight and without idempotence.""",
-    source=f"{IN_FLIGHT}; KIP-98",
+    source=f"{IN_FLIGHT_DOC}; KIP-98",
     operator=OPERATOR,
     cluster=ClusterPlan(session_timeout_ms=30_000, settings=CLUSTER | {"replica.lag.time.max.ms": "2000"}),
-    documented=[Documented(on=EVERY_VERSION)],
-    applies=MEASURED,
+    documented=[Documented()],
+    applies=AUDITED,
 )
 def refused_then_accepted(run: Run) -> None:
     t = run.partition()

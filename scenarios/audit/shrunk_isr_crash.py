@@ -15,21 +15,26 @@ that left an ISR which was too small to acknowledge acks=all, and call that clea
 meanwhile is lost, with unclean elections off.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Documented, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    Version,
+    ranges,
+    scenario,
+)
 from scenarios.audit import (
     ACKS_DOC,
+    AUDITED,
     CLUSTER,
-    ELR,
-    IDEMPOTENCE,
-    MEASURED,
+    ELR_DOC,
+    IDEMPOTENCE_DOC,
     MIN_ISR_DOC,
     OPERATOR,
     REFUSED_AGAIN,
@@ -44,9 +49,6 @@ from scenarios.audit import (
     unanswered,
 )
 from scenarios.replication.shrink_to_leader import CUT_BACK
-
-if TYPE_CHECKING:
-    from harness.cluster.versions import Version
 
 SHRINKING, AFTER = 1, 6
 
@@ -76,7 +78,7 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
             if clean
             else """The leader is the whole ISR and acknowledges alone; the follower that is elected has none of it. The
                 sequence numbers of an idempotent producer then have a gap, for which it may be refused.""",
-            source=ELR if clean else f"{UNCLEAN_DOC}; {IDEMPOTENCE}",
+            source=ELR_DOC if clean else f"{UNCLEAN_DOC}; {IDEMPOTENCE_DOC}",
         )
     return Outcome(
         may=frozenset({"loses"} if producer.acks == "0" else {}) | _stuck(producer, topic),
@@ -119,14 +121,14 @@ def _too_few(producer: Producer) -> Outcome:
     name="audit-shrunk-isr-crash",
     claim="""When the ISR has shrunk to a leader that dies, what it acknowledged alone is lost by an unclean election,
         and by that of an eligible replica; with min.insync.replicas=2 acks=all is refused instead.""",
-    source=f"{ACKS_DOC}; {UNCLEAN_DOC}; {ELR}",
+    source=f"{ACKS_DOC}; {UNCLEAN_DOC}; {ELR_DOC}",
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "3000"}),
     documented=[
-        Documented(on=HIGH_WATERMARK_TRUNCATION, allowed=CUT_BACK | REFUSED_AGAIN),
-        Documented(on=EVERY_VERSION, allowed=REFUSED_AGAIN),
+        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=CUT_BACK | REFUSED_AGAIN),
+        Documented(allowed=REFUSED_AGAIN),
     ],
-    applies=MEASURED,
+    applies=AUDITED,
 )
 def shrunk_isr_crash(run: Run) -> None:
     t, version = run.partition(), run.version

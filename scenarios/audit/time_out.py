@@ -6,15 +6,22 @@ that tries again, for as long as its deadline lets it; without one (before KIP-9
 what it has written meanwhile is there twice.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects
-from harness.scenario import EVERY_VERSION, Documented, scenario
-from harness.subjects import DELIVERY_TIME_OUT_SINCE, Outcome, Producer, Subject, TimeOuts, Topic
-from harness.workloads.settings import LIBRDKAFKA
-from scenarios.audit import CLUSTER, IDEMPOTENCE, MEASURED, OPERATOR, accepted, one_topic, plan, retries
+from harness.words import (
+    DELIVERY_TIME_OUT_SINCE,
+    FIRST,
+    LIBRDKAFKA,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    TimeOuts,
+    Topic,
+    scenario,
+)
+from scenarios.audit import AUDITED, CLUSTER, IDEMPOTENCE_DOC, OPERATOR, accepted, one_topic, plan, retries
 
 TIME_OUT_DOC = "KIP-91; Kafka documentation, producer configuration: delivery.timeout.ms, request.timeout.ms"
 IMPATIENT = TimeOuts(request_ms=2_000, delivery_ms=4_000, scala_ms=2_000)
@@ -26,7 +33,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if producer.idempotence:
         return Outcome(
             why="It is reported as failed, and is there; tried again, it is known by its sequence number.",
-            source=f"{TIME_OUT_DOC}; {IDEMPOTENCE}",
+            source=f"{TIME_OUT_DOC}; {IDEMPOTENCE_DOC}",
         )
     if producer.client == "scala" and retries(producer):
         return Outcome(
@@ -49,8 +56,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=TIME_OUT_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented(on=EVERY_VERSION)],
-    applies=MEASURED,
+    documented=[Documented()],
+    applies=AUDITED,
 )
 def time_out(run: Run) -> None:
     t = run.partition()

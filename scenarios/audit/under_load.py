@@ -19,23 +19,30 @@ one is refused because an earlier one was (OUT_OF_ORDER_SEQUENCE_NUMBER; librdka
 the last record before a leader was stopped came once with epoch 0 of its producer, and once with epoch 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from typing import Final
 
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import FIRST, Subjects, every
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Documented, Scenario, scenario
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.words import (
+    FIRST,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Scenario,
+    Subject,
+    Subjects,
+    Topic,
+    every,
+    ranges,
+    scenario,
+)
 from scenarios.audit import (
     ACKS_DOC,
+    AUDITED,
     CLUSTER,
-    IDEMPOTENCE,
-    IN_FLIGHT,
-    MEASURED,
+    IDEMPOTENCE_DOC,
+    IN_FLIGHT_DOC,
     MIN_ISR_DOC,
     OPERATOR,
     REFUSED_AGAIN,
@@ -47,9 +54,9 @@ from scenarios.audit import (
     retries,
 )
 
-LIBRDKAFKA_DOC: Final = "librdkafka, INTRODUCTION.md: Idempotent Producer"
-OUT_OF_ORDER: Final = "librdkafka issue 4953"
-MOVED: Final = "seen of librdkafka 2.16 where leaders changed, documented nowhere"
+LIBRDKAFKA_DOC = "librdkafka, INTRODUCTION.md: Idempotent Producer"
+OUT_OF_ORDER = "librdkafka issue 4953"
+MOVED = "seen of librdkafka 2.16 where leaders changed, documented nowhere"
 RATE_PER_S = 10.0
 BEFORE = 15
 LIMIT_S = 60.0
@@ -78,7 +85,7 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False, away: b
         sources.append(MOVED)
     if overtakes(producer):
         may.add("reorders")
-        sources.append(IN_FLIGHT)
+        sources.append(IN_FLIGHT_DOC)
     if producer.acks != "0" and not retries(producer):
         may.add("refuses")
         sources.append(RETRIES_DOC)
@@ -86,7 +93,7 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False, away: b
         may.add("refuses")
         sources.append(MIN_ISR_DOC)
     if producer.idempotence:
-        sources.append(IDEMPOTENCE)
+        sources.append(IDEMPOTENCE_DOC)
     why = {
         "loses": "what is under way is lost",
         "duplicates": "what was written and not answered is written again",
@@ -142,7 +149,7 @@ def all_are_killed(run: Run, subjects: Subjects) -> None:
 
 def under_load(strike: Strike, truncates: bool, run: Run) -> None:
     t = run.partition()
-    old = truncates and HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    old = truncates and ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
     away = strike is all_are_killed
     subjects = Subjects(run, plan(run, partial(stated, truncates=old, away=away)))
 
@@ -176,12 +183,12 @@ def declare(name: str, claim: str, strike: Strike, *, truncates: bool = False) -
         cluster=ClusterPlan(settings=CLUSTER),
         documented=[
             Documented(
-                on=HIGH_WATERMARK_TRUNCATION,
+                on=ranges.HIGH_WATERMARK_TRUNCATION,
                 allowed=REFUSED_AGAIN | frozenset({"replica-divergence"} if truncates else ()),
             ),
-            Documented(on=EVERY_VERSION, allowed=REFUSED_AGAIN),
+            Documented(allowed=REFUSED_AGAIN),
         ],
-        applies=MEASURED,
+        applies=AUDITED,
     )(steps)
 
 

@@ -11,21 +11,14 @@ shows that it leads is its log: it has stopped fetching. An old leader that goes
 what waited in its sockets, and the next leader has these records before its clients send them again.
 """
 
-from __future__ import annotations
-
 import time
-from typing import Final
 
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.run.subjects import Subjects
-from harness.scenario import EVERY_VERSION, Documented, scenario
-from harness.subjects import REQUEST_MS, Outcome, Producer, Topic
+from harness.words import REQUEST_MS, ClusterPlan, Documented, Outcome, Producer, Run, Subjects, Topic, ranges, scenario
 from scenarios.audit import (
     ACKS_DOC,
+    AUDITED,
     CLUSTER,
-    IN_FLIGHT,
-    MEASURED,
+    IN_FLIGHT_DOC,
     OPERATOR,
     accepted,
     again,
@@ -34,10 +27,9 @@ from scenarios.audit import (
     plan,
     unanswered,
 )
-from scenarios.partition import FETCHES_END
 
 WAITING = 7
-SCALA_S: Final = 10.0
+SCALA_S = 10.0
 """The Scala producer's own request.timeout.ms."""
 
 
@@ -62,7 +54,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     return Outcome(
         may=frozenset(several | refuses),
         why="Nobody fetches from the old leader any more, so it never acknowledges acks=all." + again(producer),
-        source=f"{ACKS_DOC}; {IN_FLIGHT}" if several else ACKS_DOC,
+        source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if several else ACKS_DOC,
     )
 
 
@@ -73,8 +65,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented(on=EVERY_VERSION)],
-    applies=MEASURED,
+    documented=[Documented()],
+    applies=AUDITED,
 )
 def zombie_leader(run: Run) -> None:
     t = run.partition()
@@ -86,7 +78,7 @@ def zombie_leader(run: Run) -> None:
     begun = time.monotonic()
     subjects.send(WAITING, doomed=lambda one: unanswered(one) or (one.producer.acks == "1" and others(one)))
     subjects.wait_led(*followers, which=others)
-    if FETCHES_END.holds(run.version):
+    if ranges.FETCHES_END.holds(run.version):
         subjects.lead(run.leader_of(t), others)
     else:
         subjects.wait_stopped_fetching(run.leader_of(t), others)

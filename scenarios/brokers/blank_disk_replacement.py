@@ -13,28 +13,8 @@ controller forgot the eligible replicas when the broker that came back told it o
 (apache/kafka#20716), and elected that broker as the last known leader.
 """
 
-from __future__ import annotations
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Case, Documented, Line, scenario
-
-ELIGIBLE_REPLICAS = Line(
-    "eligible leader replicas (KIP-966, 4.3 and later)",
-    lambda version: version.mode == "kraft" and version.release >= (4, 3),
-)
-FORGOTTEN = Line(
-    "eligible leader replicas that are forgotten (4.1 and 4.2)",
-    lambda version: version.mode == "kraft" and (4, 1) <= version.release < (4, 3),
-)
-HANGS = Line(
-    "followers hang in their own end rather than truncate what is committed (0.10)",
-    lambda version: (0, 10) <= version.release < (0, 11),
-)
-ENDS_ITSELF = Line(
-    "followers end themselves rather than truncate what is committed (0.8.2, 0.9, 0.11 to 2.0.0)",
-    lambda version: version.release < (2, 0, 1),
-)
 TRUNCATION = "log truncation is not allowed"
 
 
@@ -49,19 +29,19 @@ TRUNCATION = "log truncation is not allowed"
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "out-of-isr": Case(documented=[Documented(on=EVERY_VERSION, claims=["blank-replica-refilled"])]),
+        "out-of-isr": Case(documented=[Documented(claims=["blank-replica-refilled"])]),
         "still-in-isr": Case(
             # Otherwise the controllers of 0.8.2 to 0.10.2 leave nobody in the ISR.
             settings={"unclean.leader.election.enable": "false"},
             topic={"min.insync.replicas": "2"},
             documented=[
                 Documented(
-                    on=ELIGIBLE_REPLICAS,
+                    on=ranges.ELIGIBLE_LEADERS_REMEMBERED,
                     claims=["blank-replica-passed-over", "leader-elected-from-isr"],
                     says="""The follower, which was eligible, is elected when it returns, and nothing is lost.""",
                 ),
                 Documented(
-                    on=FORGOTTEN,
+                    on=ranges.ELIGIBLE_LEADERS_FORGOTTEN,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-outside-isr"],
                     says="""The controller forgets that the follower is eligible when the broker tells it of its new log
@@ -69,7 +49,7 @@ TRUNCATION = "log truncation is not allowed"
                         returns.""",
                 ),
                 Documented(
-                    on=HANGS,
+                    on=ranges.HANGS_RATHER_THAN_TRUNCATES,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
                     says="""The broker is elected with its empty log, for it is in the ISR. The follower begins to end
@@ -77,14 +57,14 @@ TRUNCATION = "log truncation is not allowed"
                         comes back only when it is killed, and without its log.""",
                 ),
                 Documented(
-                    on=ENDS_ITSELF,
+                    on=ranges.ENDS_RATHER_THAN_TRUNCATES,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
                     says="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
                         rather than truncate what was committed, and comes back only without its log.""",
                 ),
                 Documented(
-                    on=HIGH_WATERMARK_TRUNCATION,
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
                     required=LOST,
                     allowed=frozenset({"replica-divergence"}),
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
@@ -93,7 +73,6 @@ TRUNCATION = "log truncation is not allowed"
                         others.""",
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
                     says="""The broker is elected with its empty log, for it is in the ISR, and the follower gives up
@@ -130,7 +109,7 @@ def still_in_isr(run: Run) -> None:
     """The last replica in sync dies, and returns blank before the other is there."""
     t = run.partition()
     replaced, other = run.replicas_of(t)
-    run.send(t, 3, doomed=not ELIGIBLE_REPLICAS.holds(run.version))
+    run.send(t, 3, doomed=not ranges.ELIGIBLE_LEADERS_REMEMBERED.holds(run.version))
     run.copy_replicas("armed")
     run.stop(other)
     run.wait_isr(t, [replaced])
@@ -138,12 +117,12 @@ def still_in_isr(run: Run) -> None:
     run.wait_no_leader(t, replaced)
     run.wipe(replaced)
     run.start(replaced)
-    if not (ELIGIBLE_REPLICAS | FORGOTTEN).holds(run.version):
+    if not (ranges.ELIGIBLE_LEADERS_REMEMBERED | ranges.ELIGIBLE_LEADERS_FORGOTTEN).holds(run.version):
         run.wait_leader(t, replaced)
         run.send(t, acks="1")
-    if ENDS_ITSELF.holds(run.version):
+    if ranges.ENDS_RATHER_THAN_TRUNCATES.holds(run.version):
         run.start_early(other)
-        if HANGS.holds(run.version):
+        if ranges.HANGS_RATHER_THAN_TRUNCATES.holds(run.version):
             run.wait_log_line(other, TRUNCATION, "that it ends itself rather than truncate")
             run.kill(other)
         else:

@@ -9,13 +9,8 @@ by what it was before: 0.8 waits until that is gone, 0.9 and later with ZooKeepe
 controller refuses the new incarnation until the old one is fenced, and the broker asks again.
 """
 
-from __future__ import annotations
+from harness.words import Case, ClusterPlan, Documented, Run, Target, ranges, scenario
 
-from harness.plan import ClusterPlan
-from harness.run import Run, Target
-from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, Line, scenario
-
-WAITS = Line("before 0.9", lambda version: version.release < (0, 9))
 TAKEN = (
     "already registered on the path|node already exists and owner|NodeExists"
     "|a while back in a different session|DUPLICATE_BROKER_REGISTRATION"
@@ -39,9 +34,11 @@ STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
     cases={
         "killed": Case(
             documented=[
-                Documented(on=ZOOKEEPER, claims=[*KILLED, "dead-broker-leaves-in-session", "broker-znode-content"]),
                 Documented(
-                    on=KRAFT,
+                    on=ranges.ZOOKEEPER, claims=[*KILLED, "dead-broker-leaves-in-session", "broker-znode-content"]
+                ),
+                Documented(
+                    on=ranges.KRAFT,
                     claims=[*KILLED, "dead-broker-leaves-in-session", "broker-records-content"],
                     says="""A broker that is killed is fenced when the controller has had no heartbeat of it for a
                         session, and the controller elects another leader only then.""",
@@ -50,9 +47,9 @@ STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
         ),
         "stopped": Case(
             documented=[
-                Documented(on=ZOOKEEPER, claims=[*STOPPED, "broker-znode-content"]),
+                Documented(on=ranges.ZOOKEEPER, claims=[*STOPPED, "broker-znode-content"]),
                 Documented(
-                    on=KRAFT,
+                    on=ranges.KRAFT,
                     claims=[*STOPPED, "broker-records-content"],
                     says="A broker that is stopped asks the controller for its leave, and is fenced by it at once.",
                 ),
@@ -63,13 +60,13 @@ STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
             cluster=ClusterPlan(session_timeout_ms=18000, settings=SETTINGS),
             documented=[
                 Documented(
-                    on=WAITS,
+                    on=ranges.WAITS_FOR_OLD_REGISTRATION,
                     claims=["early-restart-waits", *KILLED],
                     says="A broker that returns before its session has ended waits until its old znode is gone.",
                 ),
-                Documented(on=ZOOKEEPER, claims=["early-restart-refused", *KILLED]),
+                Documented(on=ranges.ZOOKEEPER, claims=["early-restart-refused", *KILLED]),
                 Documented(
-                    on=KRAFT,
+                    on=ranges.KRAFT,
                     claims=["early-restart-waits", *KILLED, "one-incarnation-at-a-time"],
                     says="""A broker that returns before it is fenced is refused as a duplicate, and asks again until
                         the old incarnation is fenced.""",
@@ -99,7 +96,7 @@ def broker_registration(run: Run) -> None:
 def waits_when_it_returns(run: Run, broker: Target) -> bool:
     """The broker is started before its session has ended: whether it waits for that, and does not end itself."""
     run.start_early(broker)
-    waits = run.version.mode == "kraft" or WAITS.holds(run.version)
+    waits = run.version.mode == "kraft" or ranges.WAITS_FOR_OLD_REGISTRATION.holds(run.version)
     if waits:
         run.wait_log_line(broker, TAKEN, "that its id is taken")
     else:

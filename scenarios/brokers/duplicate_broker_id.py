@@ -14,11 +14,7 @@ assignment, the second one changes it again, and the ISR flaps until the second 
 was lost by it in these runs; `duplicate-id-counts-as-replica` is about how some can be.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import KRAFT, ZOOKEEPER, Documented, scenario
+from harness.words import ClusterPlan, Documented, Run, ranges, scenario
 
 ENDS = "already registered on the path|node already exists and owner|unable to register with the controller quorum"
 """Why a broker ends itself whose id is taken."""
@@ -36,9 +32,9 @@ REFUSED = ("duplicate-id-refused", "first-broker-keeps-registration")
         each restart by a supervisor: stop it at once.""",
     cluster=ClusterPlan(double_of=1),
     documented=[
-        Documented(on=ZOOKEEPER, claims=[*REFUSED, "first-broker-undisturbed"]),
+        Documented(on=ranges.ZOOKEEPER, claims=[*REFUSED, "first-broker-undisturbed"]),
         Documented(
-            on=KRAFT,
+            on=ranges.KRAFT,
             claims=[*REFUSED, "duplicate-takes-directories"],
             says="""The controller refuses the second broker as a duplicate; it asks again until
                 initial.broker.registration.timeout.ms has passed, and ends itself. Until then it has the first one's

@@ -12,11 +12,7 @@ copies A's log and loses the controller, so that it does no more harm by the dir
 dies, B is elected, cleanly, and the records are gone.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import KRAFT, LOST, Documented, scenario
+from harness.words import LOST, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 ANSWER_LIMIT_S = 10.0
 JOIN_LIMIT_S = 60.0
@@ -43,9 +39,9 @@ JOIN_LIMIT_S = 60.0
         },
     ),
     topic=TopicPlan(replicas=((2, 1),)),
-    applies=KRAFT,
+    applies=ranges.KRAFT,
     # As long as both reach the controller it may find a leader whose ISR is empty.
-    documented=[Documented(on=KRAFT, required=LOST, allowed=frozenset({"leader-outside-isr"}))],
+    documented=[Documented(on=ranges.KRAFT, required=LOST, allowed=frozenset({"leader-outside-isr"}))],
 )
 def duplicate_id_counts_as_replica(run: Run) -> None:
     t = run.partition()

@@ -8,11 +8,7 @@ follower, truncates them, and they are lost. With acks=all it waits for replicas
 and cannot take them out of the ISR without those who decide: nothing is acknowledged.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, scenario
 
 ELECTED = ["isolated-leader-replaced-in-time", "leader-elected-from-isr", "leader-epoch-rises-by-one"]
 ALONE = {"topic.metadata.refresh.interval.ms": "300000", "message.timeout.ms": "6000", "message.send.max.retries": "0"}
@@ -31,13 +27,11 @@ that waits 6 s for an acknowledgement."""
     cases={
         "acks-1": Case(
             acks="1",
-            documented=[
-                Documented(on=EVERY_VERSION, required=LOST, claims=[*ELECTED, "replaced-leader-acknowledges-acks-1"])
-            ],
+            documented=[Documented(required=LOST, claims=[*ELECTED, "replaced-leader-acknowledges-acks-1"])],
         ),
         "acks-all": Case(
             documented=[
-                Documented(on=EVERY_VERSION, claims=[*ELECTED, "replaced-leader-acknowledges-no-acks-all"]),
+                Documented(claims=[*ELECTED, "replaced-leader-acknowledges-no-acks-all"]),
             ],
         ),
     },

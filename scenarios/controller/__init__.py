@@ -9,9 +9,5 @@ a session if a leader dies, of a moment if it is stopped cleanly.
 the controller itself. `preferred-leader-election` brings leadership back after a failover.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-BEFORE: Final = 120
+BEFORE = 120
 """Records that the load has had acknowledged before the first fault, about two seconds: what is usual is seen then."""

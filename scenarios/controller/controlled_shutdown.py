@@ -6,11 +6,7 @@ more. Killed, it leads on in the eyes of the cluster until its session has ended
 written.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, scenario
 from scenarios.controller import BEFORE
 
 ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
@@ -28,16 +24,10 @@ ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
     cluster=ClusterPlan(session_timeout_ms=8000, settings={"replica.socket.timeout.ms": "3000"}),
     cases={
         "clean": Case(
-            documented=[
-                Documented(on=EVERY_VERSION, claims=["leader-moved-before-shutdown", "writes-pause-briefly", *ELECTED])
-            ]
+            documented=[Documented(claims=["leader-moved-before-shutdown", "writes-pause-briefly", *ELECTED])]
         ),
         "killed": Case(
-            documented=[
-                Documented(
-                    on=EVERY_VERSION, claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED]
-                )
-            ]
+            documented=[Documented(claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED])]
         ),
     },
     suite=True,

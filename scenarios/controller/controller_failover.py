@@ -10,11 +10,7 @@ With the quorum apart (KRaft) the three controllers are no brokers: writes go on
 shows that the new one is in office is that it elects a leader when a broker dies.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.controller import BEFORE
 
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
@@ -40,7 +36,7 @@ ONE_AFTER_THE_OTHER = (
         "a-broker": Case(
             documented=[
                 Documented(
-                    on=ZOOKEEPER,
+                    on=ranges.ZOOKEEPER,
                     claims=[
                         *ONE_AFTER_THE_OTHER,
                         "controller-epoch-rises-by-one",
@@ -50,7 +46,7 @@ ONE_AFTER_THE_OTHER = (
                     ],
                 ),
                 Documented(
-                    on=KRAFT,
+                    on=ranges.KRAFT,
                     claims=ONE_AFTER_THE_OTHER,
                     says="""The voters elect another controller, in a higher epoch. It gives every broker a session
                         anew, and elects leaders for the partitions that the dead broker led when that ends.""",
@@ -59,10 +55,10 @@ ONE_AFTER_THE_OTHER = (
         ),
         "apart": Case(
             cluster=ClusterPlan(controllers=3, settings=SETTINGS),
-            applies=KRAFT,
+            applies=ranges.KRAFT,
             documented=[
                 Documented(
-                    on=KRAFT,
+                    on=ranges.KRAFT,
                     claims=ONE_AFTER_THE_OTHER,
                     says="""The voters elect another controller, in a higher epoch, which elects leaders for the
                         partitions of a broker that dies then.""",

@@ -15,11 +15,7 @@ it goes on acknowledging with acks=1 until it hears of that is lost. KRaft's con
 found it again within a session, with the same consequence. Consumers read nothing beyond the dead follower meanwhile.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, KRAFT, LOST, ZOOKEEPER, Case, Documented, Line, scenario
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.partition import RATE_PER_S, SETTINGS, clients
 
 SESSIONS = 2
@@ -36,10 +32,6 @@ CLAIMS = [
 LEADERS_MAY_MOVE = LOST | {"inconsistent-offsets", "duplicate"}
 """A leader that is replaced although it is well has acknowledged what nobody else has, and leaves a producer's request
 without an answer, which is sent again."""
-BLOCKED = Line(
-    "leaders write ISRs to ZooKeeper themselves (to protocol 2.6)",
-    lambda version: ZOOKEEPER.holds(version) and not version.uses_alter_partition,
-)
 BLOCKS = [*CLAIMS, "writes-stop-while-isr-cannot-shrink"]
 GOES_ON = [*CLAIMS, "writes-go-on-while-isr-cannot-shrink"]
 KEEPS = "sessions-outlast-coordinator"
@@ -63,16 +55,18 @@ MOVE = "When the coordinator is back leaders may move, and what was acknowledged
         "killed": Case(
             acks="1",
             documented=[
-                Documented(on=BLOCKED, claims=[*BLOCKS, KEEPS], says=STOPS),
-                Documented(on=ZOOKEEPER, claims=[*GOES_ON, KEEPS]),
-                Documented(on=KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
+                Documented(on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=[*BLOCKS, KEEPS], says=STOPS),
+                Documented(on=ranges.ZOOKEEPER, claims=[*GOES_ON, KEEPS]),
+                Documented(on=ranges.KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
             ],
         ),
         "frozen": Case(
             acks="1",
             documented=[
-                Documented(on=BLOCKED, claims=BLOCKS, allowed=LEADERS_MAY_MOVE, says=f"{STOPS} {MOVE}"),
-                Documented(on=EVERY_VERSION, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
+                Documented(
+                    on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=BLOCKS, allowed=LEADERS_MAY_MOVE, says=f"{STOPS} {MOVE}"
+                ),
+                Documented(claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
             ],
         ),
     },

@@ -7,11 +7,7 @@ in the ISR, but A leads, for it comes first in the assignment. Each election rai
 live replicas in the ISR, and is stated with the epoch of the controller that held it.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import KRAFT, ZOOKEEPER, Documented, scenario
+from harness.words import ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.controller import BEFORE
 
 CLAIMS = (
@@ -36,8 +32,8 @@ CLAIMS = (
         the order of replicas decides where load goes. Spread first and second replicas over different brokers.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
-        Documented(on=ZOOKEEPER, claims=[*CLAIMS, "topic-znode-content", "state-znode-content"]),
-        Documented(on=KRAFT, claims=[*CLAIMS, "partition-records-content"]),
+        Documented(on=ranges.ZOOKEEPER, claims=[*CLAIMS, "topic-znode-content", "state-znode-content"]),
+        Documented(on=ranges.KRAFT, claims=[*CLAIMS, "partition-records-content"]),
     ],
 )
 def offline_leader_election(run: Run) -> None:

@@ -6,14 +6,9 @@ while a producer sends and a consumer reads: by the znode /admin/preferred_repli
 KIP-183 and KIP-460 from 2.2 on. A leads in the next epoch, the ISR stays as it was, and nothing is lost.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Documented, Line, scenario
+from harness.words import ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.controller import BEFORE
 
-BY_ZNODE = Line("asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders)
 ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-rises-by-one")
 
 
@@ -26,8 +21,8 @@ ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-
         for a preferred election when the broker is in sync again: it moves leadership without loss.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
-        Documented(on=BY_ZNODE, claims=[*ELECTED, "preferred-election-znode-comes-and-goes"]),
-        Documented(on=EVERY_VERSION, claims=ELECTED),
+        Documented(on=ranges.PREFERRED_ELECTION_BY_ZNODE, claims=[*ELECTED, "preferred-election-znode-comes-and-goes"]),
+        Documented(claims=ELECTED),
     ],
 )
 def preferred_leader_election(run: Run) -> None:

@@ -10,29 +10,12 @@ That the controller has looked at what B may lead is seen at another topic, whic
 again.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Final
 
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    LAST_KNOWN_LEADER,
-    LEADER_EPOCHS,
-    LOST,
-    Case,
-    Documented,
-    Line,
-    scenario,
-)
+from harness.words import LOST, Case, ClusterPlan, Documented, Partition, Run, TopicPlan, ranges, scenario
 from scenarios.controller import BEFORE
 
-UNCLEAN_BY_DEFAULT = Line("before 0.11", lambda version: version.release < (0, 11))
-
-GIVEN_UP_SOON: Final = {"message.timeout.ms": "5000"}
+GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load that the leader alone acknowledges: what it has in flight when A dies is not waited for."""
 READ_AND_GONE = frozenset({"inconsistent-offsets", "poll-skip", "high-watermark-regression"})
 """What a consumer sees that has read records which are lost then: others at their offsets, those after them if the new
@@ -41,7 +24,7 @@ leader's log has outgrown its position, or a log that ends before what it has re
 
 LOSES = (
     Documented(
-        on=HIGH_WATERMARK_TRUNCATION,
+        on=ranges.HIGH_WATERMARK_TRUNCATION,
         required=LOST,
         allowed=READ_AND_GONE | {"replica-divergence"},
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
@@ -49,7 +32,7 @@ LOSES = (
             watermark, which may leave other records in its log than in B's.""",
     ),
     Documented(
-        on=LEADER_EPOCHS,
+        on=ranges.LEADER_EPOCHS,
         required=LOST,
         allowed=READ_AND_GONE,
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
@@ -58,13 +41,12 @@ LOSES = (
 )
 WAITS = (
     Documented(
-        on=LAST_KNOWN_LEADER,
+        on=ranges.LAST_KNOWN_LEADER,
         claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
         says="""The partition waits for A, its last known leader, which is elected though it is in the ISR no longer:
             nothing is lost.""",
     ),
     Documented(
-        on=EVERY_VERSION,
         claims=["offline-partition-waits", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
         says="The partition waits for A, and nothing is lost.",
     ),
@@ -82,7 +64,7 @@ WAITS = (
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "default": Case(documented=[replace(LOSES[0], on=UNCLEAN_BY_DEFAULT), *WAITS]),
+        "default": Case(documented=[replace(LOSES[0], on=ranges.UNCLEAN_BY_DEFAULT), *WAITS]),
         "enabled": Case(settings={"unclean.leader.election.enable": "true"}, documented=LOSES),
         "disabled": Case(settings={"unclean.leader.election.enable": "false"}, documented=WAITS),
     },
@@ -121,4 +103,4 @@ def unclean_election(run: Run) -> None:
 
 def unclean(run: Run) -> bool:
     """Whether this case elects outside the ISR on this version."""
-    return run.case.name == "enabled" or (run.case.name == "default" and UNCLEAN_BY_DEFAULT.holds(run.version))
+    return run.case.name == "enabled" or (run.case.name == "default" and ranges.UNCLEAN_BY_DEFAULT.holds(run.version))

@@ -11,11 +11,7 @@ another partition dies: it goes on trying. Then it loses ZooKeeper, and X become
 itself for the controller when it reaches X again, and its request carries the old epoch: X refuses it.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, KRAFT, ZOOKEEPER, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.controller import BEFORE
 
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
@@ -35,14 +31,15 @@ NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
     cluster=ClusterPlan(controller=1, combined=True, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={
-        "frozen": Case(documented=[Documented(on=EVERY_VERSION, claims=[*NO_HARM, "controller-replaced-in-time"])]),
+        "frozen": Case(documented=[Documented(claims=[*NO_HARM, "controller-replaced-in-time"])]),
         "frozen-apart": Case(
             cluster=ClusterPlan(controllers=3, session_timeout_ms=APART_SESSION_MS, settings=SETTINGS),
-            applies=KRAFT,
-            documented=[Documented(on=KRAFT, claims=[*NO_HARM, "controller-replaced-in-time"])],
+            applies=ranges.KRAFT,
+            documented=[Documented(on=ranges.KRAFT, claims=[*NO_HARM, "controller-replaced-in-time"])],
         ),
         "cut-off": Case(
-            applies=ZOOKEEPER, documented=[Documented(on=ZOOKEEPER, claims=[*NO_HARM, "stale-controller-refused"])]
+            applies=ranges.ZOOKEEPER,
+            documented=[Documented(on=ranges.ZOOKEEPER, claims=[*NO_HARM, "stale-controller-refused"])],
         ),
     },
 )

@@ -16,28 +16,20 @@ and answered from the next segment, without an error. A follower that was away t
 one, and joins the ISR without the records; when it leads, they are lost.
 """
 
-from __future__ import annotations
-
 import time
-from typing import Final
 
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run, Target
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, Line, scenario
+from harness.words import LOST, Case, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 
-SEGMENT_LIMIT_S: Final = 30.0
-STRUCK: Final = 2
+SEGMENT_LIMIT_S = 30.0
+STRUCK = 2
 """The offset of the record in which a bit is flipped."""
-FIRST_MISSING: Final = 3
+FIRST_MISSING = 3
 """The offset that a follower asks for when it is back."""
 STAYS = "damage-stays-on-its-replica"
 UNNOTICED = "damage-goes-unnoticed"
 TOLD = "reader-is-told-of-damage"
-OLD_FORMATS = Line(
-    "message formats 0 and 1 (before 0.11, or pinned to 0.10.2)", lambda version: version.truncates_to_high_watermark
-)
-READ_LIMIT_S: Final = 60.0
-TOLD_AGAIN: Final = 20
+READ_LIMIT_S = 60.0
+TOLD_AGAIN = 20
 """So many errors at one place show that a reader does not get over it."""
 REFUSES = r"invalid messages|CorruptRecordException|InvalidMessageException|Message found with corrupt|is corrupt"
 DAMAGED = frozenset({"corrupt-record"})
@@ -58,7 +50,7 @@ DIFFERENT = DAMAGED | {"replica-divergence"}
         "leader": Case(
             documented=[
                 Documented(
-                    on=OLD_FORMATS,
+                    on=ranges.OLD_MESSAGE_FORMATS,
                     required=DIFFERENT,
                     allowed=frozenset({"poll-skip", "internal-poll-skip"}),
                     claims=[STAYS, UNNOTICED, TOLD, "reader-goes-on-behind-damage"],
@@ -66,7 +58,6 @@ DIFFERENT = DAMAGED | {"replica-divergence"}
                         replicas in sync have, and go on behind it.""",
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     required=DIFFERENT,
                     claims=[STAYS, UNNOTICED, TOLD, "reader-stops-at-damage"],
                     says="""The leader goes on leading. Its readers are given an error, again and again, and come no
@@ -74,14 +65,11 @@ DIFFERENT = DAMAGED | {"replica-divergence"}
                 ),
             ]
         ),
-        "follower": Case(documented=[Documented(on=EVERY_VERSION, required=DIFFERENT, claims=[STAYS, UNNOTICED])]),
-        "follower-stopped": Case(
-            documented=[Documented(on=EVERY_VERSION, required=DIFFERENT, claims=[STAYS, UNNOTICED])]
-        ),
+        "follower": Case(documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])]),
+        "follower-stopped": Case(documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])]),
         "follower-killed": Case(
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     required=DIFFERENT,
                     allowed=frozenset({"log-truncated-below-high-watermark"}),
                     claims=[STAYS, "recovery-cuts-damage"],
@@ -90,14 +78,11 @@ DIFFERENT = DAMAGED | {"replica-divergence"}
                 )
             ]
         ),
-        "refill": Case(
-            documented=[Documented(on=EVERY_VERSION, required=DIFFERENT, claims=[STAYS, "damage-is-refused"])]
-        ),
+        "refill": Case(documented=[Documented(required=DIFFERENT, claims=[STAYS, "damage-is-refused"])]),
         "index": Case(
             topic={"segment.ms": "12000"},
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     required=LOST | {"replica-divergence", "index-mismatch"},
                     allowed=frozenset({"poll-skip", "internal-poll-skip"}),
                     claims=["reader-is-not-told-of-gap", "leader-elected-from-isr"],
@@ -130,7 +115,7 @@ def read_from_damaged(run: Run, t: Partition) -> None:
     run.flip_record(damaged, t, STRUCK)
     run.copy_replicas("damaged")
     with run.consume(t) as consumer:
-        if OLD_FORMATS.holds(run.version):
+        if ranges.OLD_MESSAGE_FORMATS.holds(run.version):
             consumer.wait_position(*t, end, timeout_s=READ_LIMIT_S)
         else:
             consumer.wait_failures(TOLD_AGAIN, timeout_s=READ_LIMIT_S)

@@ -21,40 +21,25 @@ sends ZooKeeper nothing, its session ends, and another one leads. These go by th
   (Before 2.4 its session ends first.)
 """
 
-from __future__ import annotations
+from harness.words import LOST, OFFSETS, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
 
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import OFFSETS, Partition, Run
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, Line, scenario
-
-HOUR_S: Final = 3600
-AHEAD_S: Final = 8 * 24 * HOUR_S
+HOUR_S = 3600
+AHEAD_S = 8 * 24 * HOUR_S
 """A day more than the default of retention.ms."""
-BEHIND_S: Final = -2 * HOUR_S
+BEHIND_S = -2 * HOUR_S
 """More than message.timestamp.after.max.ms."""
-LITTLE_S: Final = -HOUR_S // 2
+LITTLE_S = -HOUR_S // 2
 """Less than that."""
-COUNT: Final = 20
-GROUP: Final = "group"
-RETENTION_LIMIT_S: Final = 90.0
+COUNT = 20
+GROUP = "group"
+RETENTION_LIMIT_S = 90.0
 """Retention is first looked at 30 s after the start."""
-LAG_MS: Final = 3000
-UNSEEN_S: Final = 20.0
+LAG_MS = 3000
+UNSEEN_S = 20.0
 """Several times as long as a follower may lag, and is looked for."""
-WAIT_S: Final = 60.0
-STAMPED: Final = Line("records have time stamps (KIP-32, 0.10)", lambda version: version.release >= (0, 10))
-SESSION_LASTS: Final = Line(
-    "sessions with ZooKeeper go by a monotonic clock (2.4, ZOOKEEPER-1366)", lambda version: version.release >= (2, 4)
-)
-START_SPREADS: Final = Line(
-    "followers follow the leader's log start (0.11)", lambda version: version.release >= (0, 11)
-)
-BOUNDED: Final = Line("time stamps are bounded by default (KIP-937, 4.0)", lambda version: version.release >= (4, 0))
-TELLS: Final = Line("brokers say why they delete (1.0)", lambda version: version.release >= (1, 0))
-DELETES: Final = "wrong-clock-deletes-young-records"
-OFTEN: Final = {
+WAIT_S = 60.0
+DELETES = "wrong-clock-deletes-young-records"
+OFTEN = {
     "log.retention.check.interval.ms": "1000",
     "log.flush.start.offset.checkpoint.interval.ms": "1000",  # so that followers' log starts show in their files
 }
@@ -73,68 +58,63 @@ OFTEN: Final = {
     cluster=ClusterPlan(own_clocks=True),
     cases={
         "leader-ahead": Case(
-            applies=START_SPREADS,
+            applies=ranges.FOLLOWERS_FOLLOW_LOG_START,
             settings=OFTEN,
             documented=[
                 Documented(
-                    on=TELLS,
+                    on=ranges.DELETION_REASON_LOGGED,
                     required=LOST,
                     claims=[DELETES],
                     says="The log begins after everything, on all replicas, with the default retention of seven days.",
                 ),
-                Documented(
-                    on=EVERY_VERSION, required=LOST, says="The leader's log begins after everything, and then all do."
-                ),
+                Documented(required=LOST, says="The leader's log begins after everything, and then all do."),
             ],
         ),
         "follower-ahead": Case(
-            applies=START_SPREADS,
+            applies=ranges.FOLLOWERS_FOLLOW_LOG_START,
             settings=OFTEN,
             documented=[
                 Documented(
-                    on=TELLS,
+                    on=ranges.DELETION_REASON_LOGGED,
                     required=LOST,
                     claims=[DELETES, "leader-elected-from-isr"],
                     says="""The follower deletes all that it has and stays in the ISR. Its clock is right again when the
                         leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
                         does.""",
                 ),
-                Documented(on=EVERY_VERSION, required=LOST, claims=["leader-elected-from-isr"]),
+                Documented(required=LOST, claims=["leader-elected-from-isr"]),
             ],
         ),
         "coordinator-ahead": Case(
-            applies=STAMPED,
+            applies=ranges.TIME_STAMPS,
             settings={"offsets.retention.check.interval.ms": "1000"},
             topic={"retention.ms": "-1"},  # the coordinator has a replica, which is not what this is about
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     required=frozenset({"committed-offset-lost"}),
                     says="A group that committed a minute ago has no offset any more, with the default retention.",
                 )
             ],
         ),
         "leader-behind": Case(
-            applies=STAMPED,
+            applies=ranges.TIME_STAMPS,
             documented=[
                 Documented(
-                    on=BOUNDED,
+                    on=ranges.TIME_STAMPS_BOUNDED,
                     claims=["clock-behind-refuses-records"],
                     says="Each record is refused as made more than an hour after now, until the clock is right.",
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     claims=["clock-behind-takes-records"],
                     says="Records are taken as ever; retention keeps them for two hours more.",
                 ),
             ],
         ),
         "leader-behind-lag": Case(
-            applies=SESSION_LASTS,
+            applies=ranges.SESSIONS_BY_MONOTONIC_CLOCK,
             settings={"replica.lag.time.max.ms": str(LAG_MS)},
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     claims=["lag-not-seen-while-clock-behind"],
                     says="""A follower that is cut from the leader stays in the ISR for as long as the clock is behind,
                         and acks=all waits for it; it leaves when the clock is right.""",

@@ -16,25 +16,30 @@ has not: of a transaction that was committed in both, the power loss leaves the 
 marker, and takes those in the second. Readers of committed records are given half of it, and nothing tells them.
 """
 
-from __future__ import annotations
+from harness.words import (
+    LOST,
+    OFFSETS,
+    Case,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Partition,
+    Run,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
-from typing import Final
-
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import OFFSETS, Partition, Run
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, Line, scenario
-
-BEFORE: Final = 10
+BEFORE = 10
 FIRST, LAST = 3, 7
 """The offsets that a group commits before its disks were flushed, and after."""
 OLD, NEW = "old-group", "new-group"
-ANSWER_LIMIT_S: Final = 60.0
-COUNT: Final = 3
+ANSWER_LIMIT_S = 60.0
+COUNT = 3
 """Records of a transaction in each topic."""
-MARKED: Final = COUNT + 1
-OTHER: Final = "flushed"
-HAS_TRANSACTIONS: Final = Line("transactions (KIP-98, 0.11)", lambda version: version.release >= (0, 11))
-CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+MARKED = COUNT + 1
+OTHER = "flushed"
+CUT = frozenset({"log-truncated-below-high-watermark"})
 
 
 @scenario(
@@ -53,7 +58,6 @@ CUT: Final = frozenset({"log-truncated-below-high-watermark"})
         "offsets": Case(
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
                     allowed=CUT,
                     says="Both groups' commits were acknowledged, and are gone; no record is.",
@@ -62,15 +66,12 @@ CUT: Final = frozenset({"log-truncated-below-high-watermark"})
         ),
         "offsets-flush-each": Case(
             settings={"log.flush.interval.messages": "1"},
-            documented=[
-                Documented(on=EVERY_VERSION, says="Coordinators' topics are flushed too: both groups are as they were.")
-            ],
+            documented=[Documented(says="Coordinators' topics are flushed too: both groups are as they were.")],
         ),
         "transaction": Case(
-            applies=HAS_TRANSACTIONS,
+            applies=ranges.TRANSACTIONS,
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     required=LOST | {"torn-transaction"},
                     allowed=CUT,
                     says="""Half of a committed transaction is left: the records of the topic that is flushed. The other
@@ -79,11 +80,9 @@ CUT: Final = frozenset({"log-truncated-below-high-watermark"})
             ],
         ),
         "transaction-flush-each": Case(
-            applies=HAS_TRANSACTIONS,
+            applies=ranges.TRANSACTIONS,
             settings={"log.flush.interval.messages": "1"},
-            documented=[
-                Documented(on=EVERY_VERSION, claims=["flushed-records-survive"], says="The transaction is whole.")
-            ],
+            documented=[Documented(claims=["flushed-records-survive"], says="The transaction is whole.")],
         ),
     },
 )

@@ -8,19 +8,13 @@ What it could not write it has not acknowledged, so nothing is lost: another rep
 on. The broker ends itself again each time that it is started, until there is room.
 """
 
-from __future__ import annotations
+from harness.words import Case, ClusterPlan, Disks, Documented, Run, scenario
 
-from typing import Final
-
-from harness.plan import ClusterPlan, Disks
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-
-RATE_PER_S: Final = 50
-USUAL: Final = 150
-LIMIT_S: Final = 90.0
-ELECTED: Final = "leader-elected-from-isr"
-GIVES_UP: Final = "|".join(
+RATE_PER_S = 50
+USUAL = 150
+LIMIT_S = 90.0
+ELECTED = "leader-elected-from-isr"
+GIVES_UP = "|".join(
     (
         r"hutdown broker because all log dirs in .* have failed",
         "Halting due to unrecoverable I/O error",
@@ -42,7 +36,7 @@ GIVES_UP: Final = "|".join(
     cluster=ClusterPlan(disks=Disks(), settings={"min.insync.replicas": "2"}),
     cases={
         f"{role}-{how}" if how else role: Case(
-            variant=how, documented=[Documented(on=EVERY_VERSION, claims=[ELECTED] if role == "leader" else [])]
+            variant=how, documented=[Documented(claims=[ELECTED] if role == "leader" else [])]
         )
         for role in ("leader", "follower")
         for how in ("", "broken", "read-only")

@@ -16,83 +16,64 @@ Unclean elections are as each release has them by default: on before 0.11, off s
 were frozen lead again as soon as they are thawed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Run, Target
-from harness.scenario import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    LAST_KNOWN_LEADER,
-    LOST,
-    Case,
-    Documented,
-    Line,
-    scenario,
-)
-from scenarios.controller.unclean_election import UNCLEAN_BY_DEFAULT
+from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, Target, TopicPlan, ranges, scenario
 
-TWO: Final = {"min.insync.replicas": "2"}
-BEFORE: Final = 3
-COUNT: Final = 10
-PLAN: Final = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"})
-FEATURE: Final = "--feature eligible.leader.replicas.version="
-OPTIONAL: Final = Line(
-    "eligible leader replicas can be turned on (KIP-966, 4.0)", lambda version: (4, 0) <= version.release < (4, 1)
-)
-CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+TWO = {"min.insync.replicas": "2"}
+BEFORE = 3
+COUNT = 10
+PLAN = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"})
+FEATURE = "--feature eligible.leader.replicas.version="
+CUT = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
-DIVERGES: Final = CUT | {"replica-divergence"}
+DIVERGES = CUT | {"replica-divergence"}
 """Followers that truncate to their own high watermark may keep a record that the leader has another for."""
 
-THROWN_AWAY: Final = Documented(
-    on=EVERY_VERSION,
+THROWN_AWAY = Documented(
     required=LOST,
     allowed=CUT,
     claims=["leader-elected-from-isr"],
     says="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have all
         of it, truncate to the leader's log.""",
 )
-ALONE: Final = replace(
+ALONE = replace(
     THROWN_AWAY,
     says="The leader is still the ISR, and is elected without what it had not flushed, and nobody else has.",
 )
-KEPT: Final = Documented(
-    on=LAST_KNOWN_LEADER,
+KEPT = Documented(
+    on=ranges.LAST_KNOWN_LEADER,
     allowed=CUT,
     claims=["leader-elected-from-isr"],
     says="The partition waits for the follower that is eligible, which has everything.",
 )
-LAST_KNOWN: Final = Documented(
-    on=LAST_KNOWN_LEADER,
+LAST_KNOWN = Documented(
+    on=ranges.LAST_KNOWN_LEADER,
     required=LOST,
     allowed=CUT,
     claims=["leader-elected-from-outside-isr"],
     says="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the last
         known leader, without what it had not flushed.""",
 )
-HOLE: Final = replace(
+HOLE = replace(
     LAST_KNOWN,
     says="""Leader and follower come back without the mark of a clean stop, so nobody is eligible. The last known leader
         is elected, with unclean elections off: the one replica that has lost the records, and the others truncate to
         its log.""",
 )
-UNCLEANLY_KEPT: Final = Documented(
-    on=UNCLEAN_BY_DEFAULT,
+UNCLEANLY_KEPT = Documented(
+    on=ranges.UNCLEAN_BY_DEFAULT,
     allowed=DIVERGES | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
     claims=["leader-elected-from-outside-isr"],
     says="A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has everything.",
 )
-UNCLEANLY_LOST: Final = replace(
+UNCLEANLY_LOST = replace(
     UNCLEANLY_KEPT,
     required=LOST,
     says="A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has nothing.",
 )
-BACK_FIRST: Final = replace(
+BACK_FIRST = replace(
     UNCLEANLY_LOST,
     says="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back leads:
         the leader, without what it had not flushed. Whoever has it truncates.""",
@@ -101,7 +82,7 @@ BACK_FIRST: Final = replace(
 
 def old(outcome: Documented) -> Documented:
     """The same where followers truncate to their own high watermark."""
-    return replace(outcome, on=HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES)
+    return replace(outcome, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES)
 
 
 def cases() -> Iterator[tuple[str, Case]]:
@@ -116,11 +97,17 @@ def cases() -> Iterator[tuple[str, Case]]:
         off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))
         yield (
             f"min-2-{gone}-elr-off",
-            Case(variant=gone, topic=TWO, cluster=off, applies=LAST_KNOWN_LEADER, documented=[THROWN_AWAY]),
+            Case(variant=gone, topic=TWO, cluster=off, applies=ranges.LAST_KNOWN_LEADER, documented=[THROWN_AWAY]),
         )
         yield (
             f"min-2-{gone}-elr-on",
-            Case(variant=gone, topic=TWO, cluster=on, applies=OPTIONAL, documented=[replace(eligible, on=OPTIONAL)]),
+            Case(
+                variant=gone,
+                topic=TWO,
+                cluster=on,
+                applies=ranges.ELIGIBLE_LEADERS_OPTIONAL,
+                documented=[replace(eligible, on=ranges.ELIGIBLE_LEADERS_OPTIONAL)],
+            ),
         )
 
 

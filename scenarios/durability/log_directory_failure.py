@@ -11,27 +11,18 @@ no broker goes on.
 The broker takes the directory back when it is started again, on a disk that works.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Partition, Run, Target
-from harness.scenario import EVERY_VERSION, KRAFT, Case, Documented, Line, scenario
+from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 from scenarios.durability.disk_full import GIVES_UP
 
-GOES_ON: Final = Line("a broker goes on with its other log directories (KIP-112, 1.0)", lambda v: v.release >= (1,))
-COUNT: Final = 5
-ENDS: Final = rf"{GIVES_UP}|hutdown broker because the metadata log dir .* has failed"
-LIMIT_S: Final = 90.0
+COUNT = 5
+ENDS = rf"{GIVES_UP}|hutdown broker because the metadata log dir .* has failed"
+LIMIT_S = 90.0
 """A client may try a broker that is gone for half a minute before it asks another."""
 LEFT, OTHER, ELECTED = "failed-log-directory-is-left", "other-log-directory-goes-on", "leader-elected-from-isr"
-LED_BY_OTHERS: Final = Documented(on=GOES_ON, claims=[LEFT, OTHER, ELECTED])
-ENDS_ITSELF: Final = Documented(
-    on=EVERY_VERSION, claims=[ELECTED], says="The broker ends itself, and others lead both partitions."
-)
-NO_METADATA: Final = Documented(
-    on=KRAFT,
+LED_BY_OTHERS = Documented(on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES, claims=[LEFT, OTHER, ELECTED])
+ENDS_ITSELF = Documented(claims=[ELECTED], says="The broker ends itself, and others lead both partitions.")
+NO_METADATA = Documented(
+    on=ranges.KRAFT,
     claims=[ELECTED],
     says="The broker has lost its metadata log and ends itself, though the other directory works.",
 )
@@ -52,8 +43,8 @@ NO_METADATA: Final = Documented(
         "leader-first": Case(documented=[NO_METADATA, LED_BY_OTHERS, ENDS_ITSELF]),
         "follower": Case(
             documented=[
-                Documented(on=GOES_ON, claims=[LEFT, OTHER]),
-                Documented(on=EVERY_VERSION, says="The broker ends itself, and both partitions go on without it."),
+                Documented(on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES, claims=[LEFT, OTHER]),
+                Documented(says="The broker ends itself, and both partitions go on without it."),
             ]
         ),
     },
@@ -70,7 +61,7 @@ def log_directory_failure(run: Run) -> None:
     run.flush_disks(struck)
     first = run.case.name == "leader-first"
     (run.fail_disk if first else run.fail_log_directory)(struck)
-    if GOES_ON.holds(run.version) and not (first and KRAFT.holds(run.version)):
+    if ranges.GOES_ON_WITH_OTHER_DIRECTORIES.holds(run.version) and not (first and ranges.KRAFT.holds(run.version)):
         (failed,) = {one, two} - set(second) if first else second
         (other,) = {one, two} - {failed}
         go_on_with_one(run, struck, failed, other)

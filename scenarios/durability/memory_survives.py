@@ -14,22 +14,16 @@ for a moment, and the replica that is left follows it and truncates to its own h
 behind. Then it leads. That is double-failover, made by two machines on one power supply.
 """
 
-from __future__ import annotations
+from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
 
-from typing import Final
-
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, LOST, Case, Documented, scenario
-
-FLUSHED: Final = 10
+FLUSHED = 10
 """Records that are on the disks before the load begins."""
-RATE_PER_S: Final = 50
-GIVEN_UP_SOON: Final = {"message.timeout.ms": "5000"}
+RATE_PER_S = 50
+GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load: what it has in flight when brokers go down is not waited for."""
-STRUCK: Final = {"killed": 3, "leader": 1, "leader-and-follower": 2}
+STRUCK = {"killed": 3, "leader": 1, "leader-and-follower": 2}
 """How many of the three replicas go down, the leader first."""
-CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+CUT = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it."""
 
 
@@ -46,7 +40,6 @@ CUT: Final = frozenset({"log-truncated-below-high-watermark"})
         "killed": Case(
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     says="What the processes wrote is in the page caches of machines that are up: nothing is lost.",
                 )
             ],
@@ -54,7 +47,6 @@ CUT: Final = frozenset({"log-truncated-below-high-watermark"})
         "leader": Case(
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     allowed=CUT,
                     claims=["leader-elected-from-isr"],
                     says="A follower has the leader's records, leads, and gives them back to it.",
@@ -64,14 +56,13 @@ CUT: Final = frozenset({"log-truncated-below-high-watermark"})
         "leader-and-follower": Case(
             documented=[
                 Documented(
-                    on=HIGH_WATERMARK_TRUNCATION,
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
                     allowed=CUT | LOST | {"inconsistent-offsets"},
                     claims=["leader-elected-from-isr"],
                     says="""The replica that is left leads with all it has, unless the dead follower was elected first:
                         then it followed that one for a moment, and cut off its last record.""",
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     allowed=CUT,
                     claims=["leader-elected-from-isr"],
                     says="""The replica that is left has all, leads, and gives it back; until a second one is in sync it

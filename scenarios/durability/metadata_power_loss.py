@@ -11,11 +11,7 @@ answered last: a topic that was just created is gone. Brokers have seen more tha
 none of them renews its session or has another one, until each is started again.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Partition, Run, Target
-from harness.scenario import EVERY_VERSION, KRAFT, ZOOKEEPER, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 
 MADE_LAST = "made-last"
 REFUSES = "Refusing session request for client .* as it has seen zxid"
@@ -33,29 +29,28 @@ NOTHING = "Everything that the cluster had stated is on the controllers' disks, 
     topic=TopicPlan(settings={"min.insync.replicas": "1"}),
     cases={
         "one": Case(
-            applies=KRAFT,
-            documented=[Documented(on=EVERY_VERSION, claims=["metadata-survives-power-loss"], says=NOTHING)],
+            applies=ranges.KRAFT,
+            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
         ),
         "majority": Case(
-            applies=KRAFT,
-            documented=[Documented(on=EVERY_VERSION, claims=["metadata-survives-power-loss"], says=NOTHING)],
+            applies=ranges.KRAFT,
+            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
         ),
         "all": Case(
             documented=[
                 Documented(
-                    on=ZOOKEEPER,
+                    on=ranges.ZOOKEEPER,
                     claims=["zookeeper-keeps-what-it-told"],
                     says="ZooKeeper flushes each transaction before it answers: nothing is gone.",
                 ),
-                Documented(on=EVERY_VERSION, claims=["metadata-survives-power-loss"], says=NOTHING),
+                Documented(claims=["metadata-survives-power-loss"], says=NOTHING),
             ],
         ),
         "all-unforced": Case(
-            applies=ZOOKEEPER,
+            applies=ranges.ZOOKEEPER,
             cluster=ClusterPlan(disks=Disks(), java_options="-Dzookeeper.forceSync=no"),
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     claims=["unforced-zookeeper-forgets"],
                     says="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which remember,
                         until they are started again.""",

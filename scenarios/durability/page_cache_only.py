@@ -13,32 +13,26 @@ by one before the load. With log.flush.interval.ms a broker flushes in the
 background, from 30 s after its start on (LogManager's initial delay): what was written since the last flush is lost.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Final
 
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, LEADER_EPOCHS, LOST, Case, Documented, Line, scenario
+from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
 
-ONE_BY_ONE: Final = 50
+ONE_BY_ONE = 50
 """Records that are sent before, each when the one before is acknowledged: what an acknowledgement takes."""
-RATE_PER_S: Final = 50
+RATE_PER_S = 50
 """What is lost must be listed in full: twenty seconds of it are."""
-CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+CUT = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it."""
-GIVEN_UP_SOON: Final = {"message.timeout.ms": "5000"}
+GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load: what it has in flight when the power goes is not waited for."""
 
-STAMPED: Final = Line("records have time stamps (0.10 and later)", lambda version: version.release >= (0, 10))
-BOUNDED: Final = "A flush each second bounds the loss to a second or two, and does not prevent it."
-DIVERGES: Final = CUT | {"replica-divergence"}
+BOUNDED = "A flush each second bounds the loss to a second or two, and does not prevent it."
+DIVERGES = CUT | {"replica-divergence"}
 """Followers that truncate to their high watermark may keep a record that the next leader has another for."""
-LOSES: Final = [
-    Documented(on=LEADER_EPOCHS, required=LOST, allowed=CUT, claims=["lost-records-are-recent"]),
-    Documented(on=STAMPED, required=LOST, allowed=DIVERGES, claims=["lost-records-are-recent"]),
-    Documented(on=EVERY_VERSION, required=LOST, allowed=DIVERGES),
+LOSES = [
+    Documented(on=ranges.LEADER_EPOCHS, required=LOST, allowed=CUT, claims=["lost-records-are-recent"]),
+    Documented(on=ranges.TIME_STAMPS, required=LOST, allowed=DIVERGES, claims=["lost-records-are-recent"]),
+    Documented(required=LOST, allowed=DIVERGES),
 ]
 
 
@@ -60,7 +54,6 @@ LOSES: Final = [
             settings={"log.flush.interval.messages": "1"},
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     claims=["flushed-records-survive"],
                     says="Each replica flushes a record before it counts: nothing acknowledged is lost.",
                 )

@@ -10,44 +10,28 @@ them together. With min.insync.replicas=3 a record must be in both racks, and th
 eligible leader replicas the other rack then leads before the first is back: its replicas left an ISR of too few.)
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Final
 
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Run
-from harness.scenario import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    LAST_KNOWN_LEADER,
-    LOST,
-    Case,
-    Documented,
-    scenario,
-)
+from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
 
-BEFORE: Final = 3
-COUNT: Final = 10
-ANSWER_LIMIT_S: Final = 20.0
-CUT: Final = frozenset({"log-truncated-below-high-watermark"})
-DIVERGES: Final = CUT | {"replica-divergence"}
-IN_SYNC: Final = Documented(
-    on=EVERY_VERSION,
+BEFORE = 3
+COUNT = 10
+ANSWER_LIMIT_S = 20.0
+CUT = frozenset({"log-truncated-below-high-watermark"})
+DIVERGES = CUT | {"replica-divergence"}
+IN_SYNC = Documented(
     allowed=CUT,
     claims=["leader-elected-from-isr", "leader-replaced-in-time"],
     says="The other rack has everything, leads, and goes on.",
 )
-WITHIN: Final = Documented(
-    on=EVERY_VERSION,
+WITHIN = Documented(
     required=LOST,
     allowed=CUT,
     claims=["leader-elected-from-isr"],
     says="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR still,
         and one of them leads again without it.""",
 )
-ACROSS: Final = Documented(
-    on=EVERY_VERSION,
+ACROSS = Documented(
     allowed=CUT,
     claims=["acks-all-refused-below-min-isr"],
     says="One rack alone acknowledges nothing, so nothing is lost with it.",
@@ -78,7 +62,7 @@ ACROSS: Final = Documented(
             documented=[
                 replace(
                     IN_SYNC,
-                    on=HIGH_WATERMARK_TRUNCATION,
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
                     allowed=DIVERGES | LOST | {"inconsistent-offsets"},
                     says="""The other rack leads and goes on, and has everything, unless the second broker of the rack
                         that is gone was elected first: then the others cut off their last record (memory-survives).""",
@@ -91,18 +75,18 @@ ACROSS: Final = Documented(
             documented=[
                 replace(
                     WITHIN,
-                    on=LAST_KNOWN_LEADER,
+                    on=ranges.LAST_KNOWN_LEADER,
                     claims=["leader-elected-from-outside-isr"],
                     says="""The two replicas of one rack acknowledge what they alone have, and lose it together. Both
                         come back without the mark of a clean stop; the last known leader leads again without it.""",
                 ),
-                replace(WITHIN, on=HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES),
+                replace(WITHIN, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES),
                 WITHIN,
             ],
         ),
         "across": Case(
             topic={"min.insync.replicas": "3"},
-            documented=[replace(ACROSS, on=HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES), ACROSS],
+            documented=[replace(ACROSS, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES), ACROSS],
         ),
     },
 )

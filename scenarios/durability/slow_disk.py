@@ -16,25 +16,19 @@ A leader with a slow disk makes every write wait, with acks=1 too, and nothing t
 its session, and its followers have all that it has.
 """
 
-from __future__ import annotations
+from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, scenario
 
-from typing import Final
-
-from harness.plan import ClusterPlan, Disks
-from harness.run import Partition, Run, Target
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-
-PAGE_BYTES: Final = 4096
+PAGE_BYTES = 4096
 """The least that a flush writes."""
-SLOW: Final = PAGE_BYTES // 2
+SLOW = PAGE_BYTES // 2
 """Bytes a second: a page takes 2 s."""
-SLOWER: Final = PAGE_BYTES // 6
+SLOWER = PAGE_BYTES // 6
 """A page takes 6 s: more than the lag time of that case and the check after it."""
-COUNT: Final = 6
+COUNT = 6
 """So many records are sent one by one, to see what each waits for."""
-LIMIT_S: Final = 120.0
-WAITS: Final = "acks-wait-for-slow-disk"
-OTHERS: Final = "others-do-not-wait-for-slow-disk"
+LIMIT_S = 120.0
+WAITS = "acks-wait-for-slow-disk"
+OTHERS = "others-do-not-wait-for-slow-disk"
 
 
 @scenario(
@@ -56,21 +50,18 @@ OTHERS: Final = "others-do-not-wait-for-slow-disk"
         },
     ),
     cases={
-        "follower": Case(
-            documented=[Documented(on=EVERY_VERSION, claims=[WAITS, OTHERS, "slow-follower-stays-in-isr"])]
-        ),
+        "follower": Case(documented=[Documented(claims=[WAITS, OTHERS, "slow-follower-stays-in-isr"])]),
         "follower-flaps": Case(
             settings={"replica.lag.time.max.ms": "2000"},
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     claims=[OTHERS, "slow-follower-leaves-isr", "slow-follower-returns-to-isr"],
                     says="""The follower leaves the ISR when it is written to, returns when it is not, and leaves again:
                         the first record after each return waits.""",
                 )
             ],
         ),
-        "leader": Case(documented=[Documented(on=EVERY_VERSION, claims=[WAITS, "slow-leader-keeps-leading"])]),
+        "leader": Case(documented=[Documented(claims=[WAITS, "slow-leader-keeps-leading"])]),
     },
 )
 def slow_disk(run: Run) -> None:

@@ -7,14 +7,9 @@ checks its log from the recovery point on, and cuts it after the last batch that
 from the leader. Nothing below is touched.
 """
 
-from __future__ import annotations
+from harness.words import Case, Documented, Run, scenario
 
-from typing import Final
-
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-
-ZEROS: Final = 5000
+ZEROS = 5000
 """More than a page."""
 CUT = "torn-tail-is-cut"
 
@@ -30,7 +25,6 @@ CUT = "torn-tail-is-cut"
         "half-batch": Case(
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     required=frozenset({"log-truncated-below-high-watermark"}),
                     allowed=frozenset({"unreplicated-acknowledgement"}),
                     claims=[CUT],
@@ -39,7 +33,7 @@ CUT = "torn-tail-is-cut"
                 )
             ]
         ),
-        "zeros": Case(documented=[Documented(on=EVERY_VERSION, claims=[CUT])]),
+        "zeros": Case(documented=[Documented(claims=[CUT])]),
     },
 )
 def torn_tail(run: Run) -> None:

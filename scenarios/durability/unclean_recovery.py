@@ -11,40 +11,32 @@ How long that takes is told by the broker, and stands in the table of durations:
 with all of it to be read and with the last segment alone. Each segment must be opened as well, read or not.
 """
 
-from __future__ import annotations
+from harness.words import Case, Documented, Run, TopicPlan, scenario
 
-from typing import Final
-
-from harness.plan import TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-
-RECORDS: Final = 1000
-RECORD_BYTES: Final = 10_000
-RATE_PER_S: Final = 200
-LARGER: Final = 10
+RECORDS = 1000
+RECORD_BYTES = 10_000
+RATE_PER_S = 200
+LARGER = 10
 """So many times as many records, as fast as they go, are in the cases with a larger log."""
-LARGE: Final = "100-mb"
-SEGMENT_BYTES: Final = 1 << 20
+LARGE = "100-mb"
+SEGMENT_BYTES = 1 << 20
 """The least that a topic may have from 4.0 on; ten segments in the smaller log."""
-FEWEST: Final = 5
+FEWEST = 5
 """So many of them at least are known to be flushed in the case with checkpoints."""
-LIMIT_S: Final = 90.0
-LARGE_LIMIT_S: Final = 180.0
-INTERVAL: Final = "log.flush.offset.checkpoint.interval.ms"
-BEGINS: Final = "recovery-begins-at-recovery-point"
-NEVER: Final = {INTERVAL: "3600000"}
-EACH_SECOND: Final = {INTERVAL: "1000"}
-EVERYTHING: Final = [
+LIMIT_S = 90.0
+LARGE_LIMIT_S = 180.0
+INTERVAL = "log.flush.offset.checkpoint.interval.ms"
+BEGINS = "recovery-begins-at-recovery-point"
+NEVER = {INTERVAL: "3600000"}
+EACH_SECOND = {INTERVAL: "1000"}
+EVERYTHING = [
     Documented(
-        on=EVERY_VERSION,
         claims=[BEGINS],
         says="No recovery point was written: the broker reads every segment, flushed or not.",
     )
 ]
-THE_LAST: Final = [
+THE_LAST = [
     Documented(
-        on=EVERY_VERSION,
         claims=[BEGINS],
         says="The broker reads the last segment, and what was not flushed when the file was last written.",
     )
@@ -62,7 +54,7 @@ THE_LAST: Final = [
         num.recovery.threads.per.data.dir; a lower log.flush.offset.checkpoint.interval.ms costs little.""",
     topic=TopicPlan(settings={"segment.bytes": str(SEGMENT_BYTES)}),
     cases={
-        "clean-stop": Case(documented=[Documented(on=EVERY_VERSION, claims=["clean-stop-recovers-nothing"])]),
+        "clean-stop": Case(documented=[Documented(claims=["clean-stop-recovers-nothing"])]),
         "killed": Case(settings=NEVER, documented=EVERYTHING),
         "killed-checkpointed": Case(settings=EACH_SECOND, documented=THE_LAST),
         f"killed-{LARGE}": Case(settings=NEVER, variant=LARGE, documented=EVERYTHING),

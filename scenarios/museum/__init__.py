@@ -22,14 +22,7 @@ Open today: `museum-deleted-records-return`, `museum-segment-below-batch`, `muse
 with clients that do not raise the epoch.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from harness.run.who import OFFSETS
-
-if TYPE_CHECKING:
-    from harness.run import Run
+from harness.words import OFFSETS, Run
 
 
 def kill_coordinator(run: Run) -> None:

@@ -11,13 +11,7 @@ a transaction that writes to "account" and is aborted. With the defaults the map
 takes a topic with that many between two passes.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_13727 = Bug(
     id="KAFKA-13727",
@@ -27,10 +21,10 @@ KAFKA_13727 = Bug(
     fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"),
     commits=("76d287c9677", "18cb82a3d50"),
 )
-KEY: Final = "account"
-OTHERS: Final = 60
-SEGMENT_S: Final = 15.0
-CLEANED_LIMIT_S: Final = 90.0
+KEY = "account"
+OTHERS = 60
+SEGMENT_S = 15.0
+CLEANED_LIMIT_S = 90.0
 
 
 @scenario(
@@ -41,7 +35,7 @@ CLEANED_LIMIT_S: Final = 90.0
     operator="""Before 2.8.2, 3.0.2 and 3.1.1 give the cleaner a map that takes all keys between two passes
         (log.cleaner.dedupe.buffer.size, 24 bytes a key and thread) for compacted topics that transactions write to.""",
     exhibit=Exhibit(bug=KAFKA_13727, affected=("2.2.2",), fixed=("2.8.2",)),
-    applies=Line("transactions (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11)),
+    applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(
         settings={
             "log.cleaner.dedupe.buffer.size": "1500000",

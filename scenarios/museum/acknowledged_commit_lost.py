@@ -14,13 +14,7 @@ is not reproduced. The broker answers the client all the same, and the group's n
 says what became of it.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import OFFSETS, Run
-from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
+from harness.words import OFFSETS, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_20634 = Bug(
     id="KAFKA-20634",
@@ -30,11 +24,10 @@ KAFKA_20634 = Bug(
     fixed=("4.3.1",),
     mode="kraft",
 )
-COORDINATOR_OF_4: Final = Line("the group coordinator of 4.0 and later", lambda version: version.release >= (4,))
-REQUESTS: Final = 1200
-TIMES: Final = 20_000
+REQUESTS = 1200
+TIMES = 20_000
 """What the coordinator is asked at once: so many requests for an offset, each so many times over: work for seconds."""
-LIMIT_S: Final = 90.0
+LIMIT_S = 90.0
 
 
 @scenario(
@@ -45,7 +38,7 @@ LIMIT_S: Final = 90.0
     operator="""Be on 4.3.1 or later. A group whose offsets went back processes records twice; if it starts at the end
         of a topic without a commit (auto.offset.reset=latest), it skips them.""",
     exhibit=Exhibit(bug=KAFKA_20634, affected=("4.1.2",), fixed=("4.3.1",)),
-    applies=COORDINATOR_OF_4,
+    applies=ranges.GROUP_COORDINATOR_OF_4,
     cluster=ClusterPlan(
         settings={
             "offsets.topic.num.partitions": "1",
@@ -62,7 +55,7 @@ LIMIT_S: Final = 90.0
                 Documented(on=KAFKA_20634.unaffected, says="Nothing is acknowledged that is not there."),
             ]
         ),
-        "idle": Case(documented=[Documented(on=EVERY_VERSION, says="The commit is refused, and asked for again.")]),
+        "idle": Case(documented=[Documented(says="The commit is refused, and asked for again.")]),
     },
 )
 def acknowledged_commit_lost(run: Run) -> None:

@@ -11,13 +11,7 @@ partitions are offline. What helps is to stop the follower, to delete up to the 
 runs, the request waits for it in vain), and to start the follower again.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_6975 = Bug(
     id="KAFKA-6975",
@@ -27,8 +21,7 @@ KAFKA_6975 = Bug(
     fixed=("1.0.2", "1.1.1", "2.0.0"),
     commits=("a1a6c524245", "ce4f4e1ab9a"),
 )
-DELETES_RECORDS = Line("records can be deleted (KIP-107, 0.11 and later)", lambda version: version.release >= (0, 11))
-WATCHED_S: Final = 30.0
+WATCHED_S = 30.0
 
 
 @scenario(
@@ -40,7 +33,7 @@ WATCHED_S: Final = 30.0
         first record of a batch. If a fetcher thread has stopped and partitions stay under-replicated, stop the
         follower, delete up to the end of the batch, and start it again.""",
     exhibit=Exhibit(bug=KAFKA_6975, affected=("0.11.0.3",), fixed=("1.1.1",)),
-    applies=DELETES_RECORDS,
+    applies=ranges.DELETES_RECORDS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[

@@ -19,13 +19,7 @@ the logs that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointL
 the marker, which alone asks whether they were loaded (loadLogsCompletedFlags).
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, Disks
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, KRAFT, Bug, Case, Documented, Exhibit, scenario
+from harness.words import Bug, Case, ClusterPlan, Disks, Documented, Exhibit, Run, ranges, scenario
 
 DELETED_RECORDS_RETURN = Bug(
     id="deleted-records-return",
@@ -45,21 +39,19 @@ DELETED_RECORDS_RETURN = Bug(
         "Log loaded for partition t-0",
     ),
 )
-GAVE_UP: Final = "unable to register with the controller quorum"
-GIVEN_UP: Final = frozenset({"correlated-crash"})
+GAVE_UP = "unable to register with the controller quorum"
+GIVEN_UP = frozenset({"correlated-crash"})
 """All brokers give up within a minute: there is no controller."""
-RETURNS: Final = (
+RETURNS = (
     Documented(on=DELETED_RECORDS_RETURN.affected, required=frozenset({"resurrected"}), allowed=GIVEN_UP),
     Documented(on=DELETED_RECORDS_RETURN.unaffected, allowed=GIVEN_UP, says="What was deleted stays deleted."),
 )
-SETTINGS: Final = {
+SETTINGS = {
     "initial.broker.registration.timeout.ms": "8000",
     "log.flush.start.offset.checkpoint.interval.ms": "1000",
 }
-STAYS: Final = Documented(
-    on=EVERY_VERSION, says="With the controller there first, brokers load their logs, and what was deleted stays so."
-)
-HEARS: Final = Documented(on=EVERY_VERSION, says="It hears from the leader where the log begins.")
+STAYS = Documented(says="With the controller there first, brokers load their logs, and what was deleted stays so.")
+HEARS = Documented(says="It hears from the leader where the log begins.")
 
 
 @scenario(
@@ -71,7 +63,7 @@ HEARS: Final = Documented(on=EVERY_VERSION, says="It hears from the leader where
         (initial.broker.registration.timeout.ms). If brokers gave up, delete the records again before anybody reads.
         Do not rely on DeleteRecords alone for data that must not come back.""",
     exhibit=Exhibit(bug=DELETED_RECORDS_RETURN, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
-    applies=KRAFT,
+    applies=ranges.KRAFT,
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "default": Case(documented=RETURNS),

@@ -9,13 +9,7 @@ what came meanwhile.
 From 2.1 on the time counts from when a group has no members any more.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_4682 = Bug(
     id="KAFKA-4682",
@@ -25,10 +19,10 @@ KAFKA_4682 = Bug(
     fixed=("2.1.0",),
     commits=("418a91b5d4e", "2933f21374e"),
 )
-GROUP: Final = "idle"
-RETENTION_S: Final = 60.0
+GROUP = "idle"
+RETENTION_S = 60.0
 """The least that brokers take: they count in minutes."""
-CHECK_S: Final = 2.0
+CHECK_S = 2.0
 
 
 @scenario(
@@ -39,7 +33,7 @@ CHECK_S: Final = 2.0
     operator="""Before 2.1, set offsets.retention.minutes far above the longest time in which a topic may be silent
         (a weekend, a holiday): the defaults are a day, and a week in 2.0.""",
     exhibit=Exhibit(bug=KAFKA_4682, affected=("1.1.1",), fixed=("2.2.2",)),
-    applies=Line("groups whose offsets Kafka keeps (0.9 and later)", lambda version: version.release >= (0, 9)),
+    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cluster=ClusterPlan(
         settings={
             "offsets.retention.minutes": "1",

@@ -11,13 +11,7 @@ Here the end is torn as a loss of power tears it, in the middle of a record. Tha
 three that are acknowledged behind it are lost by one crash of the process, where the bug is.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import KRAFT, LOST, Bug, Documented, Exhibit, scenario
+from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 from scenarios.museum.deleted_records_return import GAVE_UP
 
 KAFKA_15375 = Bug(
@@ -29,7 +23,7 @@ KAFKA_15375 = Bug(
     commits=("daea0fdff09", "c252e930fb7"),
     mode="kraft",
 )
-SKIPPED: Final = r"Skipping recovery of \d+ logs? .*since clean shutdown file was found"
+SKIPPED = r"Skipping recovery of \d+ logs? .*since clean shutdown file was found"
 
 
 @scenario(
@@ -41,7 +35,7 @@ SKIPPED: Final = r"Skipping recovery of \d+ logs? .*since clean shutdown file wa
         because it found no controller, delete .kafka_cleanshutdown in its log directories before it is started
         again.""",
     exhibit=Exhibit(bug=KAFKA_15375, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
-    applies=KRAFT,
+    applies=ranges.KRAFT,
     cluster=ClusterPlan(
         brokers=(1,), settings={"initial.broker.registration.timeout.ms": "8000", "min.insync.replicas": "1"}
     ),

@@ -12,13 +12,7 @@ pass of retention keeps them; then a default that has nothing to do with them is
 deletes them, on every broker.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run, Target
-from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, Target, TopicPlan, ranges, scenario
 
 KAFKA_9254 = Bug(
     id="KAFKA-9254",
@@ -28,13 +22,9 @@ KAFKA_9254 = Bug(
     fixed=("2.4.1", "2.5.0"),
     commits=("790a39e353d", "ca4eaa9255f"),
 )
-DYNAMIC_BROKER_SETTINGS = Line(
-    "broker settings that can be changed (KIP-226, 1.1 and later)",
-    lambda version: version.protocol >= (1, 1),
-)
-PASS: Final = "Log cleanup completed"
-DELETED: Final = "due to retention time 10000ms breach"
-LIMIT_S: Final = 60.0
+PASS = "Log cleanup completed"
+DELETED = "due to retention time 10000ms breach"
+LIMIT_S = 60.0
 """The first pass is 30 s after a broker's start, later ones each second here."""
 
 
@@ -47,7 +37,7 @@ LIMIT_S: Final = 60.0
         after the first change and before its next pass of retention. What describe-configs shows is not what the broker
         goes by.""",
     exhibit=Exhibit(bug=KAFKA_9254, affected=("2.2.2",), fixed=("2.8.2",)),
-    applies=DYNAMIC_BROKER_SETTINGS,
+    applies=ranges.DYNAMIC_BROKER_SETTINGS,
     cluster=ClusterPlan(
         settings={"log.retention.ms": "10000", "log.retention.check.interval.ms": "1000"},
         trace=("kafka.log.LogManager",),

@@ -13,13 +13,7 @@ an id in a partition, and of what was before its own start the last one. The new
 with OutOfOrderSequence.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_15552 = Bug(
     id="KAFKA-15552",
@@ -31,10 +25,10 @@ KAFKA_15552 = Bug(
     mode="zookeeper",
     says=("Acquired new producerId block", "Completed migration of metadata", "Replaying ProducerIdsRecord"),
 )
-IDEMPOTENT: Final = {"enable.idempotence": "true"}
-NEW: Final = {**IDEMPOTENT, "client.id": "new"}
+IDEMPOTENT = {"enable.idempotence": "true"}
+NEW = {**IDEMPOTENT, "client.id": "new"}
 """Of a second producer."""
-MIGRATED: Final = ["metadata-migrated-to-kraft"]
+MIGRATED = ["metadata-migrated-to-kraft"]
 BEFORE, AFTER = 1, 3
 """Records of the first producer."""
 
@@ -48,10 +42,7 @@ BEFORE, AFTER = 1, 3
         the first thousand producer ids are those of before, and brokers remember these for as long as
         producer.id.expiration.ms says, a day by default, whether their producers live or not.""",
     exhibit=Exhibit(bug=KAFKA_15552, affected=("3.5.1-zk",), fixed=("3.9.2-zk",)),
-    applies=Line(
-        "ZooKeeper, and a migration to KRaft (KIP-866, 3.4 and later)",
-        lambda version: version.can_migrate,
-    ),
+    applies=ranges.MIGRATES_TO_KRAFT,
     cluster=ClusterPlan(migrates=True),
     documented=[
         Documented(on=KAFKA_15552.affected, required=LOST, claims=MIGRATED),

@@ -10,13 +10,7 @@ From 3.7 on the isolated one resigns when no majority has fetched from it for 1.
 controller.quorum.fetch.timeout.ms, and brokers find the new one.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import KRAFT, Bug, Documented, Exhibit, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_15489 = Bug(
     id="KAFKA-15489",
@@ -27,8 +21,8 @@ KAFKA_15489 = Bug(
     commits=("37416e1aeba",),
     mode="kraft",
 )
-WATCHED_S: Final = 30.0
-PATIENT: Final = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for broker in (1, 2)}
+WATCHED_S = 30.0
+PATIENT = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for broker in (1, 2)}
 """On a busy machine a broker that waits for 2 s looks for another leader by itself."""
 
 
@@ -40,7 +34,7 @@ PATIENT: Final = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for br
     operator="""With KRaft before 3.7 a controller that the others miss has to be stopped by hand: watch for two nodes
         that say they are the active controller (ActiveControllerCount), and stop the one with the lower epoch.""",
     exhibit=Exhibit(bug=KAFKA_15489, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
-    applies=KRAFT,
+    applies=ranges.KRAFT,
     cluster=ClusterPlan(brokers=(1, 2), controllers=3, settings={"min.insync.replicas": "1"} | PATIENT),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[

@@ -14,11 +14,19 @@ That the unclean elections lose what the second replica wrote in its turns is do
 that nothing ever says so, is the bug.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run, Target
-from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+from harness.words import (
+    LOST,
+    Bug,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_6361 = Bug(
     id="KAFKA-6361",
@@ -28,10 +36,6 @@ KAFKA_6361 = Bug(
     fixed=("2.0.0",),
     commits=("9679c44d2b5",),
     mode="zookeeper",
-)
-BY_EPOCH = Line(
-    "ZooKeeper, and followers that truncate by leader epoch (KIP-101, 0.11 and later)",
-    lambda version: version.mode == "zookeeper" and version.leader_epochs,
 )
 
 DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
@@ -48,7 +52,7 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
         unclean.leader.election.enable=false; where it was on, compare replicas (kafka-replica-verification), and empty
         the disk of one that differs.""",
     exhibit=Exhibit(bug=KAFKA_6361, affected=("1.1.1",), fixed=("2.2.2",)),
-    applies=BY_EPOCH,
+    applies=ranges.TRUNCATES_BY_EPOCH_WITH_ZOOKEEPER,
     cluster=ClusterPlan(
         brokers=(1, 2),
         controller=3,

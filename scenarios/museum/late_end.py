@@ -23,14 +23,8 @@ librdkafka's own 60 s (socket.timeout.ms) nothing came late: the kernel of the c
 connection up before its next attempt.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
-from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, SKIPPED, STATE, THREE, TRANSACTIONS
+from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, SKIPPED, STATE, THREE
 
 KAFKA_17754 = Bug(
     id="KAFKA-17754",
@@ -43,17 +37,16 @@ KAFKA_17754 = Bug(
     "to the next, so a request that comes late ends the one that is ongoing then.",
     says=("Initialized transactionalId", "Creating new marker queue"),
 )
-RAISES_THE_EPOCH: Final = Line("brokers and Java clients of 4.0 and later", lambda version: version.release >= (4,))
-LONG: Final = {"transaction.timeout.ms": "600000"}
-ASKED_AGAIN_SOON: Final = {"librdkafka": {"socket.timeout.ms": "3000"}, "java": {"request.timeout.ms": "3000"}}
-ONE_BROKER: Final = {
+LONG = {"transaction.timeout.ms": "600000"}
+ASKED_AGAIN_SOON = {"librdkafka": {"socket.timeout.ms": "3000"}, "java": {"request.timeout.ms": "3000"}}
+ONE_BROKER = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
 }
-LATE_S: Final = 60.0
-OWN_TIMEOUTS_LIMIT_S: Final = 90.0
+LATE_S = 60.0
+OWN_TIMEOUTS_LIMIT_S = 90.0
 """More than request.timeout.ms of the Java client, 30 s, twice."""
-TORN: Final = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED)
+TORN = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED)
 
 
 @scenario(
@@ -71,7 +64,7 @@ TORN: Final = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED
         fixed_case="java",
         fixed_with="with the Java client 4.3.1",
     ),
-    applies=TRANSACTIONS,
+    applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(brokers=(1,), controller=1, settings=ONE_BROKER),
     topic=TopicPlan(replicas=((1,),)),
     cases={
@@ -80,21 +73,21 @@ TORN: Final = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED
             client="java",
             documented=[
                 Documented(
-                    on=RAISES_THE_EPOCH,
+                    on=ranges.TRANSACTIONS_RAISE_THE_EPOCH,
                     says="The late request names an epoch that is over, and is refused: all of it is read.",
                 ),
                 TORN,
             ],
         ),
-        "java-older": Case(client="java-3.9.2", applies=RAISES_THE_EPOCH, documented=[TORN]),
+        "java-older": Case(client="java-3.9.2", applies=ranges.TRANSACTIONS_RAISE_THE_EPOCH, documented=[TORN]),
         "replicated": Case(replicas=THREE, cluster=IN_PRODUCTION, documented=[TORN]),
         "java-defaults": Case(client="java-3.9.2", replicas=THREE, cluster=IN_PRODUCTION, documented=[TORN]),
-        "in-time": Case(documented=[Documented(on=EVERY_VERSION, says="Nothing is late, and all of it is read.")]),
+        "in-time": Case(documented=[Documented(says="Nothing is late, and all of it is read.")]),
     },
 )
 def late_end(run: Run) -> None:
     late = run.case.name != "in-time"
-    torn_by_it = late and not (run.case.name == "java" and RAISES_THE_EPOCH.holds(run.version))
+    torn_by_it = late and not (run.case.name == "java" and ranges.TRANSACTIONS_RAISE_THE_EPOCH.holds(run.version))
     kind, _, _ = run.case.client.partition("-")
     settings = {} if run.case.name == "java-defaults" else ASKED_AGAIN_SOON[kind] | LONG
     with run.transaction(settings=settings) as first:

@@ -11,14 +11,8 @@ From 3.6 on the leader asks the coordinator before it takes the first record of 
 (transaction.partition.verification.enable). `unverified` turns that off.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
-from scenarios.museum.marker_lost import HELD_BACK, STATE, TRANSACTIONS, WATCHED_S
+from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from scenarios.museum.marker_lost import HELD_BACK, STATE, WATCHED_S
 
 KAFKA_14402 = Bug(
     id="KAFKA-14402",
@@ -28,13 +22,12 @@ KAFKA_14402 = Bug(
     fixed=("3.6.0",),
     commits=("29a1a16668d", "56dcb837a2f", "38781f9aea2"),
 )
-VERIFIES = Line("transactions that leaders verify (KIP-890, 3.6 and later)", lambda version: version.release >= (3, 6))
-GIVEN_UP_SOON: Final = {
+GIVEN_UP_SOON = {
     "message.timeout.ms": "5000",
     "socket.timeout.ms": "3000",
     "transaction.timeout.ms": "600000",
 }
-LATE_S: Final = 60.0
+LATE_S = 60.0
 
 
 @scenario(
@@ -46,7 +39,7 @@ LATE_S: Final = 60.0
         transactions that are older than transaction.max.timeout.ms (kafka-transactions find-hanging, 3.0 and later),
         and abort them.""",
     exhibit=Exhibit(bug=KAFKA_14402, affected=("2.8.2",), fixed=("3.9.2-kraft", "4.3.1")),
-    applies=TRANSACTIONS,
+    applies=ranges.TRANSACTIONS,
     cases={
         "default": Case(
             documented=[
@@ -56,8 +49,8 @@ LATE_S: Final = 60.0
         ),
         "unverified": Case(
             settings={"transaction.partition.verification.enable": "false"},
-            applies=VERIFIES,
-            documented=[Documented(on=EVERY_VERSION, required=HELD_BACK)],
+            applies=ranges.TRANSACTIONS_VERIFIED,
+            documented=[Documented(required=HELD_BACK)],
         ),
     },
     cluster=ClusterPlan(),

@@ -10,13 +10,7 @@ without replicas, goes on with it. It is withdrawn while all are down, which is 
 the outage. Nothing is lost.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_4893 = Bug(
     id="KAFKA-4893",
@@ -26,8 +20,7 @@ KAFKA_4893 = Bug(
     fixed=("2.2.2", "2.3.0"),
     commits=("e6563aab722", "bda2a02ce7d"),
 )
-DELETES = Line("topics can be deleted by request (0.10.1 and later)", lambda version: version.has_create_topics)
-LONGEST: Final = ("long-topic-name-" * 16)[:249]
+LONGEST = ("long-topic-name-" * 16)[:249]
 """The longest name that a topic may have."""
 
 
@@ -39,7 +32,7 @@ LONGEST: Final = ("long-topic-name-" * 16)[:249]
     operator="""Before 2.2.2, keep topics' names under 214 characters, and do not delete one that has more. If it
         happened: stop the other brokers too, delete /admin/delete_topics/NAME in ZooKeeper, then start all.""",
     exhibit=Exhibit(bug=KAFKA_4893, affected=("1.1.1",), fixed=("2.2.2",)),
-    applies=DELETES,
+    applies=ranges.TOPICS_BY_REQUEST,
     cluster=ClusterPlan(settings={"delete.topic.enable": "true"}),
     documented=[
         Documented(on=KAFKA_4893.affected, required=frozenset({"correlated-crash"})),

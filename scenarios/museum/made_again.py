@@ -7,13 +7,7 @@ broker's next restart: the partition stays under-replicated, and with min.insync
 acks=all.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import KRAFT, LOST, Bug, Documented, Exhibit, scenario
+from harness.words import LOST, Bug, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_14616 = Bug(
     id="KAFKA-14616",
@@ -24,10 +18,10 @@ KAFKA_14616 = Bug(
     commits=("f7feb43af35", "5a861075bdd"),
     mode="kraft",
 )
-WATCHED_S: Final = 30.0
-OF_THE_DELETED: Final = LOST | {"leader-epoch-regression", "inconsistent-offsets", "high-watermark-regression"}
+WATCHED_S = 30.0
+OF_THE_DELETED = LOST | {"leader-epoch-regression", "inconsistent-offsets", "high-watermark-regression"}
 """What the deletion that was asked for looks like: the records are gone, and epochs and offsets begin anew."""
-SOON: Final = {"message.timeout.ms": "5000"}
+SOON = {"message.timeout.ms": "5000"}
 
 
 @scenario(
@@ -38,7 +32,7 @@ SOON: Final = {"message.timeout.ms": "5000"}
     operator="""With KRaft before 3.7, do not make a topic again under its name while a broker is down. If it
         happened, restart that broker once more.""",
     exhibit=Exhibit(bug=KAFKA_14616, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
-    applies=KRAFT,
+    applies=ranges.KRAFT,
     documented=[
         Documented(on=KAFKA_14616.affected, allowed=OF_THE_DELETED, claims=["restarted-replica-stays-out"]),
         Documented(

@@ -9,13 +9,7 @@ its log does not: there the transaction is open until its producer's next marker
 is an abort: the committed record is not given to readers under read_committed, and at the next compaction it is gone.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import LOST, Bug, Documented, Exhibit, Line, scenario
+from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_14055 = Bug(
     id="KAFKA-14055",
@@ -25,10 +19,10 @@ KAFKA_14055 = Bug(
     fixed=("3.0.2", "3.1.2", "3.2.1"),
     commits=("0bc8da7aec8", "b29cb162e3c", "abee38c4bcd", "77230b567ab"),
 )
-COMMIT_MARKER: Final = "\x00\x00\x00\x01"
-SEGMENT_S: Final = 12.0
-CLEANED_LIMIT_S: Final = 60.0
-MARKER: Final = (1, 1)
+COMMIT_MARKER = "\x00\x00\x00\x01"
+SEGMENT_S = 12.0
+CLEANED_LIMIT_S = 60.0
+MARKER = (1, 1)
 
 
 @scenario(
@@ -39,7 +33,7 @@ MARKER: Final = (1, 1)
     operator="""Before 3.0.2, 3.1.2 and 3.2.1 do not use keys of four bytes that are 0 or 1 (an integer serializer makes
         such) in compacted topics that transactions write to.""",
     exhibit=Exhibit(bug=KAFKA_14055, affected=("2.8.2",), fixed=("3.9.2-zk",)),
-    applies=Line("transactions (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11)),
+    applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(settings={"log.cleaner.backoff.ms": "1000"}),
     topic=TopicPlan(
         replicas=((1,),),

@@ -21,17 +21,22 @@ the readers (`next-commits`), and it makes of the first transaction what becomes
 (`next-aborts`), readers under read_committed are given the first, which was acknowledged as committed, by half.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
 
-from harness.plan import ClusterPlan, Disks, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
-
-if TYPE_CHECKING:
-    from harness.run.clients import OpenTransaction
+from harness.words import (
+    Bug,
+    Case,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Exhibit,
+    OpenTransaction,
+    Partition,
+    Run,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_20716 = Bug(
     id="KAFKA-20716",
@@ -45,28 +50,27 @@ KAFKA_20716 = Bug(
     "stable offset back, and no request of the coordinator's will end it.",
     says=("Truncating .*t-0", "Leader t-0 ", "Follower t-0 "),
 )
-TRANSACTIONS = Line("transactions (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11))
-WATCHED_S: Final = 25.0
-HELD_BACK: Final = frozenset({"stuck-last-stable-offset"})
-HALF: Final = frozenset({"transaction-half-committed"})
-SKIPPED: Final = frozenset({"poll-skip", "internal-poll-skip"})
-MARKER_CUT: Final = frozenset({"log-truncated-below-high-watermark"})
+WATCHED_S = 25.0
+HELD_BACK = frozenset({"stuck-last-stable-offset"})
+HALF = frozenset({"transaction-half-committed"})
+SKIPPED = frozenset({"poll-skip", "internal-poll-skip"})
+MARKER_CUT = frozenset({"log-truncated-below-high-watermark"})
 """The marker, which the replicas in sync alone had, was below their high watermark."""
-STUCK: Final = (
+STUCK = (
     Documented(on=KAFKA_20716.affected, required=HELD_BACK, allowed=MARKER_CUT),
     Documented(on=KAFKA_20716.unaffected),
 )
-UNCLEAN: Final = {"unclean.leader.election.enable": "true"}
-TWO_BROKERS: Final = {
+UNCLEAN = {"unclean.leader.election.enable": "true"}
+TWO_BROKERS = {
     "min.insync.replicas": "1",
     "transaction.state.log.replication.factor": "2",
     "transaction.state.log.min.isr": "1",
 }
-IN_PRODUCTION: Final = ClusterPlan(controller=1, settings={"min.insync.replicas": "2"})
-THREE: Final = ((1, 2, 3),)
-SHORT: Final = {"transaction.timeout.ms": "10000"}
+IN_PRODUCTION = ClusterPlan(controller=1, settings={"min.insync.replicas": "2"})
+THREE = ((1, 2, 3),)
+SHORT = {"transaction.timeout.ms": "10000"}
 """Coordinators look for transactions that took longer every 10 s: both together are less than WATCHED_S."""
-STATE: Final = Partition("__transaction_state", 0)
+STATE = Partition("__transaction_state", 0)
 
 
 @scenario(
@@ -79,7 +83,7 @@ STATE: Final = Partition("__transaction_state", 0)
         releases the readers, and keeps what was committed. To abort the open one (kafka-transactions find-hanging, and
         abort) releases them too, but makes its records aborted ones.""",
     exhibit=Exhibit(bug=KAFKA_20716, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
-    applies=TRANSACTIONS,
+    applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
@@ -93,7 +97,6 @@ STATE: Final = Partition("__transaction_state", 0)
             variant="next",
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     allowed=MARKER_CUT,
                     says="The next transaction's marker ends both, and all is read.",
                 )
@@ -109,7 +112,7 @@ STATE: Final = Partition("__transaction_state", 0)
         ),
         "clean": Case(
             topic=UNCLEAN,
-            documented=[Documented(on=EVERY_VERSION, says="The replica that leads has the marker, and all is read.")],
+            documented=[Documented(says="The replica that leads has the marker, and all is read.")],
         ),
     },
 )

@@ -16,14 +16,9 @@ A batch that was copied into the socket in part is torn, and refused. A fixed cl
 comes late are the records of `t` themselves.
 """
 
-from __future__ import annotations
-
 import time
-from typing import Final
 
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import Bug, Case, Documented, Exhibit, Line, scenario
+from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_19012 = Bug(
     id="KAFKA-19012",
@@ -33,18 +28,17 @@ KAFKA_19012 = Bug(
     fixed=("3.9.2", "4.0.2", "4.1.2", "4.2.0"),
     commits=("1df2ac5b2b", "9386374a08", "46d2a3ea43", "37c066a366", "b8c5738146"),
 )
-HAS_IT_OR_THE_FIX: Final = Line("Java clients of 2.8 and later", lambda version: version.release >= (2, 8))
-PARTITIONS: Final = 35
-RECORD_BYTES: Final = 15_800
+PARTITIONS = 35
+RECORD_BYTES = 15_800
 """A record fills a batch, and all records together are far more than a socket's buffer holds."""
-SLOT_BYTES: Final = 20_000
+SLOT_BYTES = 20_000
 """More than a batch: this record's buffer is none that is used again."""
-EXPIRES_S: Final = 15.0
-WAITS_S: Final = 10.0
+EXPIRES_S = 15.0
+WAITS_S = 10.0
 """Of EXPIRES_S; so long a record of `t` waits before it is sent. The client's kernel tries again 6 s and 13 s after the
 request was begun, if it could not deliver it: once between the expiry and the end of the request, 15 s after its begin.
 """
-LIMIT_S: Final = 60.0
+LIMIT_S = 60.0
 
 
 @scenario(
@@ -56,7 +50,7 @@ LIMIT_S: Final = 60.0
         give records a long delivery.timeout.ms. Records with a key or a schema of their own tell a reader that they are
         in the wrong place; checksums do not.""",
     exhibit=Exhibit(bug=KAFKA_19012, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
-    applies=HAS_IT_OR_THE_FIX,
+    applies=ranges.JAVA_SINCE_2_8,
     cluster=ClusterPlan(session_timeout_ms=60_000),
     topic=TopicPlan(replicas=((1,),) * PARTITIONS),
     cases={

@@ -8,15 +8,8 @@ The sequence is that of `lost-acknowledgement`: the leader writes a record, its 
 connection is reset. Brokers and client are of one release here; only the client counts.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from harness.scenario import Bug, Case, Documented, Exhibit, Line, scenario
+from harness.words import Bug, Case, Documented, Exhibit, Run, ranges, scenario
 from scenarios.producer.lost_acknowledgement import APPENDED, DUPLICATE, lost_acknowledgement
-
-if TYPE_CHECKING:
-    from harness.run import Run
 
 KAFKA_13598 = Bug(
     id="KAFKA-13598",
@@ -25,9 +18,6 @@ KAFKA_13598 = Bug(
     since="3.0.0",
     fixed=("3.0.1", "3.1.1", "3.2.0"),
     commits=("5227478fb18", "8093331d81c"),
-)
-BY_DEFAULT = Line(
-    "idempotent by default (Java clients of 3.0 and later, KIP-679)", lambda version: version.release >= (3,)
 )
 
 
@@ -39,7 +29,7 @@ BY_DEFAULT = Line(
     operator="""With Java clients 3.0.0 and 3.1.0 set enable.idempotence=true, or be on 3.0.1, 3.1.1 or later. Setting
         what you rely on is right with any client: defaults differ between libraries and releases.""",
     exhibit=Exhibit(bug=KAFKA_13598, affected=("3.1.0",), fixed=("3.1.1",)),
-    applies=BY_DEFAULT,
+    applies=ranges.JAVA_IDEMPOTENT,
     cases={
         "default": Case(
             client="java",

@@ -9,13 +9,7 @@ Here the segments are small, and a group commits offset after offset. Who asks a
 those that were committed early.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_5600 = Bug(
@@ -26,8 +20,8 @@ KAFKA_5600 = Bug(
     fixed=("0.11.0.1", "1.0.0"),
     commits=("e2fe19d22a4", "3a515505e07"),
 )
-GROUP: Final = "busy"
-LAST: Final = 60
+GROUP = "busy"
+LAST = 60
 
 
 @scenario(
@@ -38,7 +32,7 @@ LAST: Final = 60
     operator="""Do not run 0.11.0.0: each failover or restart of a broker sends busy groups back. Any later release is
         without it.""",
     exhibit=Exhibit(bug=KAFKA_5600, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
-    applies=Line("groups whose offsets Kafka keeps (0.9 and later)", lambda version: version.release >= (0, 9)),
+    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cluster=ClusterPlan(settings={"offsets.topic.segment.bytes": "2000", "log.cleaner.enable": "false"}),
     documented=[
         Documented(on=KAFKA_5600.affected, required=frozenset({"committed-offset-regression"})),

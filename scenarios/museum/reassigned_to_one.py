@@ -10,11 +10,7 @@ fourth broker, whose disk then fails. From 3.8 on the reassignment waits for the
 still there, leads with every record.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import KRAFT, LOST, Bug, Documented, Exhibit, scenario
+from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_15665 = Bug(
     id="KAFKA-15665",
@@ -35,7 +31,7 @@ KAFKA_15665 = Bug(
     operator="""With KRaft before 3.8, do not reassign a partition of which a replica that stays is out of sync: look at
         the ISR first (kafka-topics --describe --under-replicated-partitions), and bring back those replicas.""",
     exhibit=Exhibit(bug=KAFKA_15665, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
-    applies=KRAFT,
+    applies=ranges.KRAFT,
     cluster=ClusterPlan(
         brokers=(1, 2, 3, 4),
         controller=5,

@@ -10,13 +10,7 @@ group that had nothing to read for long, and whose members are all restarted, me
 and the look for what expires is each second.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_13636 = Bug(
     id="KAFKA-13636",
@@ -26,9 +20,9 @@ KAFKA_13636 = Bug(
     fixed=("2.8.2", "3.0.1", "3.1.1", "3.2.0"),
     commits=("78a37894965", "7fde1ef7633"),
 )
-GROUP: Final = "restarted"
-COMMITS_NOTHING: Final = {"enable.auto.commit": "false"}
-RETENTION_S: Final = 60.0
+GROUP = "restarted"
+COMMITS_NOTHING = {"enable.auto.commit": "false"}
+RETENTION_S = 60.0
 """The least that brokers take: they count in minutes."""
 
 
@@ -40,7 +34,7 @@ RETENTION_S: Final = 60.0
     operator="""From 2.4 to 2.8.1, 3.0.0 and 3.1.0, set offsets.retention.minutes far above the longest time in which
         a topic may be silent, or restart the members of a group one by one.""",
     exhibit=Exhibit(bug=KAFKA_13636, affected=("2.8.1",), fixed=("2.8.2",)),
-    applies=Line("offsets expire by topic (KIP-496, 2.4 and later)", lambda version: version.release >= (2, 4)),
+    applies=ranges.OFFSETS_EXPIRE_BY_TOPIC,
     cluster=ClusterPlan(
         settings={
             "offsets.retention.minutes": "1",

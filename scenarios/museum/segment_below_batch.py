@@ -18,13 +18,7 @@ one never comes back into the ISR, and while the leader is restarted nobody can 
 With `restarted` a follower that has the batch is merely restarted, which does no harm.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import EVERY_VERSION, Bug, Case, Documented, Exhibit, Line, scenario
+from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 from scenarios.museum.marker_lost import IN_PRODUCTION, THREE
 
 KAFKA_17375 = Bug(
@@ -39,22 +33,19 @@ KAFKA_17375 = Bug(
     "(b1d74d74df).",
     says=("RecordBatchTooLargeException", "marked as failed", "Updating topic t with"),
 )
-FAILS_PARTITIONS = Line(
-    "followers that give up single partitions (KIP-461, 2.3 and later)", lambda version: version.release >= (2, 3)
-)
-BATCH_BYTES: Final = 2_500_000
-LARGE: Final = {"max.message.bytes": "5000000"}
-BELOW: Final = str(1 << 20)
-ABOVE: Final = str(4 << 20)
-USUAL: Final = str(1 << 30)
-WATCHED_S: Final = 30.0
-ANSWER_LIMIT_S: Final = 30.0
-ROLLED: Final = {"3:log.segment.bytes": BELOW}
+BATCH_BYTES = 2_500_000
+LARGE = {"max.message.bytes": "5000000"}
+BELOW = str(1 << 20)
+ABOVE = str(4 << 20)
+USUAL = str(1 << 30)
+WATCHED_S = 30.0
+ANSWER_LIMIT_S = 30.0
+ROLLED = {"3:log.segment.bytes": BELOW}
 """The broker that is restarted first has the new setting; the others have not yet."""
-HAVE_IT: Final = frozenset({"blank-disk", "restarted"})
+HAVE_IT = frozenset({"blank-disk", "restarted"})
 """Cases in which every replica has the batch when segment.bytes is lowered."""
-RETURNS: Final = Documented(on=KAFKA_17375.unaffected, claims=["restarted-replicas-return"])
-REFUSED: Final = (
+RETURNS = Documented(on=KAFKA_17375.unaffected, claims=["restarted-replicas-return"])
+REFUSED = (
     Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out", "acks-all-refused-below-min-isr"]),
     RETURNS,
 )
@@ -69,7 +60,7 @@ REFUSED: Final = (
         written to it, before you lower it or move replicas. If a follower logs that a partition is marked as failed,
         raise segment.bytes again and restart the follower.""",
     exhibit=Exhibit(bug=KAFKA_17375, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
-    applies=FAILS_PARTITIONS,
+    applies=ranges.FAILS_SINGLE_PARTITIONS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"min.insync.replicas": "1"}),
     topic=TopicPlan(replicas=((1, 2),), settings=LARGE),
     cases={
@@ -85,7 +76,6 @@ REFUSED: Final = (
             cluster=IN_PRODUCTION,
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     claims=["restarted-replicas-return"],
                     says="A follower that has the batch need not copy it, and is in sync again.",
                 )
@@ -95,7 +85,6 @@ REFUSED: Final = (
             variant=ABOVE,
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     claims=["restarted-replicas-return"],
                     says="The batch fits into a segment: the follower copies it, and leads when the leader dies.",
                 )

@@ -12,13 +12,7 @@ comes. So does a leader of 2.7 to 3.0 whose follower's session ends: the control
 follower is cut off from the leader alone, and its session lasts.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import Bug, Case, Documented, Exhibit, Line, scenario
+from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_13091 = Bug(
     id="KAFKA-13091",
@@ -28,9 +22,8 @@ KAFKA_13091 = Bug(
     fixed=("3.1.0",),
     commits=("26ee78f3923", "968e18cc799"),
 )
-THROUGH_THE_CONTROLLER: Final = Line("brokers with the protocol of their own release", lambda one: not one.settings)
-LAG_MS: Final = 3000
-TIMEOUT_MS: Final = 12_000
+LAG_MS = 3000
+TIMEOUT_MS = 12_000
 """Three times as long as the leader takes to change the ISR."""
 
 
@@ -42,7 +35,7 @@ TIMEOUT_MS: Final = 12_000
     operator="""Update brokers of 2.7 to 3.0. Until then a request.timeout.ms not much longer than
         replica.lag.time.max.ms bounds the pause, and idempotence keeps the retry from writing records twice.""",
     exhibit=Exhibit(bug=KAFKA_13091, affected=("2.8.2",), fixed=("3.1.0",)),
-    applies=THROUGH_THE_CONTROLLER,
+    applies=ranges.PROTOCOL_OF_ITS_OWN,
     cluster=ClusterPlan(
         session_timeout_ms=60_000, settings={"replica.lag.time.max.ms": str(LAG_MS), "min.insync.replicas": "1"}
     ),

@@ -10,14 +10,7 @@ Here a producer sends to one partition, waits until the coordinator has aborted,
 0.11.0.2 on the abort raises the epoch, and the producer is refused.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import TopicPlan
-from harness.run import Run
-from harness.scenario import Bug, Documented, Exhibit, scenario
-from scenarios.museum.marker_lost import TRANSACTIONS
+from harness.words import Bug, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_6119 = Bug(
     id="KAFKA-6119",
@@ -27,8 +20,8 @@ KAFKA_6119 = Bug(
     fixed=("0.11.0.2", "1.0.0"),
     commits=("501a5e26270", "5bbfd614d00", "def1a768a63"),
 )
-SLOW: Final = {"transaction.timeout.ms": "5000", "message.timeout.ms": "5000"}
-ABORTED_LIMIT_S: Final = 120.0
+SLOW = {"transaction.timeout.ms": "5000", "message.timeout.ms": "5000"}
+ABORTED_LIMIT_S = 120.0
 """The coordinator looks for transactions that take too long once a minute."""
 
 
@@ -40,7 +33,7 @@ ABORTED_LIMIT_S: Final = 120.0
     operator="""Do not use transactions on 0.11.0.0 or 0.11.0.1. Everywhere, set transaction.timeout.ms above the
         longest pause of the producer (garbage collection, a paused container).""",
     exhibit=Exhibit(bug=KAFKA_6119, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
-    applies=TRANSACTIONS,
+    applies=ranges.TRANSACTIONS,
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1))),
     documented=[
         Documented(

@@ -8,13 +8,7 @@ That ended the fetcher thread, and with it the replication of every partition th
 leader. The reassignment never ends, and partitions that have nothing to do with it leave the ISR at their next write.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_6003 = Bug(
     id="KAFKA-6003",
@@ -24,8 +18,8 @@ KAFKA_6003 = Bug(
     fixed=("0.11.0.2", "1.0.0"),
     commits=("dc907d9b7b9", "3c96f9128af"),
 )
-IDEMPOTENT: Final = {"enable.idempotence": "true"}
-WATCHED_S: Final = 25.0
+IDEMPOTENT = {"enable.idempotence": "true"}
+WATCHED_S = 25.0
 
 
 @scenario(
@@ -37,7 +31,7 @@ WATCHED_S: Final = 25.0
         back with an empty disk, may end a broker's replication. Restarting that broker does not help; deleting the
         partition's records while it is down does.""",
     exhibit=Exhibit(bug=KAFKA_6003, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
-    applies=Line("idempotent producers (KIP-98, 0.11 and later)", lambda version: version.release >= (0, 11)),
+    applies=ranges.IDEMPOTENT_PRODUCERS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),
     topic=TopicPlan(replicas=((1,),)),
     documented=[

@@ -9,13 +9,7 @@ Groups of hundreds of members write such records by themselves: the assignment o
 is made small, and one commit with long metadata takes the part. Nothing happens until the coordinator dies.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_7286 = Bug(
@@ -26,7 +20,7 @@ KAFKA_7286 = Bug(
     fixed=("2.0.1", "2.1.0"),
     commits=("4a5cba87bcd", "518758fdcef"),
 )
-GROUP: Final = "wordy"
+GROUP = "wordy"
 
 
 @scenario(
@@ -37,7 +31,7 @@ GROUP: Final = "wordy"
     operator="""Before 2.0.1, set offsets.load.buffer.size (5 MB) above the largest record of a group: hundreds of
         members, or large metadata. The transaction log has the same flaw (transaction.state.log.load.buffer.size).""",
     exhibit=Exhibit(bug=KAFKA_7286, affected=("1.1.1",), fixed=("2.2.2",)),
-    applies=Line("groups whose offsets Kafka keeps (0.9 and later)", lambda version: version.release >= (0, 9)),
+    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cluster=ClusterPlan(
         settings={
             "offsets.load.buffer.size": "2000",

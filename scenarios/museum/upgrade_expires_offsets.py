@@ -9,13 +9,7 @@ An upgrade runs with the old protocol until all brokers are new, and restarts th
 dies, and the next one loads.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import Bug, Documented, Exhibit, Line, scenario
+from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_8069 = Bug(
@@ -26,8 +20,8 @@ KAFKA_8069 = Bug(
     fixed=("2.2.0",),
     commits=("4ace51a4827", "44be5d2221c"),
 )
-GROUP: Final = "between-two-runs"
-CHECK_S: Final = 2.0
+GROUP = "between-two-runs"
+CHECK_S = 2.0
 
 
 @scenario(
@@ -38,10 +32,7 @@ CHECK_S: Final = 2.0
     operator="""Do not upgrade to 2.1.0 or 2.1.1 and stay on an older inter.broker.protocol.version: upgrade to 2.2 or
         later. Groups that run once a day are those that lose their place.""",
     exhibit=Exhibit(bug=KAFKA_8069, affected=("2.1.1",), fixed=("2.2.2",)),
-    applies=Line(
-        "ZooKeeper, and protocol 2.0 beside the own one (2.0 and later)",
-        lambda version: version.mode == "zookeeper" and version.protocol >= (2, 0),
-    ),
+    applies=ranges.BESIDE_PROTOCOL_2_0,
     cluster=ClusterPlan(
         settings={"inter.broker.protocol.version": "2.0", "offsets.retention.check.interval.ms": "2000"}
     ),

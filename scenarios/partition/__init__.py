@@ -11,36 +11,22 @@ is cut off when the partition is healed.
 clients reach every broker all the while: a producer and a consumer run through each of these partitions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
 
-from harness.scenario import Line
+from harness.words import LoadGenerator, Partition, Run, ScriptedProducer, Target
 
-if TYPE_CHECKING:
-    from harness.run import Partition, Run, Target
-    from harness.workloads.handles.client import LoadGenerator, ScriptedProducer
-
-RATE_PER_S: Final = 20.0
-SEND_LIMIT_S: Final = 90.0
-ATTEMPTS: Final = 12
-ATTEMPT_MS: Final = 8_000
-FETCHES_HOLD_UP: Final = Line(
-    "a follower of a leader that answers nothing is held up by its last fetch (before 2.1)",
-    lambda version: version.release < (2, 1),
-)
-"""A broker that becomes leader or follower waits there for its fetcher to end, and takes no news of leaders meanwhile:
-up to 30 s, in which it tells clients of the old leader (ReplicaFetcherManager.shutdownIdleFetcherThreads)."""
-FETCHES_END: Final = Line("a follower's last fetch holds nothing up (2.1 and later)", lambda v: v.release >= (2, 1))
-SETTINGS: Final = {
+RATE_PER_S = 20.0
+SEND_LIMIT_S = 90.0
+ATTEMPTS = 12
+ATTEMPT_MS = 8_000
+SETTINGS = {
     "unclean.leader.election.enable": "false",
     "replica.lag.time.max.ms": "3000",
     "replica.socket.timeout.ms": "3000",
 }
-ELECTED: Final = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
-SHRUNK: Final = ("isr-shrinks-to-reachable-side", "isr-whole-after-heal")
+ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+SHRUNK = ("isr-shrinks-to-reachable-side", "isr-whole-after-heal")
 
 
 @contextmanager

@@ -5,13 +5,8 @@ follower on the far side: it leaves the ISR of the partition that the near broke
 that the bridge leads. ZooKeeper or the controller reaches all three: nobody's session ends, and nobody is elected.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
-from scenarios.replication import SHRINK_HOLDS_BACK
 
 
 @scenario(
@@ -24,16 +19,16 @@ from scenarios.replication import SHRINK_HOLDS_BACK
     cluster=ClusterPlan(settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (3, 1, 2))),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-go-on-while-cut"])]),
+        "acks-1": Case(acks="1", documented=[Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]),
         "acks-all": Case(
             documented=[
                 Documented(
-                    on=SHRINK_HOLDS_BACK,
+                    on=ranges.ISR_SHRINK_HOLDS_BACK,
                     says="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next
                         record, which a single producer does not get in before it is answered (KAFKA-13091).""",
                     claims=[*SHRUNK, "writes-go-on-while-cut"],
                 ),
-                Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-wait-for-the-isr", "writes-go-on-while-cut"]),
+                Documented(claims=[*SHRUNK, "writes-wait-for-the-isr", "writes-go-on-while-cut"]),
             ]
         ),
     },

@@ -5,15 +5,11 @@ for clients there is no other: nothing is written to its partition or read from 
 partition that another broker leads goes on. Kafka elects leaders by what brokers see, not by what clients see.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, scenario
 from scenarios.partition import RATE_PER_S, SETTINGS, clients
 
 SESSIONS = 2
-DOCUMENTED = [Documented(on=EVERY_VERSION, claims=["no-writes-while-clients-are-cut", "writes-go-on-while-cut"])]
+DOCUMENTED = [Documented(claims=["no-writes-while-clients-are-cut", "writes-go-on-while-cut"])]
 
 
 @scenario(

@@ -7,12 +7,8 @@ on. A follower that is stopped cleanly then asks the new controller to take it o
 office. The old one, when it is healed, is none.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, scenario
-from scenarios.partition import FETCHES_HOLD_UP, SETTINGS, clients, other_nodes
+from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
+from scenarios.partition import SETTINGS, clients, other_nodes
 
 SOON_S = 10.0
 """Much less than replica.lag.time.max.ms, after which the leader would drop the follower by itself."""
@@ -22,14 +18,14 @@ REPLACED = ["one-controller-at-a-time", "controller-replaced-in-time"]
 CLAIMS = [*REPLACED, "writes-go-on-while-cut"]
 DOCUMENTED = [
     Documented(
-        on=FETCHES_HOLD_UP,
+        on=ranges.FETCHES_HOLD_UP,
         says="""The controller is replaced. Writes go on, unless the old one led __consumer_offsets: then its followers
             are held up by their last fetch of that, and take up nothing else meanwhile.""",
         claims=[*REPLACED, "controller-epoch-rises-by-one"],
     ),
-    Documented(on=ZOOKEEPER, claims=[*CLAIMS, "controller-epoch-rises-by-one"]),
+    Documented(on=ranges.ZOOKEEPER, claims=[*CLAIMS, "controller-epoch-rises-by-one"]),
     Documented(
-        on=KRAFT,
+        on=ranges.KRAFT,
         says="The other controllers elect one of themselves, in a higher epoch, and writes go on.",
         claims=CLAIMS,
     ),

@@ -6,11 +6,7 @@ catches up and is back. Where it is down for less, TCP sends again what was lost
 pause for as long as the link is down, and no longer.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
 
 LONG = {"replica.lag.time.max.ms": "1500", "replica.socket.timeout.ms": "1500"}
@@ -30,14 +26,13 @@ FLAPS = 3
         "acks-1": Case(
             acks="1",
             settings=LONG,
-            documented=[Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-go-on-while-cut"])],
+            documented=[Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])],
         ),
-        "acks-all": Case(settings=LONG, documented=[Documented(on=EVERY_VERSION, claims=SHRUNK)]),
+        "acks-all": Case(settings=LONG, documented=[Documented(claims=SHRUNK)]),
         "brief": Case(
             settings=BRIEF,
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     says="Cuts that are shorter than replica.lag.time.max.ms leave the ISR as it is.",
                     claims=["isr-outlasts-brief-cuts"],
                 )

@@ -5,11 +5,7 @@ so long writes with acks=all wait; with acks=1 they wait for nobody. When it is 
 and is back in the ISR.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, scenario
 from scenarios.museum.shrunk_isr_stalls import KAFKA_13091
 from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
 
@@ -23,7 +19,7 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
         session, whichever is shorter. Lower the former if that pause is too long.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-go-on-while-cut"])]),
+        "acks-1": Case(acks="1", documented=[Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]),
         "acks-all": Case(
             documented=[
                 Documented(
@@ -32,7 +28,7 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
                         ends, writes go on only when the producer's request has timed out.""",
                     claims=SHRUNK,
                 ),
-                Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-wait-for-the-isr"]),
+                Documented(claims=[*SHRUNK, "writes-wait-for-the-isr"]),
             ]
         ),
     },

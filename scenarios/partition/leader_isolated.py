@@ -9,21 +9,8 @@ and appends and answers nothing meanwhile: seen on 0.10.2.2, where acks=1 too st
 the case with acks=1 is not run: clients are told of the old leader for so long that nothing is sent to the next one.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
-from scenarios.partition import (
-    ELECTED,
-    FETCHES_END,
-    FETCHES_HOLD_UP,
-    SETTINGS,
-    clients,
-    loyal_client,
-    other_nodes,
-    send_beside,
-)
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, ranges, scenario
+from scenarios.partition import ELECTED, SETTINGS, clients, loyal_client, other_nodes, send_beside
 
 CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
 
@@ -38,19 +25,16 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
     cluster=ClusterPlan(settings=SETTINGS),
     suite=True,
     cases={
-        "acks-1": Case(
-            acks="1", applies=FETCHES_END, documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLAIMS)]
-        ),
+        "acks-1": Case(acks="1", applies=ranges.FETCHES_END, documented=[Documented(required=LOST, claims=CLAIMS)]),
         "acks-all": Case(
             documented=[
                 Documented(
-                    on=FETCHES_HOLD_UP,
+                    on=ranges.FETCHES_HOLD_UP,
                     says="""The isolated leader acknowledges nothing, and nothing acknowledged is lost; clients find the
                         next leader late, for its own last fetch holds it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     says="The isolated leader acknowledges nothing, and nothing acknowledged is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
                 ),

@@ -12,12 +12,8 @@ cut too, for as long as its session lasts; before 0.11 the others then cut their
 what was acknowledged last is lost with acks=all (KIP-101; 1 of 6 runs on 0.10.2.2).
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
-from scenarios.partition import ELECTED, FETCHES_END, FETCHES_HOLD_UP, SETTINGS, clients, loyal_client, send_beside
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from scenarios.partition import ELECTED, SETTINGS, clients, loyal_client, send_beside
 
 CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
 
@@ -34,19 +30,16 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
     cluster=ClusterPlan(brokers=(1, 2, 3, 4, 5), controller=5, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3, 4, 5),), settings={"min.insync.replicas": "2"}),
     cases={
-        "acks-1": Case(
-            acks="1", applies=FETCHES_END, documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLAIMS)]
-        ),
+        "acks-1": Case(acks="1", applies=ranges.FETCHES_END, documented=[Documented(required=LOST, claims=CLAIMS)]),
         "acks-all": Case(
             documented=[
                 Documented(
-                    on=FETCHES_HOLD_UP,
+                    on=ranges.FETCHES_HOLD_UP,
                     says="""The leader on the small side acknowledges nothing, and nothing acknowledged is lost. The
                         next leader is found late: last fetches to the old one hold it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     says="The leader on the small side acknowledges nothing, and nothing acknowledged is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
                 ),

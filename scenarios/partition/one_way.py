@@ -5,23 +5,18 @@ are lost. TCP makes no difference of it, for each way carries the other's acknow
 and leaves the ISR in time. ZooKeeper or the controller sees both of them alive all the while: neither is elected anew.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
-from scenarios.replication import SHRINK_HOLDS_BACK
 
-ACKS_1 = [Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-go-on-while-cut"])]
+ACKS_1 = [Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]
 ACKS_ALL = [
     Documented(
-        on=SHRINK_HOLDS_BACK,
+        on=ranges.ISR_SHRINK_HOLDS_BACK,
         says="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next record, which a
             single producer does not get in before it is answered (KAFKA-13091).""",
         claims=SHRUNK,
     ),
-    Documented(on=EVERY_VERSION, claims=[*SHRUNK, "writes-wait-for-the-isr"]),
+    Documented(claims=[*SHRUNK, "writes-wait-for-the-isr"]),
 ]
 
 

@@ -10,12 +10,8 @@ It is not run before 2.1: last fetches to the old leader hold up the next one th
 over 90 s (0.10.2.2).
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
-from scenarios.partition import ELECTED, FETCHES_END, SETTINGS, SHRUNK, clients, loyal_client, send_beside
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from scenarios.partition import ELECTED, SETTINGS, SHRUNK, clients, loyal_client, send_beside
 
 CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
 
@@ -28,15 +24,14 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
     source="Kafka documentation, Design: replication; topic configuration: min.insync.replicas",
     operator="""Place ZooKeeper or the controllers so that every split leaves a majority of them with the brokers
         that are to go on: three places, not two. Two data centres and acks=1 lose records at each split.""",
-    applies=FETCHES_END,
+    applies=ranges.FETCHES_END,
     cluster=ClusterPlan(brokers=(1, 2, 3, 4), settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3, 4), (3, 4, 1, 2)), settings={"min.insync.replicas": "2"}),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLAIMS)]),
+        "acks-1": Case(acks="1", documented=[Documented(required=LOST, claims=CLAIMS)]),
         "acks-all": Case(
             documented=[
                 Documented(
-                    on=EVERY_VERSION,
                     says="""The side without ZooKeeper or controller acknowledges nothing, and nothing
                         acknowledged is lost.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],

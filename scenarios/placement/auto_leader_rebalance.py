@@ -12,11 +12,7 @@ KRaft's controller looks at partitions, not at brokers: whatever another leads g
 the share is gone with 4.0.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, KRAFT, ZOOKEEPER, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 CHECK_S = 5
 RATE_PER_S = 50
@@ -43,17 +39,17 @@ RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", "leader-e
         }
     ),
     cases={
-        "above": Case(documented=[Documented(on=EVERY_VERSION, claims=RETURNS)]),
+        "above": Case(documented=[Documented(claims=RETURNS)]),
         "below": Case(
             documented=[
                 Documented(
-                    on=ZOOKEEPER,
+                    on=ranges.ZOOKEEPER,
                     claims=["small-imbalance-is-left", "leader-epoch-rises-by-one"],
                     says="""Though the preferred replica is in sync again, another leads on: its broker lacks less than
                         leader.imbalance.per.broker.percentage of its leaderships.""",
                 ),
                 Documented(
-                    on=KRAFT,
+                    on=ranges.KRAFT,
                     claims=RETURNS,
                     says="""Leadership goes back to the preferred replica by the next check: KRaft's controller knows no
                         share of leaderships that a broker may lack.""",
@@ -73,7 +69,7 @@ def auto_leader_rebalance(run: Run) -> None:
         run.wait_leader(t, heir)
         run.start(preferred)
         run.wait_isr(t, run.replicas_of(t))
-        if run.case.name == "above" or KRAFT.holds(run.version):
+        if run.case.name == "above" or ranges.KRAFT.holds(run.version):
             run.wait_leader(t, preferred)
         # As many as are sent in three intervals: at least two checks have found nothing to do.
         consumer.wait_read(load.wait_more(3 * CHECK_S * RATE_PER_S, timeout_s=60).acked, timeout_s=30)

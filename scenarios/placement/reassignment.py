@@ -13,11 +13,7 @@ Up to 2.3 old leaders delete their replica and forget who waits there: on 0.8.2,
 heard nothing of its request until that timed out, 30 s later, and sent it again; consumers had nothing to read as long.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run, Target
-from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, Line, scenario
+from harness.words import Case, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 
 RECORDS = 10_000
 RECORD_BYTES = 1000
@@ -26,7 +22,6 @@ SMALL_FETCHES = {"message.max.bytes": "10000", "replica.fetch.max.bytes": "10000
 SMALL_BATCHES = {"batch.size": "4000"}
 COPY_LIMIT_S = 60.0
 
-BY_ZNODE = Line("asked for in a znode (before 2.4)", lambda version: not version.has_alter_reassignments)
 MOVED = (
     "reassignment-ends-as-asked",
     "reassignment-adds-before-it-removes",
@@ -42,7 +37,7 @@ def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
     """
     return [
         Documented(
-            on=BY_ZNODE,
+            on=ranges.REASSIGNMENT_BY_ZNODE,
             claims=[*MOVED, "reassignment-znode-comes-and-goes", *more],
             says="""A partition moves to other brokers while it is written, in two steps: new replicas are added, and
                 the old ones removed when the new ones are in sync; /admin/reassign_partitions, by which that was asked
@@ -50,8 +45,8 @@ def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
                 acks=all that waits at the old leader may stay unanswered until it times out.""",
         ),
         # With ZooKeeper the controller writes a partition's state three times at once, and not every one is seen.
-        Documented(on=KRAFT, claims=[*MOVED, *CHANGE, "leader-epoch-rises-by-one", *requests, *more]),
-        Documented(on=ZOOKEEPER, claims=[*MOVED, *CHANGE, *requests, *more]),
+        Documented(on=ranges.KRAFT, claims=[*MOVED, *CHANGE, "leader-epoch-rises-by-one", *requests, *more]),
+        Documented(on=ranges.ZOOKEEPER, claims=[*MOVED, *CHANGE, *requests, *more]),
     ]
 
 

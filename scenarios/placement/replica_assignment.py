@@ -10,17 +10,13 @@ The code ran in the tool kafka-topics before 0.10.1; from then on it runs in the
 CreateTopics. What came of it is read from /brokers/topics/T, or from the metadata log.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import KRAFT, ZOOKEEPER, Case, Documented, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
 
 TURNS = 3
 DOCUMENTED = (
-    Documented(on=ZOOKEEPER, claims=["replicas-placed-evenly", "replicas-placed-by-shift"]),
+    Documented(on=ranges.ZOOKEEPER, claims=["replicas-placed-evenly", "replicas-placed-by-shift"]),
     Documented(
-        on=KRAFT,
+        on=ranges.KRAFT,
         claims=["replicas-placed-evenly", "replicas-placed-in-stripes"],
         says="""Kafka puts the brokers in a random order each time that all have had their turn, and the replicas of a
             partition on brokers that follow each other in it: leaders and replicas are even.""",

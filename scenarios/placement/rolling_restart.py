@@ -14,22 +14,7 @@ acks=all writes wait for it for replica.lag.time.max.ms, ten seconds there, and 
 stopped cleanly has left the ISR, but its last fetch may bring it back in, and then it stays as well.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    KRAFT,
-    LEADER_EPOCHS,
-    LOST,
-    Case,
-    Documented,
-    Line,
-    scenario,
-)
-from scenarios.truncation.follower_reboot import DEAD_CONTROLLER_STAYS
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, VersionRange, ranges, scenario
 
 SETTINGS = {"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}
 COMBINED = ClusterPlan(combined=True, settings=SETTINGS)
@@ -41,11 +26,10 @@ MAY_WAIT = """A controller that is stopped may be back in an ISR before it ends,
     for it until its leader has missed it for replica.lag.time.max.ms."""
 
 
-def documented(*claims: str, on: Line = EVERY_VERSION, says: str = "") -> list[Documented]:
+def documented(*claims: str, on: VersionRange = ranges.EVERY_VERSION, says: str = "") -> list[Documented]:
     """Nothing is lost from leader epochs on; before, a loss is allowed. Of these lines, those that are in `on`."""
-    where = "" if on is EVERY_VERSION else f", {on.label}"
-    old = Line(HIGH_WATERMARK_TRUNCATION.label + where, lambda v: on.holds(v) and HIGH_WATERMARK_TRUNCATION.holds(v))
-    new = Line(LEADER_EPOCHS.label + where, lambda v: on.holds(v) and LEADER_EPOCHS.holds(v))
+    all_of_them = on is ranges.EVERY_VERSION
+    old, new = (line if all_of_them else line & on for line in (ranges.HIGH_WATERMARK_TRUNCATION, ranges.LEADER_EPOCHS))
     claimed = [*claims, *ELECTED]
     return [
         Documented(on=old, allowed=LOST | {"replica-divergence"}, claims=claimed, says=f"{says} {TRUNCATES}".strip()),
@@ -66,26 +50,29 @@ def documented(*claims: str, on: Line = EVERY_VERSION, says: str = "") -> list[D
     cases={
         "clean": Case(
             documented=[
-                *documented("leader-moved-before-shutdown", on=DEAD_CONTROLLER_STAYS, says=MAY_WAIT),
+                *documented("leader-moved-before-shutdown", on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR, says=MAY_WAIT),
                 *documented("leader-moved-before-shutdown", "writes-pause-briefly"),
             ]
         ),
         "killed": Case(
             documented=[
                 *documented(
-                    "leader-replaced-in-time", "dead-controller-stays-in-isr", on=DEAD_CONTROLLER_STAYS, says=WAITS
+                    "leader-replaced-in-time",
+                    "dead-controller-stays-in-isr",
+                    on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
+                    says=WAITS,
                 ),
                 *documented("leader-replaced-in-time", "writes-pause-for-the-session"),
             ]
         ),
         "clean-combined": Case(
             cluster=COMBINED,
-            applies=KRAFT,
+            applies=ranges.KRAFT,
             documented=documented("leader-moved-before-shutdown", "one-controller-at-a-time"),
         ),
         "killed-combined": Case(
             cluster=COMBINED,
-            applies=KRAFT,
+            applies=ranges.KRAFT,
             documented=documented("leader-replaced-in-time", "one-controller-at-a-time"),
         ),
     },
@@ -93,7 +80,7 @@ def documented(*claims: str, on: Line = EVERY_VERSION, says: str = "") -> list[D
 def rolling_restart(run: Run) -> None:
     partitions = [run.partition(number) for number in range(3)]
     t = partitions[0]
-    may_be_lost = HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    may_be_lost = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
     with run.consume(t) as consumer, run.load(t, rate_per_s=100, doomed=may_be_lost) as load:
         load.wait_more(100, timeout_s=30)
         for restarted in run.replicas_of(t):

@@ -4,11 +4,7 @@ The leader takes a record while its followers hear nothing from it, and dies bef
 one of them is elected, cleanly. With acks=1 the leader had acknowledged the record by itself; with acks=all it had not.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, LOST, Case, Documented, scenario
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, scenario
 
 CLEAN = ["leader-elected-from-isr"]
 
@@ -21,8 +17,8 @@ CLEAN = ["leader-elected-from-isr"]
         record matters.""",
     cluster=ClusterPlan(settings={"unclean.leader.election.enable": "false", "replica.socket.timeout.ms": "3000"}),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(on=EVERY_VERSION, required=LOST, claims=CLEAN)]),
-        "acks-all": Case(documented=[Documented(on=EVERY_VERSION, says="It was never acknowledged.", claims=CLEAN)]),
+        "acks-1": Case(acks="1", documented=[Documented(required=LOST, claims=CLEAN)]),
+        "acks-all": Case(documented=[Documented(says="It was never acknowledged.", claims=CLEAN)]),
     },
 )
 def leader_crash(run: Run) -> None:

@@ -6,28 +6,18 @@ and later) the leader knows the batch by its sequence number, and acknowledges i
 not retry, it reports an error for a record that is there.
 """
 
-from __future__ import annotations
-
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, Line, scenario
-from scenarios.producer import IDEMPOTENCE
+from harness.words import Case, Documented, Run, ranges, scenario
 
 DUPLICATE = frozenset({"duplicate"})
 APPENDED = "unanswered-record-on-disk"
-TWICE = [Documented(on=EVERY_VERSION, required=DUPLICATE, claims=[APPENDED])]
-ONCE = [Documented(on=IDEMPOTENCE, says="The record is acknowledged, and in the log once.", claims=[APPENDED])]
+TWICE = [Documented(required=DUPLICATE, claims=[APPENDED])]
+ONCE = [Documented(on=ranges.IDEMPOTENCE, says="The record is acknowledged, and in the log once.", claims=[APPENDED])]
 UNKNOWN = [
     Documented(
-        on=EVERY_VERSION,
         says="The client reports an error, and the record is in the log, once.",
         claims=[APPENDED, "unknown-record-in-log"],
     )
 ]
-ONE_ATTEMPT = Line("retries is 0 by default (Java clients before 2.1)", lambda version: version.release < (2, 1))
-RETRIES = Line(
-    "retries without end and no idempotence by default (Java clients 2.1 to 2.8; KIP-91)",
-    lambda version: (2, 1) <= version.release < (3,),
-)
 RETRY = {"retries": "10", "enable.idempotence": "false"}
 IDEMPOTENT = {"retries": "10", "enable.idempotence": "true"}
 ANSWER_LIMIT_S = 60.0
@@ -38,7 +28,9 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
     return {
         f"{prefix}retries": Case(client=client, client_settings=RETRY, documented=TWICE),
         f"{prefix}retries-acks-1": Case(client=client, client_settings=RETRY, acks="1", documented=TWICE),
-        f"{prefix}idempotent": Case(client=client, client_settings=IDEMPOTENT, documented=ONCE, applies=IDEMPOTENCE),
+        f"{prefix}idempotent": Case(
+            client=client, client_settings=IDEMPOTENT, documented=ONCE, applies=ranges.IDEMPOTENCE
+        ),
         f"{prefix}no-retries": Case(client=client, client_settings={"retries": "0"}, documented=UNKNOWN),
     }
 
@@ -56,9 +48,9 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
         "java-defaults": Case(
             client="java",
             documented=[
-                Documented(on=ONE_ATTEMPT, says=UNKNOWN[0].says, claims=UNKNOWN[0].claims),
-                Documented(on=RETRIES, required=DUPLICATE, claims=[APPENDED]),
-                Documented(on=EVERY_VERSION, says=ONCE[0].says, claims=[APPENDED]),
+                Documented(on=ranges.JAVA_TRIES_ONCE, says=UNKNOWN[0].says, claims=UNKNOWN[0].claims),
+                Documented(on=ranges.JAVA_RETRIES, required=DUPLICATE, claims=[APPENDED]),
+                Documented(says=ONCE[0].says, claims=[APPENDED]),
             ],
         ),
     },

@@ -11,12 +11,7 @@ again in their order. A long back-off alone turns nothing: what is sent while th
 waits behind it.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-from scenarios.producer import IDEMPOTENCE
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 SEVERAL = {"retries": "10", "enable.idempotence": "false", IN_FLIGHT: "5"}
@@ -26,15 +21,14 @@ RARELY = {"topic.metadata.refresh.interval.ms": "300000"}
 """librdkafka's own default. The more requests are answered at once, the rarer does a broker's kernel acknowledge one
 before its answer, and the second record would not come in (harness/faults/answers.py)."""
 BACK_OFF = SEVERAL | {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "5000"}
-TURNED = [Documented(on=EVERY_VERSION, required=frozenset({"nonmonotonic-send"}))]
+TURNED = [Documented(required=frozenset({"nonmonotonic-send"}))]
 TURNED_BY_LIBRDKAFKA = [
     Documented(
-        on=EVERY_VERSION,
         says="librdkafka turns the order with one request in flight too: the next one is made already.",
         required=frozenset({"nonmonotonic-send"}),
     )
 ]
-IN_ORDER = [Documented(on=EVERY_VERSION, says="The two records are in the log in the order in which they were sent.")]
+IN_ORDER = [Documented(says="The two records are in the log in the order in which they were sent.")]
 ANOTHER = {"client.id": "another", "enable.idempotence": "false"}
 """A client whose record the frozen followers lack: of a partition at rest the ISR would not shrink."""
 ANSWER_LIMIT_S = 60.0
@@ -52,7 +46,7 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
             client=client, client_settings=ONE | own, documented=TURNED_BY_LIBRDKAFKA if rdkafka else IN_ORDER
         ),
         f"{prefix}idempotent": Case(
-            client=client, client_settings=IDEMPOTENT | own, documented=IN_ORDER, applies=IDEMPOTENCE
+            client=client, client_settings=IDEMPOTENT | own, documented=IN_ORDER, applies=ranges.IDEMPOTENCE
         ),
         f"{prefix}back-off": Case(
             client=client, client_settings=BACK_OFF | own, variant="back-off", documented=IN_ORDER

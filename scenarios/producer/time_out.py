@@ -6,24 +6,14 @@ and writes the record when it goes on, after the client has reported the error. 
 a failure and sends the record again has it twice, with idempotence too: to the broker that is another batch.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-from scenarios.producer import IDEMPOTENCE
+from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
 
 ONE_ATTEMPT = {"retries": "0", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
 IN_LOG = "The record that the client has given up is in the log, once."
-ANSWERED_LATE = [
-    Documented(on=EVERY_VERSION, says=IN_LOG, claims=["unanswered-record-on-disk", "unknown-record-in-log"])
-]
-CARRIED_OUT_LATE = [
-    Documented(on=EVERY_VERSION, says=IN_LOG, claims=["unknown-record-comes-late", "unknown-record-in-log"])
-]
+ANSWERED_LATE = [Documented(says=IN_LOG, claims=["unanswered-record-on-disk", "unknown-record-in-log"])]
+CARRIED_OUT_LATE = [Documented(says=IN_LOG, claims=["unknown-record-comes-late", "unknown-record-in-log"])]
 SENT_AGAIN = [
     Documented(
-        on=EVERY_VERSION,
         says="The record is in the log twice: the client gave it up, and the application sent it again.",
         required=frozenset({"duplicate"}),
         claims=["unanswered-record-on-disk"],
@@ -43,7 +33,11 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
             client=client, client_settings=short, variant="frozen", documented=CARRIED_OUT_LATE
         ),
         f"{prefix}sent-again": Case(
-            client=client, client_settings=idempotent, variant="again", documented=SENT_AGAIN, applies=IDEMPOTENCE
+            client=client,
+            client_settings=idempotent,
+            variant="again",
+            documented=SENT_AGAIN,
+            applies=ranges.IDEMPOTENCE,
         ),
     }
 

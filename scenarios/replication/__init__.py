@@ -10,22 +10,11 @@ consumers see of it. `isr-shrink-expand` and `isr-lag-max-messages` are about wh
 and `shrink-to-leader` about too few in it, and `offset-checkpoints` about what brokers remember of all this on disk.
 """
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING, Final
+from harness.words import Partition, Run, Target, ranges
 
-from harness.scenario import Line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.run import Partition, Run, Target
-
-SHRINK_HOLDS_BACK: Final = Line(
-    "the high watermark stays when an ISR shrinks, until the next record (protocol 2.7 to 3.0, KAFKA-13091)",
-    lambda version: version.uses_alter_partition and version.release < (3, 1),
-)
-OFFSETS_TRACED: Final = (
+OFFSETS_TRACED = (
     "kafka.cluster",
     "kafka.log.Log",
     "kafka.log.UnifiedLog",
@@ -41,5 +30,5 @@ def wait_shrunk(run: Run, t: Partition, targets: Sequence[Target]) -> None:
     next record, wait too until the leader has heard that the ISR is smaller: a record before that moves nothing.
     """
     run.wait_isr(t, targets)
-    if SHRINK_HOLDS_BACK.holds(run.version):
+    if ranges.ISR_SHRINK_HOLDS_BACK.holds(run.version):
         run.wait_log_line(run.leader_of(t), rf"Partition {t} .*ISR updated to", "that its smaller ISR is in force")

@@ -7,11 +7,7 @@ TRACE. Fetches that find nothing wait longer than usual, so that the steps lie a
 follower's high watermark has been seen on its disk, which is while a fetch waits.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Documented, scenario
+from harness.words import ClusterPlan, Documented, Run, TopicPlan, scenario
 from scenarios.replication import OFFSETS_TRACED
 
 RECORDS = 4
@@ -28,7 +24,6 @@ RECORDS = 4
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
         Documented(
-            on=EVERY_VERSION,
             claims=[
                 "high-watermark-follows-in-steps",
                 "high-watermark-within-log",

@@ -6,15 +6,11 @@ fetch that asked for both. The record shows once the follower goes on and fetche
 it, or has left the ISR (from 2.7 to 3.0 only with the next record: KAFKA-13091).
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Case, Documented, scenario
-from scenarios.replication import SHRINK_HOLDS_BACK, wait_shrunk
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from scenarios.replication import wait_shrunk
 
 READ_LIMIT_S = 30.0
-HIDDEN = [Documented(on=EVERY_VERSION, claims=["record-hidden-until-isr-has-it"])]
+HIDDEN = [Documented(claims=["record-hidden-until-isr-has-it"])]
 
 
 @scenario(
@@ -50,7 +46,7 @@ def high_watermark_visibility(run: Run) -> None:
             run.thaw()
         else:
             wait_shrunk(run, t, [leader])
-            if SHRINK_HOLDS_BACK.holds(run.version):
+            if ranges.ISR_SHRINK_HOLDS_BACK.holds(run.version):
                 run.send(t)
         consumer.wait_position(*t, 4, timeout_s=READ_LIMIT_S)
     run.thaw()

@@ -6,11 +6,7 @@ catches up with each burst, well within replica.lag.time.max.ms. 0.8.2 takes it 
 burst is on its way, and back in when it has caught up. From 0.9 on, where the setting is gone, it stays in.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Documented, Line, scenario
+from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 LINK_BYTES_PER_S = 450_000
 RECORDS_PER_S = 4000
@@ -23,8 +19,6 @@ of each, when the follower has just caught up."""
 STEADY_S = 4 * LAG_TIME_MS // 1000
 """So long records come in bursts where the follower is to stay: several times as long as it may take to catch up."""
 LOAD_LIMIT_S = 120.0
-
-LAG_IN_MESSAGES = Line("replica.lag.max.messages (0.8.2)", lambda version: version.release < (0, 9))
 
 
 @scenario(
@@ -42,12 +36,12 @@ LAG_IN_MESSAGES = Line("replica.lag.max.messages (0.8.2)", lambda version: versi
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
         Documented(
-            on=LAG_IN_MESSAGES,
+            on=ranges.LAG_IN_MESSAGES,
             says="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches, and
                 comes back when it has caught up: with bursts of records it leaves and joins again and again.""",
             claims=["isr-counts-messages"],
         ),
-        Documented(on=EVERY_VERSION, claims=["isr-does-not-count-messages"]),
+        Documented(claims=["isr-does-not-count-messages"]),
     ],
 )
 def isr_lag_max_messages(run: Run) -> None:
@@ -57,7 +51,7 @@ def isr_lag_max_messages(run: Run) -> None:
     leader, (follower,) = run.leader_of(t), run.followers_of(t)
     run.slow([leader], [follower], LINK_BYTES_PER_S)
     with run.load(t, rate_per_s=RECORDS_PER_S, record_bytes=RECORD_BYTES, acks="1", settings=BURSTS) as load:
-        if LAG_IN_MESSAGES.holds(run.version):
+        if ranges.LAG_IN_MESSAGES.holds(run.version):
             for _ in range(FLAPS):
                 run.wait_isr(t, [leader])
                 run.wait_isr(t, [leader, follower])

@@ -11,19 +11,11 @@ Up to protocol 2.6 the leader writes the ISR to ZooKeeper itself and, from 0.9 o
 /isr_change_notification, which the controller reads and deletes; from 2.7 on it asks the controller (KIP-497).
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import EVERY_VERSION, Documented, Line, scenario
-from scenarios.replication import SHRINK_HOLDS_BACK, wait_shrunk
+from harness.words import ClusterPlan, Documented, Run, ranges, scenario
+from scenarios.replication import wait_shrunk
 
 ANSWER_LIMIT_S = 10.0
 
-ANNOUNCED = Line(
-    "ISR changes are announced in ZooKeeper (protocol 0.9 to 2.6)",
-    lambda version: version.release >= (0, 9) and not version.uses_alter_partition,
-)
 CLAIMS = ["isr-shrinks-in-lag-time", "isr-expands-when-caught-up", "acks-all-waits-for-isr"]
 
 
@@ -40,16 +32,16 @@ CLAIMS = ["isr-shrinks-in-lag-time", "isr-expands-when-caught-up", "acks-all-wai
     ),
     documented=[
         Documented(
-            on=ANNOUNCED,
+            on=ranges.ISR_CHANGES_ANNOUNCED,
             claims=[*CLAIMS, "shrunk-isr-releases-acks-all", "isr-change-announced", "isr-notification-content"],
         ),
         Documented(
-            on=SHRINK_HOLDS_BACK,
+            on=ranges.ISR_SHRINK_HOLDS_BACK,
             says="""A follower that stands still leaves the ISR in time, but what waits for it with acks=all is not
                 acknowledged before the next record is written.""",
             claims=[*CLAIMS, "shrunk-isr-holds-back"],
         ),
-        Documented(on=EVERY_VERSION, claims=[*CLAIMS, "shrunk-isr-releases-acks-all"]),
+        Documented(claims=[*CLAIMS, "shrunk-isr-releases-acks-all"]),
     ],
 )
 def isr_shrink_expand(run: Run) -> None:
@@ -61,16 +53,16 @@ def isr_shrink_expand(run: Run) -> None:
     run.freeze(frozen)
     waiting = run.send_async(t)
     wait_shrunk(run, t, [run.leader_of(t), other])
-    if not SHRINK_HOLDS_BACK.holds(run.version):
+    if not ranges.ISR_SHRINK_HOLDS_BACK.holds(run.version):
         waiting.wait(ANSWER_LIMIT_S)
     run.copy_replicas("shrunk")
     run.send(t, 2)
     waiting.wait(ANSWER_LIMIT_S)
-    if ANNOUNCED.holds(run.version):
+    if ranges.ISR_CHANGES_ANNOUNCED.holds(run.version):
         run.wait_isr_announced(1)
 
     run.thaw()
     run.wait_isr(t, run.replicas_of(t))
     run.send(t)
-    if ANNOUNCED.holds(run.version):
+    if ranges.ISR_CHANGES_ANNOUNCED.holds(run.version):
         run.wait_isr_announced(2)

@@ -16,28 +16,20 @@ it stays there and serves none of its replicas. It does so too with a letter in 
 changed. Both are mended by removing the file.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Partition, Run
-from harness.scenario import EVERY_VERSION, HIGH_WATERMARK_TRUNCATION, Case, Documented, Line, scenario
+from harness.words import Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
 
 BEYOND = 1000
 WRONG = {"old-file": 1, "high-watermark-beyond-log": BEYOND, "recovery-point-beyond-log": BEYOND}
 """What the file says of a log that ends at 3, by case."""
 HEAD = 0.45
 """So much of the file is its version and the number of its lines."""
-ENDS_ITSELF = Line("brokers take log directories for broken (KIP-112, 1.0 and later)", lambda v: v.release >= (1,))
-RUNS_ON = Line("brokers know no broken log directories (before 1.0)", lambda v: v.release < (1,))
-"""Of a letter in a number 4.3.1 does not make a broken log directory either: it runs on, its replica out of the ISR."""
 UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
 UNREADABLE = [
     Documented(
-        on=ENDS_ITSELF,
+        on=ranges.LOG_DIRECTORIES_FAIL,
         says="A broker that cannot read the file ends itself, each time that it is started, until the file is removed.",
     ),
     Documented(
-        on=EVERY_VERSION,
         claims=["unreadable-checkpoint-keeps-replica-out"],
         says="""A broker that cannot read the file runs and is registered, and its replica is out of the ISR until it is
             started with a file that it can read.""",
@@ -58,32 +50,32 @@ PERIODIC = "high-watermarks-checkpointed-in-time"
         the files are up to date.""",
     cluster=ClusterPlan(settings={"replica.high.watermark.checkpoint.interval.ms": "5000"}),
     cases={
-        "clean-stop": Case(
-            documented=[Documented(on=EVERY_VERSION, claims=[PERIODIC, "clean-stop-writes-checkpoints"])]
-        ),
-        "kill": Case(documented=[Documented(on=EVERY_VERSION, claims=[PERIODIC, "killed-high-watermark-is-recent"])]),
+        "clean-stop": Case(documented=[Documented(claims=[PERIODIC, "clean-stop-writes-checkpoints"])]),
+        "kill": Case(documented=[Documented(claims=[PERIODIC, "killed-high-watermark-is-recent"])]),
         "missing-file": Case(
             documented=[
-                Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
-                Documented(on=EVERY_VERSION, claims=[KEPT]),
+                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
+                Documented(claims=[KEPT]),
             ]
         ),
         "empty-file": Case(
             documented=[
-                Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
-                Documented(on=EVERY_VERSION, claims=[KEPT]),
+                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
+                Documented(claims=[KEPT]),
             ]
         ),
         "cut-file": Case(documented=UNREADABLE),
-        "flipped-bit": Case(applies=RUNS_ON, documented=UNREADABLE),
+        "flipped-bit": Case(applies=ranges.NO_BROKEN_LOG_DIRECTORIES, documented=UNREADABLE),
         "old-file": Case(
             documented=[
-                Documented(on=HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]),
-                Documented(on=EVERY_VERSION, claims=[KEPT]),
+                Documented(
+                    on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]
+                ),
+                Documented(claims=[KEPT]),
             ]
         ),
-        "high-watermark-beyond-log": Case(documented=[Documented(on=EVERY_VERSION, claims=[KEPT, BOUNDED])]),
-        "recovery-point-beyond-log": Case(documented=[Documented(on=EVERY_VERSION, claims=[KEPT])]),
+        "high-watermark-beyond-log": Case(documented=[Documented(claims=[KEPT, BOUNDED])]),
+        "recovery-point-beyond-log": Case(documented=[Documented(claims=[KEPT])]),
     },
 )
 def offset_checkpoints(run: Run) -> None:
@@ -140,7 +132,7 @@ def restart_with_unreadable_file(run: Run, t: Partition) -> None:
     else:
         run.flip_checkpoint(follower)
     run.wait_isr(t, others)
-    if ENDS_ITSELF.holds(run.version):
+    if ranges.LOG_DIRECTORIES_FAIL.holds(run.version):
         run.start_early(follower)
         run.expect_exit(follower, "all log dirs .* have failed")
         run.copy_replicas("ended")

@@ -6,19 +6,7 @@ leader that has none of these records; without unclean elections the partition w
 min.insync.replicas=2 the leader acknowledged nothing to begin with.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    LAST_KNOWN_LEADER,
-    LOST,
-    Case,
-    Documented,
-    scenario,
-)
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.replication import wait_shrunk
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}
@@ -48,19 +36,18 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
         "unclean": Case(
             settings=UNCLEAN,
             documented=[
-                Documented(on=HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=CUT_BACK),
-                Documented(on=EVERY_VERSION, required=LOST),
+                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=CUT_BACK),
+                Documented(required=LOST),
             ],
         ),
         "clean": Case(
             documented=[
                 Documented(
-                    on=LAST_KNOWN_LEADER,
+                    on=ranges.LAST_KNOWN_LEADER,
                     says="""The partition waits for its leader, the last one known, which is elected when it is back
                         though it stopped uncleanly; what it had written is there.""",
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     says="Without unclean elections the partition waits for its leader, and nothing is lost.",
                     claims=["leader-elected-from-isr"],
                 ),
@@ -71,14 +58,13 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
             topic={"min.insync.replicas": "2"},
             documented=[
                 Documented(
-                    on=HIGH_WATERMARK_TRUNCATION,
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
                     says="""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost; the
                         record that it refused only when it had written it may stay in its log, beside another.""",
                     allowed=CUT_BACK,
                     claims=["acks-all-refused-below-min-isr"],
                 ),
                 Documented(
-                    on=EVERY_VERSION,
                     says="With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost.",
                     claims=["acks-all-refused-below-min-isr"],
                 ),

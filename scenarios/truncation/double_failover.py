@@ -17,11 +17,7 @@ first one's session ends between two thirds and the whole of it after its death 
 may die when between 28 and 40 % of it have passed. When exactly, the seed says.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan
-from harness.run import Run
-from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Documented, scenario
+from harness.words import LOST, ClusterPlan, Documented, Run, ranges, scenario
 
 TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "dead-broker-leaves-in-session")
 
@@ -45,13 +41,13 @@ TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "
     ),
     documented=[
         Documented(
-            on=HIGH_WATERMARK_TRUNCATION,
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
             required=LOST,
             allowed=frozenset({"replica-divergence"}),
             claims=TWO_CLEAN_ELECTIONS,
         ),
         Documented(
-            on=LEADER_EPOCHS,
+            on=ranges.LEADER_EPOCHS,
             claims=TWO_CLEAN_ELECTIONS,
             says="""A record acknowledged with acks=all survives two clean elections: the last in-sync replica cannot
                 ask a dead leader where its epoch ended, truncates nothing, and leads with the record.""",

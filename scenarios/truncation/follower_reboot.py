@@ -10,19 +10,7 @@ after the partitions whose leader had died (KAFKA-3143). From then on it leaves 
 close: the partition waits for its leader. With leader epochs it would truncate nothing anyway.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Partition, Run, Target
-from harness.scenario import (
-    EVERY_VERSION,
-    HIGH_WATERMARK_TRUNCATION,
-    LAST_KNOWN_LEADER,
-    LOST,
-    Documented,
-    Line,
-    scenario,
-)
+from harness.words import LOST, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 
 PARKED_FETCHES = {
     "replica.fetch.wait.max.ms": "2500",
@@ -32,11 +20,6 @@ PARKED_FETCHES = {
 }
 """A follower learns a high watermark with its next fetch: one that may wait 2.5 s leaves time to kill it in between."""
 
-DEAD_CONTROLLER_STAYS = Line("before 2.3", lambda version: version.release < (2, 3))
-TRAP = Line(
-    f"{HIGH_WATERMARK_TRUNCATION.label}, {DEAD_CONTROLLER_STAYS.label}",
-    lambda version: HIGH_WATERMARK_TRUNCATION.holds(version) and DEAD_CONTROLLER_STAYS.holds(version),
-)
 CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 LEAVES_ISR = """A follower that holds an acknowledged record but not the high watermark that covers it dies and leaves
     the ISR: it cannot be elected when the leader dies, and the record returns with the leader."""
@@ -99,23 +82,23 @@ def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Ta
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
         Documented(
-            on=TRAP,
+            on=ranges.REBOOTED_FOLLOWER_LOSES,
             required=LOST,
             allowed=frozenset({"replica-divergence"}),
             claims=[*CLEAN_ELECTIONS, "restarted-replica-truncates-to-high-watermark"],
         ),
         Documented(
-            on=DEAD_CONTROLLER_STAYS,
+            on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
             claims=[*CLEAN_ELECTIONS, "restarted-replica-keeps-its-log"],
             says="""A follower that holds an acknowledged record but not the high watermark that covers it restarts,
                 truncates nothing without asking for the end of its epoch, and is elected with the record.""",
         ),
         Documented(
-            on=LAST_KNOWN_LEADER,
+            on=ranges.LAST_KNOWN_LEADER,
             claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
             says=LEAVES_ISR,
         ),
-        Documented(on=EVERY_VERSION, claims=["offline-partition-waits", *CLEAN_ELECTIONS], says=LEAVES_ISR),
+        Documented(claims=["offline-partition-waits", *CLEAN_ELECTIONS], says=LEAVES_ISR),
     ],
     suite=True,
 )
@@ -124,7 +107,7 @@ def follower_reboot(run: Run) -> None:
     leader, follower = kill_follower_above_its_high_watermark(run, t)
     run.wait_unregistered(follower)
 
-    if DEAD_CONTROLLER_STAYS.holds(run.version):
+    if ranges.DEAD_CONTROLLER_STAYS_IN_ISR.holds(run.version):
         elect_the_follower(run, t, leader, follower)
     else:
         leave_only_the_follower(run, t, leader, follower)

@@ -5,11 +5,7 @@ back, so the follower can ask it: it is told the leader's log end offset, which 
 it. The broker's own log shows the answer, and the record survives the leader's death that follows.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import LEADER_EPOCHS, Documented, scenario
+from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_above_its_high_watermark
 
 
@@ -29,11 +25,11 @@ from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_a
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
         Documented(
-            on=LEADER_EPOCHS,
+            on=ranges.LEADER_EPOCHS,
             claims=["restarted-replica-keeps-its-log", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
         )
     ],
-    applies=LEADER_EPOCHS,
+    applies=ranges.LEADER_EPOCHS,
 )
 def follower_reboot_epoch(run: Run) -> None:
     t = run.partition()

@@ -7,11 +7,7 @@ two records. A returns, asks B, truncates to the same point and fetches the rest
 replicas are copied at each step.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import LEADER_EPOCHS, Documented, scenario
+from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 
 @scenario(
@@ -33,8 +29,8 @@ from harness.scenario import LEADER_EPOCHS, Documented, scenario
         },
     ),
     topic=TopicPlan(replicas=((1, 2, 3),)),
-    documented=[Documented(on=LEADER_EPOCHS, claims=["leader-elected-from-isr", "leader-epoch-rises-by-one"])],
-    applies=LEADER_EPOCHS,
+    documented=[Documented(on=ranges.LEADER_EPOCHS, claims=["leader-elected-from-isr", "leader-epoch-rises-by-one"])],
+    applies=ranges.LEADER_EPOCHS,
     suite=True,
 )
 def leader_epoch_recovery(run: Run) -> None:

@@ -6,11 +6,7 @@ has nothing to truncate: from then on both are in sync and disagree. With leader
 their histories part, and only the loss remains that an unclean election documents.
 """
 
-from __future__ import annotations
-
-from harness.plan import ClusterPlan, TopicPlan
-from harness.run import Run
-from harness.scenario import HIGH_WATERMARK_TRUNCATION, LEADER_EPOCHS, LOST, Documented, scenario
+from harness.words import LOST, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-one")
 
@@ -37,12 +33,12 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
     topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
     documented=[
         Documented(
-            on=HIGH_WATERMARK_TRUNCATION,
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
             required=LOST | {"replica-divergence"},
             claims=[*UNCLEAN_ELECTION, "restarted-replica-keeps-its-log"],
         ),
         Documented(
-            on=LEADER_EPOCHS,
+            on=ranges.LEADER_EPOCHS,
             required=LOST,
             claims=[*UNCLEAN_ELECTION, "diverged-replica-truncates"],
             says="""After an unclean election the old leader returns, asks where its epoch ended, and truncates what the

@@ -14,7 +14,8 @@ from harness.cluster import versions
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Finished, Request, execute
-from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from harness.scenario import Scenario
+from harness.words import EVERY_VERSION, Case, Documented
 from judgement.soundness import unsupported_proofs
 from tests.proofs import shown
 

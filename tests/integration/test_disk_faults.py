@@ -15,7 +15,8 @@ from harness.cluster import versions
 from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
-from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from harness.scenario import Scenario
+from harness.words import EVERY_VERSION, Case, Documented
 from scenarios.durability.disk_full import GIVES_UP
 
 pytestmark = pytest.mark.docker

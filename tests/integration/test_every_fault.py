@@ -22,7 +22,8 @@ from harness.faults.process import Double
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run import Run
 from harness.runner import Request, execute
-from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from harness.scenario import Scenario
+from harness.words import EVERY_VERSION, Case, Documented
 
 pytestmark = pytest.mark.docker
 

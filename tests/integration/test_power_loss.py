@@ -20,7 +20,8 @@ from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.polling import poll
 from harness.run import Run
 from harness.runner import Finished, Request, execute
-from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from harness.scenario import Scenario
+from harness.words import EVERY_VERSION, Case, Documented
 from tests.proofs import shown
 
 pytestmark = pytest.mark.docker

@@ -40,7 +40,8 @@ from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
 from harness.run import Run
 from harness.runner import Finished, Request, execute
-from harness.scenario import EVERY_VERSION, Case, Documented, Scenario
+from harness.scenario import Scenario
+from harness.words import EVERY_VERSION, Case, Documented
 from harness.workloads.handles import client as handles
 from harness.workloads.handles.client import FinalRead, Sent
 from judgement.report.facts import judge_run

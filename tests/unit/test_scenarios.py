@@ -18,19 +18,9 @@ from evidence.errors import UsageError
 from harness.cluster import versions
 from harness.plan import ClusterPlan, TopicPlan
 from harness.runner import Request, run_id
-from harness.scenario import (
-    _REGISTRY,
-    EVERY_VERSION,
-    Case,
-    Documented,
-    Scenario,
-    all_scenarios,
-    get_scenario,
-    mistakes_told,
-    scenario,
-)
-from harness.scenario import KRAFT as KRAFT_LINE
+from harness.scenario import _REGISTRY, Scenario, all_scenarios, get_scenario, mistakes_told, scenario
 from harness.setup.settings import validate
+from harness.words import EVERY_VERSION, Case, Documented, ranges
 
 if TYPE_CHECKING:
     from harness.run import Run
@@ -127,7 +117,10 @@ def with_cases() -> Iterator[Scenario]:
     one, kraft = (
         Case(documented=[Documented(on=EVERY_VERSION, required=LOST)], acks="1", settings={"min.insync.replicas": "1"}),
         Case(
-            documented=[Documented(on=KRAFT_LINE)], topic={"retention.ms": "-1"}, replicas=((1, 2),), applies=KRAFT_LINE
+            documented=[Documented(on=ranges.KRAFT)],
+            topic={"retention.ms": "-1"},
+            replicas=((1, 2),),
+            applies=ranges.KRAFT,
         ),
     )
 
@@ -245,7 +238,7 @@ def test_a_setting_of_one_broker_is_looked_up_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Documented(on='4.3.1')", "line 3: .*is a line of versions"),
+        ("Documented(on='4.3.1')", "line 3: .*is a range of versions"),
         ("Documented(on=EVERY_VERSION, required='lost-write')", "line 3: .*several names"),
         ("Documented(on=EVERY_VERSION, required={'lost-wriet'})", "line 3: .*did you mean lost-write"),
         ("Case(acks='2', documented=[])", "line 3: .*acks is 0, 1, all"),
@@ -255,7 +248,7 @@ def test_a_setting_of_one_broker_is_looked_up_by_its_name() -> None:
     ],
 )
 def test_an_authors_mistake_is_one_line_with_the_place(text: str, why: str) -> None:
-    source = f"from harness.scenario import EVERY_VERSION, Case, Documented\n\nmade = {text}\n"
+    source = f"from harness.words import Case, Documented\n\nmade = {text}\n"
     with pytest.raises(UsageError, match=f"^mine.py, {why}") as caught, mistakes_told("mine.py"):
         exec(compile(source, "mine.py", "exec"))
     assert "\n" not in str(caught.value)

@@ -12,11 +12,12 @@ import pytest
 from app import museum
 from evidence.errors import UsageError
 from harness.bugs import Bug, Exhibit
-from harness.case import EVERY_VERSION, Case, Documented, Line
+from harness.case import Case, Documented
 from harness.cluster.versions import Version
 from harness.cluster.versions import get as get_version
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
+from harness.words import EVERY_VERSION, VersionRange
 from pages import museum as pages
 from pages.scenarios import also, of
 
@@ -165,7 +166,7 @@ def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> 
 def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     bug = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=(), mode="kraft")
     has_it = Documented(on=bug.affected)
-    one_line = Documented(on=Line("of 4", lambda version: version.release >= (4,)))
+    one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,)))
     made = replace(
         exhibit("museum-hide", bug, "3.9.2-kraft", "2.8.2"),
         cases={

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from audit.known import KINDS, known, numbers
+from audit.known import KINDS, known
+from evidence.releases import numbers
 from harness.workloads.processes.producers import librdkafka_configuration
 
 

@@ -13,7 +13,7 @@ from checks import catalogue as anomalies
 from checks import claims
 from checks.claim import Judged, RunEvidence, claim
 from evidence.errors import UsageError
-from harness.scenario import EVERY_VERSION, Documented
+from harness.words import EVERY_VERSION, Documented
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import polled, sent
 

@@ -30,7 +30,7 @@ from evidence.events import (
     Target,
     Znode,
 )
-from harness.scenario import EVERY_VERSION, Documented
+from harness.words import EVERY_VERSION, Documented
 from tests.unit.timelines import at
 
 PAGE = Path(__file__).parents[3] / "docs" / "claims.md"

@@ -1,0 +1,198 @@
+"""Ranges of versions that outcomes are stated for, and sequences apply to: each a sentence and a test of a Version.
+
+They lie beside Version so that a border between releases is drawn once, with its reason, however many scenarios ask for
+it. A range that is only about a bug is the bug's own (`Bug.affected`, harness/bugs.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from evidence.releases import (
+    ELIGIBLE_LEADERS_BY_DEFAULT,
+    ELIGIBLE_LEADERS_KEPT,
+    ELIGIBLE_LEADERS_SUPPORTED,
+    numbers,
+)
+from harness.cluster.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRange:
+    """A named set of versions, such as "high-watermark truncation": what a documented outcome is stated for."""
+
+    label: str
+    holds: Callable[[Version], bool]
+
+    def __or__(self, other: VersionRange) -> VersionRange:
+        """The versions of either."""
+        label = f"{self.label}, or {other.label}"
+        return VersionRange(label, lambda version: self.holds(version) or other.holds(version))
+
+    def __and__(self, other: VersionRange) -> VersionRange:
+        """The versions of both."""
+        label = f"{self.label}, {other.label}"
+        return VersionRange(label, lambda version: self.holds(version) and other.holds(version))
+
+
+def one_of(*ids: str) -> VersionRange:
+    """The versions named."""
+    return VersionRange(", ".join(ids), lambda version: version.id in ids)
+
+
+def since(release: str, label: str) -> VersionRange:
+    """A release and all later ones."""
+    return VersionRange(label, lambda version: version.release >= numbers(release))
+
+
+def before(release: str, label: str) -> VersionRange:
+    """All releases before one."""
+    return VersionRange(label, lambda version: version.release < numbers(release))
+
+
+def between(release: str, end: str, label: str) -> VersionRange:
+    """A release and all later ones, up to but without `end`."""
+    return VersionRange(label, lambda version: numbers(release) <= version.release < numbers(end))
+
+
+# The main lines
+
+EVERY_VERSION: Final = VersionRange("every version", lambda version: True)
+ZOOKEEPER: Final = VersionRange("ZooKeeper", lambda version: version.mode == "zookeeper")
+KRAFT: Final = VersionRange("KRaft", lambda version: version.mode == "kraft")
+HIGH_WATERMARK_TRUNCATION: Final = VersionRange(
+    "followers truncate to the high watermark (before 0.11, or pinned to 0.10.2)",
+    lambda version: version.truncates_to_high_watermark,
+)
+LEADER_EPOCHS: Final = VersionRange(
+    "followers truncate by leader epoch (KIP-101, 0.11 and later)", lambda version: version.leader_epochs
+)
+TRUNCATES_BY_EPOCH_WITH_ZOOKEEPER: Final = VersionRange(
+    "ZooKeeper, and followers that truncate by leader epoch (KIP-101, 0.11 and later)",
+    lambda version: version.mode == "zookeeper" and version.leader_epochs,
+)
+# Eligible leader replicas (KIP-966). The borders, and why there are three, are in evidence/releases.py.
+
+LAST_KNOWN_LEADER: Final = VersionRange(
+    "eligible leader replicas (KIP-966, on in new clusters from 4.1 on)",
+    lambda version: version.mode == "kraft" and version.release >= ELIGIBLE_LEADERS_BY_DEFAULT,
+)
+"""Clusters of ours are new, so they have them from there on."""
+ELIGIBLE_LEADERS_OPTIONAL: Final = VersionRange(
+    "eligible leader replicas can be turned on (KIP-966, 4.0)",
+    lambda version: ELIGIBLE_LEADERS_SUPPORTED <= version.release < ELIGIBLE_LEADERS_BY_DEFAULT,
+)
+ELIGIBLE_LEADERS_FORGOTTEN: Final = VersionRange(
+    "eligible leader replicas that are forgotten (4.1 and 4.2)",
+    lambda version: version.mode == "kraft" and ELIGIBLE_LEADERS_BY_DEFAULT <= version.release < ELIGIBLE_LEADERS_KEPT,
+)
+ELIGIBLE_LEADERS_REMEMBERED: Final = VersionRange(
+    "eligible leader replicas (KIP-966, 4.3 and later)",
+    lambda version: version.mode == "kraft" and version.release >= ELIGIBLE_LEADERS_KEPT,
+)
+
+# Replication and the ISR
+
+LAG_IN_MESSAGES: Final = before("0.9", "replica.lag.max.messages (0.8.2)")
+ISR_CHANGES_ANNOUNCED: Final = VersionRange(
+    "ISR changes are announced in ZooKeeper (protocol 0.9 to 2.6)",
+    lambda version: version.release >= (0, 9) and not version.uses_alter_partition,
+)
+ISR_SHRINK_HOLDS_BACK: Final = VersionRange(
+    "the high watermark stays when an ISR shrinks, until the next record (protocol 2.7 to 3.0, KAFKA-13091)",
+    lambda version: version.uses_alter_partition and version.release < (3, 1),
+)
+PROTOCOL_OF_ITS_OWN: Final = VersionRange(
+    "brokers with the protocol of their own release", lambda version: not version.settings
+)
+FETCHES_HOLD_UP: Final = before(
+    "2.1", "a follower of a leader that answers nothing is held up by its last fetch (before 2.1)"
+)
+"""A broker that becomes leader or follower waits there for its fetcher to end, and takes no news of leaders meanwhile:
+up to 30 s, in which it tells clients of the old leader (ReplicaFetcherManager.shutdownIdleFetcherThreads)."""
+FETCHES_END: Final = since("2.1", "a follower's last fetch holds nothing up (2.1 and later)")
+HANGS_RATHER_THAN_TRUNCATES: Final = between(
+    "0.10", "0.11", "followers hang in their own end rather than truncate what is committed (0.10)"
+)
+"""KAFKA-3924, KAFKA-4039."""
+ENDS_RATHER_THAN_TRUNCATES: Final = before(
+    "2.0.1", "followers end themselves rather than truncate what is committed (0.8.2, 0.9, 0.11 to 2.0.0)"
+)
+"""The releases that hang are among these: they begin to end themselves."""
+FAILS_SINGLE_PARTITIONS: Final = since("2.3", "followers that give up single partitions (KIP-461, 2.3 and later)")
+
+# Controllers, elections, registrations
+
+DEAD_CONTROLLER_STAYS_IN_ISR: Final = before("2.3", "before 2.3")
+"""A new controller looks only after the partitions whose leader has died, so one that was killed stays in the ISR where
+it followed (KAFKA-3143)."""
+REBOOTED_FOLLOWER_LOSES: Final = HIGH_WATERMARK_TRUNCATION & DEAD_CONTROLLER_STAYS_IN_ISR
+"""A follower that restarts truncates what it had acknowledged, and is still in the ISR: it may be elected so."""
+UNCLEAN_BY_DEFAULT: Final = before("0.11", "before 0.11")
+"""unclean.leader.election.enable is true by default (KIP-106)."""
+PREFERRED_ELECTION_BY_ZNODE: Final = VersionRange(
+    "asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders
+)
+REASSIGNMENT_BY_ZNODE: Final = VersionRange(
+    "asked for in a znode (before 2.4)", lambda version: not version.has_alter_reassignments
+)
+ISR_CHANGES_IN_ZOOKEEPER: Final = VersionRange(
+    "leaders write ISRs to ZooKeeper themselves (to protocol 2.6)",
+    lambda version: version.mode == "zookeeper" and not version.uses_alter_partition,
+)
+WAITS_FOR_OLD_REGISTRATION: Final = before("0.9", "before 0.9")
+"""A broker whose id is registered waits until that is gone; later ones with ZooKeeper end themselves."""
+SESSIONS_BY_MONOTONIC_CLOCK: Final = since(
+    "2.4", "sessions with ZooKeeper go by a monotonic clock (2.4, ZOOKEEPER-1366)"
+)
+TOPICS_BY_REQUEST: Final = VersionRange(
+    "topics can be deleted by request (0.10.1 and later)", lambda version: version.has_create_topics
+)
+DYNAMIC_BROKER_SETTINGS: Final = VersionRange(
+    "broker settings that can be changed (KIP-226, 1.1 and later)",
+    lambda version: version.protocol >= (1, 1),
+)
+MIGRATES_TO_KRAFT: Final = VersionRange(
+    "ZooKeeper, and a migration to KRaft (KIP-866, 3.4 and later)", lambda version: version.can_migrate
+)
+BESIDE_PROTOCOL_2_0: Final = VersionRange(
+    "ZooKeeper, and protocol 2.0 beside the own one (2.0 and later)",
+    lambda version: version.mode == "zookeeper" and version.protocol >= (2, 0),
+)
+
+# Logs and disks
+
+OLD_MESSAGE_FORMATS: Final = VersionRange(
+    "message formats 0 and 1 (before 0.11, or pinned to 0.10.2)", lambda version: version.truncates_to_high_watermark
+)
+TIME_STAMPS: Final = since("0.10", "records have time stamps (KIP-32, 0.10)")
+TIME_STAMPS_BOUNDED: Final = since("4.0", "time stamps are bounded by default (KIP-937, 4.0)")
+FOLLOWERS_FOLLOW_LOG_START: Final = since("0.11", "followers follow the leader's log start (0.11)")
+DELETION_REASON_LOGGED: Final = since("1.0", "brokers say why they delete (1.0)")
+DELETES_RECORDS: Final = since("0.11", "records can be deleted (KIP-107, 0.11 and later)")
+LOG_DIRECTORIES_FAIL: Final = since("1.0", "brokers take log directories for broken (KIP-112, 1.0 and later)")
+NO_BROKEN_LOG_DIRECTORIES: Final = before("1.0", "brokers know no broken log directories (before 1.0)")
+GOES_ON_WITH_OTHER_DIRECTORIES: Final = since("1.0", "a broker goes on with its other log directories (KIP-112, 1.0)")
+
+# Producers, transactions, groups
+
+TRANSACTIONS: Final = since("0.11", "transactions (KIP-98, 0.11 and later)")
+TRANSACTIONS_VERIFIED: Final = since("3.6", "transactions that leaders verify (KIP-890, 3.6 and later)")
+TRANSACTIONS_RAISE_THE_EPOCH: Final = since("4.0", "brokers and Java clients of 4.0 and later")
+"""With each transaction (KIP-890, transaction.version 2)."""
+IDEMPOTENT_PRODUCERS: Final = since("0.11", "idempotent producers (KIP-98, 0.11 and later)")
+IDEMPOTENCE: Final = VersionRange(
+    "idempotent producers (KIP-98, 0.11 and later, and a message format that has room for them)",
+    lambda version: version.release >= (0, 11) and "log.message.format.version" not in version.settings,
+)
+JAVA_TRIES_ONCE: Final = before("2.1", "retries is 0 by default (Java clients before 2.1)")
+JAVA_RETRIES: Final = between(
+    "2.1", "3.0", "retries without end and no idempotence by default (Java clients 2.1 to 2.8; KIP-91)"
+)
+JAVA_IDEMPOTENT: Final = since("3.0", "idempotent by default (Java clients of 3.0 and later, KIP-679)")
+JAVA_SINCE_2_8: Final = since("2.8", "Java clients of 2.8 and later")
+OFFSETS_KEPT_BY_KAFKA: Final = since("0.9", "groups whose offsets Kafka keeps (0.9 and later)")
+OFFSETS_EXPIRE_BY_TOPIC: Final = since("2.4", "offsets expire by topic (KIP-496, 2.4 and later)")
+GROUP_COORDINATOR_OF_4: Final = since("4.0", "the group coordinator of 4.0 and later")

@@ -1,0 +1,69 @@
+"""All that a scenario imports: what it declares, what it runs on, and what its outcome is stated for.
+
+The words of the steps themselves are methods of `Run` (harness/run/). docs/writing-a-scenario.md has them all, those
+that most scenarios need first.
+"""
+
+from __future__ import annotations
+
+from harness.bugs import Bug, Exhibit
+from harness.case import ACKS, LOST, Case, Documented
+from harness.cluster import ranges
+from harness.cluster.ranges import EVERY_VERSION, VersionRange, one_of
+from harness.cluster.versions import Version
+from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.run import OFFSETS, Partition, Run, Target
+from harness.run.clients import OpenTransaction
+from harness.run.subjects import FIRST, Placed, Subjects, every
+from harness.scenario import Scenario, scenario
+from harness.subjects import (
+    DELIVERY_TIME_OUT_SINCE,
+    MANY,
+    REQUEST_MS,
+    Outcome,
+    Producer,
+    Subject,
+    TimeOuts,
+    Topic,
+)
+from harness.workloads.handles.client import LoadGenerator, ScriptedProducer
+from harness.workloads.settings import LIBRDKAFKA
+
+__all__ = [
+    "ACKS",
+    "DELIVERY_TIME_OUT_SINCE",
+    "EVERY_VERSION",
+    "FIRST",
+    "LIBRDKAFKA",
+    "LOST",
+    "MANY",
+    "OFFSETS",
+    "REQUEST_MS",
+    "Bug",
+    "Case",
+    "ClusterPlan",
+    "Disks",
+    "Documented",
+    "Exhibit",
+    "LoadGenerator",
+    "OpenTransaction",
+    "Outcome",
+    "Partition",
+    "Placed",
+    "Producer",
+    "Run",
+    "Scenario",
+    "ScriptedProducer",
+    "Subject",
+    "Subjects",
+    "Target",
+    "TimeOuts",
+    "Topic",
+    "TopicPlan",
+    "Version",
+    "VersionRange",
+    "every",
+    "one_of",
+    "ranges",
+    "scenario",
+]
