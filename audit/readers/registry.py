@@ -44,8 +44,9 @@ def _found() -> Iterator[Format]:
 @cache
 def file_names() -> re.Pattern[str]:
     """The names of files that some format reads."""
-    globs = {glob for one in formats() for glob in one.files}
-    names = [_pattern(glob) for glob in sorted(globs)]
+    globs = {glob: re.compile(_pattern(glob)) for one in formats() for glob in one.files}
+    covered = {glob for glob in globs for other in globs if other != glob and globs[other].fullmatch(glob)}
+    names = [_pattern(glob) for glob in sorted(globs.keys() - covered)]
     templates = rf"({'|'.join(map(_pattern, TEMPLATED))})\.({TEMPLATES})"
     return re.compile("|".join((*names, templates)), re.IGNORECASE)
 
