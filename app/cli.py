@@ -393,7 +393,9 @@ def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
     """The catalogue of anomalies, or of claims."""
     entries = [one.as_json() for one in catalogue.EVERY]
     if options.markdown:
-        print(catalogue.page(), end="")
+        from pages import catalogues
+
+        print(catalogues.pages()[catalogues.CLAIMS if options.claims else catalogues.ANOMALIES], end="")
     elif options.json:
         print(json.dumps(entries, indent=1))
     else:

@@ -16,6 +16,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, Key, canonical
+from pages.render import render
 
 PAGE: Final = "audit-matrix.md"
 COLOURS: Final[Mapping[str, str]] = {
@@ -64,10 +65,10 @@ def topic_of(key: Key) -> Topic:
     return (key.replication_factor, key.min_insync_replicas, key.unclean, key.flush_each)
 
 
-def told(setting: Setting) -> str:
+def settings_text(setting: Setting) -> str:
     """A producer's settings in words.
 
-    >>> told(("all", True, "many", 5)), told(("0", False, "many", 5))
+    >>> settings_text(("all", True, "many", 5)), settings_text(("0", False, "many", 5))
     ('acks=all, idempotent, 5 in flight', 'acks=0')
     """
     acks, idempotent, retries, in_flight = setting
@@ -77,7 +78,7 @@ def told(setting: Setting) -> str:
     return ", ".join(parts)
 
 
-def told_topic(topic: Topic) -> str:
+def topic_text(topic: Topic) -> str:
     """A topic in a few letters: "3/2u" has three replicas, min.insync.replicas=2 and unclean elections, "3/2f" a flush
     of each record.
     """
@@ -116,7 +117,7 @@ def heat_map(cells: Sequence[Cell], line: str) -> str:
     ]
     for number, (client, acks, idempotent, retries, in_flight) in enumerate(rows):
         y = HEADER + SIZE * number
-        name = f"{CLIENTS[client]} {told((acks, idempotent, retries, in_flight))}"
+        name = f"{CLIENTS[client]} {settings_text((acks, idempotent, retries, in_flight))}"
         parts.append(f'<text x="{LABELS - 6}" y="{y + SIZE - 2}" text-anchor="end">{escape(name)}</text>')
         for place, (fault, (factor, least, unclean, flush)) in enumerate(columns):
             key = Key(
@@ -145,7 +146,7 @@ def _columns(columns: Sequence[tuple[str, Topic]], rows: int) -> Iterator[str]:
         if place == 0 or columns[place - 1][0] != fault:
             yield f'<line x1="{x}" y1="{HEADER - 30}" x2="{x}" y2="{bottom}" stroke="#bbb"/>'
             yield f'<text transform="translate({x + 10},{HEADER - 32}) rotate(-35)">{escape(fault)}</text>'
-        label = told_topic(topic)
+        label = topic_text(topic)
         yield f'<text transform="translate({x + 8},{HEADER - 4}) rotate(-90)" font-size="8">{label}</text>'
 
 
@@ -181,117 +182,78 @@ def _legend(y: int) -> Iterator[str]:
 def page(cells: Sequence[Cell]) -> str:
     """docs/audit-matrix.md."""
     lines = [line for line in LINES if any(cell.key.line == line for cell in cells)]
+    versions = {cell.key.line: cell.key.version for cell in cells}
     runs = {run.run: run for cell in cells for run in cell.runs}
     dates = sorted({run.date for run in runs.values()})
-    when = f"{dates[0]} to {dates[-1]}" if len(dates) > 1 else "".join(dates)
-    times = sum(len(cell.runs) for cell in cells)
-    text = [
-        "# The audit's matrix",
-        "",
-        "Made by `make audit-matrix` from run directories; do not edit. The data is in `results/audit/`.",
-        "",
-        f"What a producer's settings risk, measured: **{len(cells)} cells**, {times} measurements in {len(runs)} runs "
-        f"on real brokers ({when}). A cell is a client with its settings, a topic with its settings, a version and a "
-        "fault. What must come of it is stated beforehand, from Kafka's documents; where a run contradicts that, the "
-        "run counts, and is listed below. Every producer has a partition of its own. Clients are Kafka's own Java "
-        "client of the brokers' release, librdkafka, and on 0.10.2.2 the old Scala producer; they are given the cell's "
-        "settings and short time-outs, and nothing else.",
-        "",
-        "`kafka-chaos audit` looks your configuration up in this. A fault that is not here was not measured. Power "
-        "that all replicas lose at one moment (*power-loss*), or the last one in sync (*last-replica*), takes what was "
-        "not flushed, whatever a producer asks for: both are measured beside the grades, and scenarios of their own "
-        "show how much goes, and when ([page-cache-only](scenarios/page-cache-only.md), "
-        "[last-replica-standing](scenarios/last-replica-standing.md)).",
-        "",
-        "## Heat maps",
-        "",
-        "A row is a producer, a column a topic under a fault: `3/2u` has three replicas, min.insync.replicas=2, and "
-        "unclean elections on; `3/2f` has flush.messages=1. Open a picture by itself to read each cell. A dot is a "
-        "cell that cannot differ from one that was measured (the arguments are at the end).",
-        "",
-    ]
-    for line in lines:
-        text += [f"![What came of each producer on {line}]({_map_name(line)})", ""]
-    text += _not_as_stated(cells)
-    text += _differing(cells, lines)
-    text += _runs(cells, lines)
-    text += ["## What came of which settings", "", _reading(lines, cells), ""]
-    for fault, words in FAULTS.items():
-        own = [cell for cell in cells if cell.key.fault == fault]
-        if own:
-            text += [f"### {fault}", "", f"{words[0].upper()}{words[1:]}.", "", *_table(own, lines)]
-            text += _cost(own, lines) if fault == "none" else []
-    text += ["## Cells that cannot differ", "", "Not measured, because:", ""]
-    text += [f"- {one.label[0].upper()}{one.label[1:]}." for one in EQUIVALENCES]
-    text += ["", "## What the producers were given beside the cells' settings", ""]
-    for client in CLIENTS:
-        given = sorted({(name, value) for c in cells if c.key.client == client for name, value in c.overrides.items()})
-        if any(cell.key.client == client for cell in cells):
-            names = ", ".join(f"`{name}={value}`" for name, value in given) or "nothing"
-            text += [f"- {client}: {names}"]
-    return "\n".join([*text, ""])
-
-
-def _reading(lines: Sequence[str], cells: Sequence[Cell]) -> str:
-    versions = {cell.key.line: cell.key.version for cell in cells}
-    named = ", ".join(f"*{line}* is {versions[line]} ({LINES[line]})" for line in lines)
-    return (
-        f"{named}. An outcome without a number was seen in every run, one with a number in so many of so many runs; "
-        "**kept** means that every acknowledged record is there, once and in order; · was not measured."
+    differing = _differing(cells)
+    return render(
+        PAGE,
+        cells=len(cells),
+        measurements=sum(len(cell.runs) for cell in cells),
+        runs=len(runs),
+        dates=f"{dates[0]} to {dates[-1]}" if len(dates) > 1 else "".join(dates),
+        lines=lines,
+        maps=[(line, _map_name(line)) for line in lines],
+        named=", ".join(f"*{line}* is {versions[line]} ({LINES[line]})" for line in lines),
+        not_as_stated=[_not_as_stated(cell) for cell in cells if not cell.as_stated],
+        not_the_same=sum(any(0 < cell.times(one) < len(cell.runs) for one in OUTCOMES) for cell in cells),
+        differing=[
+            [fault, name, *(str(of_line[line] or "") for line in lines), why]
+            for (fault, name, why), of_line in differing.items()
+        ],
+        often=list(_often(cells, lines)),
+        faults=[
+            {
+                "name": fault,
+                "words": words[0].upper() + words[1:],
+                "rows": _rows(own, lines),
+                "costs": _costs(own, lines) if fault == "none" else [],
+            }
+            for fault, words in FAULTS.items()
+            if (own := [cell for cell in cells if cell.key.fault == fault])
+        ],
+        equivalences=[one.label[0].upper() + one.label[1:] for one in EQUIVALENCES],
+        given=[(client, _given(cells, client)) for client in CLIENTS if any(c.key.client == client for c in cells)],
     )
 
 
-def _not_as_stated(cells: Sequence[Cell]) -> list[str]:
-    others = [cell for cell in cells if not cell.as_stated]
-    if not others:
-        return ["Every cell came to what was stated of it, in every run.", ""]
-    text = [f"## Not as stated: {len(others)} cells", "", "| cell | stated | seen |", "|---|---|---|"]
-    for cell in others:
-        must, may = sorted(cell.stated.must), sorted(cell.stated.may)
-        stated = ", ".join([*must, *(f"may: {name}" for name in may)]) or "kept"
-        seen = ", ".join(f"{name} {cell.times(name)}/{len(cell.runs)}" for name in sorted(cell.seen)) or "kept"
-        text.append(f"| {cell.key} | {stated} | {seen} |")
-    return [*text, ""]
+def _given(cells: Iterable[Cell], client: str) -> str:
+    """What the producers of a client were given beside the cells' settings."""
+    given = sorted({item for cell in cells if cell.key.client == client for item in cell.overrides.items()})
+    return ", ".join(f"`{name}={value}`" for name, value in given) or "nothing"
 
 
-def _differing(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
-    """Which outcomes some runs of a cell show and others do not: in how many cells of each line, and why."""
+def _not_as_stated(cell: Cell) -> list[str]:
+    """A row of the cells that came to something else."""
+    stated = ", ".join([*sorted(cell.stated.must), *(f"may: {name}" for name in sorted(cell.stated.may))]) or "kept"
+    seen = ", ".join(f"{name} {cell.times(name)}/{len(cell.runs)}" for name in sorted(cell.seen)) or "kept"
+    return [str(cell.key), stated, seen]
+
+
+def _differing(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Counter[str]]:
+    """Which outcomes some runs of a cell show and others do not: by fault, outcome and why, in how many cells of each
+    line.
+    """
     counts: dict[tuple[str, str, str], Counter[str]] = {}
     for cell in cells:
         for outcome in OUTCOMES:
             if 0 < cell.times(outcome) < len(cell.runs):
                 counts.setdefault((cell.key.fault, outcome, cell.stated.why), Counter())[cell.key.line] += 1
-    if not counts:
-        return ["Every cell came to the same in each of its runs.", ""]
-    number = sum(any(0 < cell.times(outcome) < len(cell.runs) for outcome in OUTCOMES) for cell in cells)
-    text = [
-        f"## Not the same in every run: {number} cells",
-        "",
-        "So many cells of each line, and what is stated of them.",
-    ]
-    text += ["", f"| fault | in some runs | {' | '.join(lines)} | why |", "|---" * (3 + len(lines)) + "|"]
-    for (fault, name, why), of_line in counts.items():
-        numbers = " | ".join(str(of_line[line] or "") for line in lines)
-        text.append(f"| {fault} | {name} | {numbers} | {why} |")
-    return [*text, ""]
+    return counts
 
 
-def _runs(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
-    """How many runs measured each cell of a fault on a line."""
-    text = ["## How often each was measured", "", "Runs of each cell.", "", f"| fault | {' | '.join(lines)} |"]
-    text.append("|---" * (1 + len(lines)) + "|")
+def _often(cells: Sequence[Cell], lines: Sequence[str]) -> Iterator[list[str]]:
+    """How many runs measured each cell of a fault on a line, a row for each fault."""
     for fault in FAULTS:
         of_line = [
             {len(cell.runs) for cell in cells if (cell.key.fault, cell.key.line) == (fault, line)} for line in lines
         ]
         if any(of_line):
-            numbers = ["·" if not of else "–".join(map(str, sorted({min(of), max(of)}))) for of in of_line]
-            text.append(f"| {fault} | {' | '.join(numbers)} |")
-    return [*text, ""]
+            yield [fault, *("·" if not of else "–".join(map(str, sorted({min(of), max(of)}))) for of in of_line)]
 
 
-def _table(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
-    """One table of a fault: rows of settings that came to the same on every line share one."""
+def _rows(cells: Sequence[Cell], lines: Sequence[str]) -> list[list[str]]:
+    """The table of a fault: settings that came to the same on every line share a row."""
     by_row: dict[tuple[str, Setting, Topic], dict[str, Cell]] = {}
     for cell in cells:
         by_row.setdefault((cell.key.client, setting_of(cell.key), topic_of(cell.key)), {})[cell.key.line] = cell
@@ -299,13 +261,13 @@ def _table(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
     for (client, setting, topic), of_line in sorted(by_row.items()):
         kinds = tuple(_kind(of_line.get(line)) for line in lines)
         groups.setdefault((setting, kinds), []).append((client, topic, of_line))
-    text = [f"| producer | client | topic | {' | '.join(lines)} |", "|---" * (3 + len(lines)) + "|"]
+    rows = []
     for (setting, _), members in groups.items():
         clients = ", ".join(name for name in CLIENTS if any(name == client for client, _, _ in members))
-        topics = ", ".join(dict.fromkeys(told_topic(topic) for _, topic, _ in members))
+        topics = ", ".join(dict.fromkeys(topic_text(topic) for _, topic, _ in members))
         entries = [_entry([of_line[line] for _, _, of_line in members if line in of_line]) for line in lines]
-        text.append(f"| {told(setting)} | {clients} | {topics} | {' | '.join(entries)} |")
-    return [*text, ""]
+        rows.append([settings_text(setting), clients, topics, *entries])
+    return rows
 
 
 def _kind(cell: Cell | None) -> str:
@@ -329,22 +291,15 @@ def _entry(cells: Iterable[Cell]) -> str:
     return ", ".join(parts) or "kept"
 
 
-def _cost(cells: Sequence[Cell], lines: Sequence[str]) -> list[str]:
+def _costs(cells: Sequence[Cell], lines: Sequence[str]) -> list[list[str]]:
     """What the settings cost without a fault: latency of records one by one, records a second at full speed."""
-    text = [
-        "Latency in ms (half, and 99 of 100 records, sent one by one) and records a second at full speed, medians of "
-        "the runs on a machine that other runs shared: compare within a column, not between.",
-        "",
-        f"| producer | client | topic | {' | '.join(lines)} |",
-        "|---" * (3 + len(lines)) + "|",
-    ]
     rows: dict[tuple[Setting, str, Topic], dict[str, Cell]] = {}
     for cell in cells:
         rows.setdefault((setting_of(cell.key), cell.key.client, topic_of(cell.key)), {})[cell.key.line] = cell
-    for (setting, client, topic), of_line in sorted(rows.items()):
-        entries = " | ".join(_figures(of_line.get(line)) for line in lines)
-        text.append(f"| {told(setting)} | {client} | {told_topic(topic)} | {entries} |")
-    return [*text, ""]
+    return [
+        [settings_text(setting), client, topic_text(topic), *(_figures(of_line.get(line)) for line in lines)]
+        for (setting, client, topic), of_line in sorted(rows.items())
+    ]
 
 
 def _figures(cell: Cell | None) -> str:

@@ -20,6 +20,7 @@ from evidence.text import markdown as escaped
 from judgement.report import timings
 from judgement.report.cells import version_key
 from pages import museum, reproduced, survives
+from pages.render import render
 
 FOLDER: Final = "scenarios"
 PICTURES: Final = "../../results/pictures"
@@ -37,7 +38,9 @@ ORDER: Final = (
     "museum",
 )
 """The sections in the order in which they are read; others follow."""
-MADE: Final = "Made by `kafka-chaos guide` (`make docs`); do not edit."
+INDEX: Final = f"{FOLDER}/README.md"
+TABLE: Final = "reproduced.md"
+DURATIONS: Final = "timings.md"
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
 EVERY_VERSION: Final = "every version"
@@ -53,18 +56,18 @@ Value = Mapping[str, Any]
 
 
 def pages(described: Value, data: Value) -> dict[str, str]:
-    """Every page by its path below docs/: pure."""
+    """Every page that scenarios and runs make, by its path below docs/: pure."""
     scenarios = in_order(described)
     made = {f"{FOLDER}/{one['name']}.md": page(one, data.get(one["name"]) or {}) for one in scenarios}
-    made[f"{FOLDER}/README.md"] = index(described, scenarios)
-    if index_of_bugs := museum.page(described, scenarios, data, MADE):
+    made[INDEX] = index(described, scenarios)
+    if index_of_bugs := museum.page(described, scenarios, data):
         made[museum.PAGE] = index_of_bugs
     if data:
-        made["reproduced.md"] = table(described, scenarios, data)
-        made["timings.md"] = durations(scenarios, data)
+        made[TABLE] = table(described, scenarios, data)
+        made[DURATIONS] = durations(scenarios, data)
     if any(cell.get("lost_records") for cell in _counted(data)):
         made[survives.PAGE] = survives.page(described, data)
-    return {path: text.rstrip("\n") + "\n" for path, text in made.items()}
+    return made
 
 
 def _counted(data: Value) -> Iterator[Value]:
@@ -91,17 +94,38 @@ def in_order(described: Value) -> list[Value]:
 
 def page(one: Value, data: Value) -> str:
     """The page of a scenario."""
-    lines = [f"# {one['name']}", "", MADE, "", f"> {one['claim']}", ""]
-    suite = ", in the default suite" if one["suite"] else ""
-    where = f"[{one['file']}](../../{one['file']}){suite}"
-    lines += [f"Source: {one['source']}. File: {where}. All scenarios: [the index](README.md).", ""]
-    lines += ["## What an operator takes from it", "", one["operator"], ""]
-    lines += ["## What happens", "", *_paragraphs(one["told"])]
-    lines += _shown(data)
-    lines += ["## The steps", "", "As the scenario has them:", "", "```python", one["steps"], "```", ""]
-    lines += _documented(one)
-    lines += _seen(one, data)
-    return "\n".join(lines)
+    cells = list(_cells(one, data))
+    clients = [
+        (case, version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
+        for case, version, cell in cells
+        if cell.get("clients")
+    ]
+    return render(
+        "scenario.md",
+        one=one,
+        paragraphs=_paragraphs(one["told"]),
+        shown=data.get("shown"),
+        pictures=PICTURES,
+        longest=LONGEST_SEQUENCE,
+        changes=[(case["name"], _changes(case["changes"])) for case in one["cases"]] if _has_cases(one) else [],
+        cases=[
+            (case["name"], [(_line(outcome, case), outcome) for outcome in case["documented"]]) for case in one["cases"]
+        ],
+        claims=claims.CATALOGUE,
+        runs=[_seen(case, version, cell) for case, version, cell in cells],
+        not_good=[(case, version, line) for case, version, cell in cells for line in cell["not_good"]],
+        client_headings=("case", "version", *CLIENTS.values()),
+        clients=clients,
+        timing_headings=timings.HEADINGS,
+        timings=_timings(cells),
+    )
+
+
+def _seen(case: str, version: str, cell: Value) -> list[str]:
+    """A row of what was seen in runs."""
+    time = "" if cell["seconds"] is None else f"{cell['seconds']:.0f} s"
+    lost = f"in {cell['lost']} runs" if cell["lost"] else "no"
+    return [*map(escaped, (case, version, _of(cell), lost, ", ".join(cell["seen"]) or "none", _held(cell), time))]
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -110,54 +134,6 @@ def _paragraphs(text: str) -> list[str]:
     for part in text.split("\n\n"):
         found += [part if part.startswith(" ") else " ".join(part.split()), ""]
     return found
-
-
-def _shown(data: Value) -> Iterator[str]:
-    shown = data.get("shown")
-    if not shown:
-        return
-    run = f"{shown['version']}, seed {shown['seed']}" + (
-        f", case {shown['case']}" if shown["case"] != DEFAULT_CASE else ""
-    )
-    for name, words in shown.get("pictures", {}).items():
-        yield from (f"![{words}]({PICTURES}/{name})", "", f"*{words}*", "")
-    yield from (f"As it ran on {run}: {escaped(shown['outcome'])}. {escaped(shown['title'])}:", "")
-    yield from ("| at | witness | what |", "|---:|---|---|")
-    steps = shown["sequence"]
-    for at_s, witness, what in steps[:LONGEST_SEQUENCE]:
-        at = "" if at_s is None else f"{at_s:.2f} s"
-        yield f"| {at} | {witness} | {escaped(what)} |"
-    if len(steps) > LONGEST_SEQUENCE:
-        yield f"| | | {len(steps) - LONGEST_SEQUENCE} more steps |"
-    yield ""
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _documented(one: Value) -> Iterator[str]:
-    """What is documented, case by case and line by line of versions."""
-    yield from ("## What is documented", "")
-    several = _has_cases(one)
-    if several:
-        yield from ("| case | what it changes |", "|---|---|")
-        for case in one["cases"]:
-            yield f"| {case['name']} | {escaped(_changes(case['changes'])) or '–'} |"
-        yield ""
-    for case in one["cases"]:
-        if several:
-            yield from (f"### Case {case['name']}", "")
-        for outcome in case["documented"]:
-            versions, says = ", ".join(outcome["versions"]), outcome.get("says") or one["claim"]
-            yield f"**{_line(outcome, case)}** ({versions}): {says}"
-            yield ""
-            must = f"must be seen: {_names(outcome['required'])}" if outcome["required"] else "no anomaly must be seen"
-            may = f"; may be seen: {_names(outcome['allowed'])}" if outcome["allowed"] else ""
-            yield f"- {must}{may}"
-            for name in outcome["claims"]:
-                yield f"- claim [`{name}`](../claims.md): {claims.CATALOGUE[name].definition}"
-            yield ""
 
 
 def _line(outcome: Value, case: Value) -> str:
@@ -187,42 +163,6 @@ def _changes(changes: Value) -> str:
         else:
             parts.append(f"{key}={value}")
     return ", ".join(parts)
-
-
-def _seen(one: Value, data: Value) -> Iterator[str]:
-    """What was seen in runs."""
-    yield from ("## What was seen", "")
-    cells = list(_cells(one, data))
-    if not cells:
-        yield from ("No runs of it are on record here yet.", "")
-        return
-    yield from (
-        "“n of m”: of m runs on real brokers n ended as documented. Claims: how many of those that were judged held.",
-        "",
-        "| case | version | as documented | lost records | anomalies seen | claims held | median time |",
-        "|---|---|---|---|---|---|---|",
-    )
-    for case, version, cell in cells:
-        time = "" if cell["seconds"] is None else f"{cell['seconds']:.0f} s"
-        lost = f"in {cell['lost']} runs" if cell["lost"] else "no"
-        columns = (case, version, _of(cell), lost, ", ".join(cell["seen"]) or "none", _held(cell), time)
-        yield f"| {' | '.join(map(escaped, columns))} |"
-    yield ""
-    for case, version, cell in cells:
-        for line in cell["not_good"]:
-            yield f"- not as documented, {case} on {version}: {escaped(line)}"
-    yield ""
-    clients = [
-        (case, version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
-        for case, version, cell in cells
-        if cell.get("clients")
-    ]
-    if clients:
-        yield from ("What clients saw, of the worst partition of each run: the least, the median and the most.", "")
-        yield from (*_table(("case", "version", *CLIENTS.values()), clients), "")
-    rows = _timings(cells)
-    if rows:
-        yield from ("How long things took ([all of them](../timings.md)):", "", *_table(timings.HEADINGS, rows), "")
 
 
 def _spread(figures: Sequence[float] | None, key: str) -> str:
@@ -268,44 +208,25 @@ def _timings(cells: Iterable[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
     return sorted(rows, key=lambda row: row[0])
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(headings)} |"
-    yield "|" + "---|" * len(headings)
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
 # The index
 
 
 def index(described: Value, scenarios: Sequence[Value]) -> str:
     """docs/scenarios/README.md: a guide to Kafka's replication in the order in which it is best read."""
     names = {one["name"] for one in scenarios}
-    lines = [
-        "# Kafka's replication, by example",
-        "",
-        MADE,
-        "",
-        "Each page is about one documented behaviour: what is claimed and where, the sequence that shows it on real",
-        "brokers, what was seen on which version, and what somebody who runs Kafka should take from it. Read in this",
-        "order they are a guide to how Kafka keeps copies of records, and to when it does not.",
-        "",
-        "What was reproduced, in one table: [reproduced.md](../reproduced.md). How long things took:",
-        "[timings.md](../timings.md). What names mean: [anomalies](../anomalies.md), [claims](../claims.md).",
-        "",
-    ]
+    sections = []
     for section in dict.fromkeys(one["section"] for one in scenarios):
+        heading, introduction = "Without any fault", []
         if section:
             heading, introduction = introduced(described["sections"].get(section, ""), section)
-            lines += [f"## {heading}", "", *(_linked(part, names) for part in introduction)]
-        else:
-            lines += ["## Without any fault", ""]
-        for one in scenarios:
-            if one["section"] == section:
-                lost = f" Acknowledged records are lost: {where}." if (where := losing(one)) else ""
-                lines.append(f"- [{one['name']}]({one['name']}.md): {one['claim']}{lost} *{one['operator']}*")
-        lines.append("")
-    return "\n".join(lines)
+        sections.append(
+            {
+                "heading": heading,
+                "introduction": [_linked(part, names) for part in introduction],
+                "scenarios": [(one, losing(one)) for one in scenarios if one["section"] == section],
+            }
+        )
+    return render("index.md", sections=sections)
 
 
 def introduced(docstring: str, section: str) -> tuple[str, list[str]]:
@@ -337,63 +258,44 @@ def table(described: Value, scenarios: Sequence[Value], data: Value) -> str:
     listed = [one for one in scenarios if not one.get("exhibit")]
     cells = [(one, *found) for one in listed for found in _cells(one, data.get(one["name"]) or {})]
     versions = [version for version in described["versions"] if any(version == v for _, _, v, _ in cells)]
-    good, total = (sum(cell[key] for *_, cell in cells) for key in ("good", "runs"))
-    held = sum(outcomes.get(HELD, 0) for *_, cell in cells for outcomes in cell["claims"].values())
-    judged = sum(sum(outcomes.values()) for *_, cell in cells for outcomes in cell["claims"].values())
-    lines = [
-        "# What was reproduced on which version",
-        "",
-        f"{MADE} It is made from run directories.",
-        "",
-        "“n/m”: of m runs on real brokers n ended as documented: every anomaly that the sources state for that",
-        "version was seen, no other was, every claim held, and every fault was proved. **Bold** where acknowledged",
-        "records were lost. Below it how many of the claims that were judged held. An empty cell was not run or does",
-        "not apply. How long things took: [timings.md](timings.md). The museum has a table of its own:",
-        f"[{museum.PAGE}]({museum.PAGE}).",
-        "",
-        f"{good} of {total} runs ended as documented; {held} of {judged} claims held.",
-        "",
-        f"| scenario | case | {' | '.join(versions)} |",
-        "|---|---|" + "---|" * len(versions),
-    ]
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for one, case, version, cell in cells:
-        ran = f"{cell['good']}/{cell['runs']}"
-        held_here = _held(cell).replace(" of ", "/")
-        claimed = "" if held_here == "–" else f"<br>{held_here} claims"
-        rows.setdefault((one["name"], case), {})[version] = (f"**{ran}**" if cell["lost"] else ran) + claimed
-    for (name, case), of_version in rows.items():
-        link = f"[{name}]({FOLDER}/{name}.md)"
-        lines.append(f"| {link} | {case} | {' | '.join(of_version.get(v, '') for v in versions)} |")
-    bad = [(one, case, v, line) for one, case, v, cell in cells for line in cell["not_good"]]
-    if bad:
-        lines += ["", "## Runs that did not end as documented", ""]
-        lines += [f"- {one['name']} ({case}) on {version}: {escaped(line)}" for one, case, version, line in bad]
-    days = sorted({day for *_, cell in cells for day in cell["days"]})
-    commits = sorted({commit for *_, cell in cells for commit in cell["commits"]})
-    machines = sorted({m for one in data.values() for m in one.get("machines") or ()})
-    lines += ["", f"Run from {days[0]} to {days[-1]} on {escaped('; '.join(machines))}." if days else ""]
-    lines += [*textwrap.wrap(f"Commits: {', '.join(commits)}.", 118)]
-    return "\n".join(lines)
+        rows.setdefault((one["name"], case), {})[version] = _reproduced(cell)
+    claimed = [outcomes for *_, cell in cells for outcomes in cell["claims"].values()]
+    return render(
+        TABLE,
+        museum=museum.PAGE,
+        good=sum(cell["good"] for *_, cell in cells),
+        total=sum(cell["runs"] for *_, cell in cells),
+        held=sum(outcomes.get(HELD, 0) for outcomes in claimed),
+        judged=sum(sum(outcomes.values()) for outcomes in claimed),
+        headings=["scenario", "case", *versions],
+        rows=[
+            [f"[{name}]({FOLDER}/{name}.md)", case, *(of_version.get(v, "") for v in versions)]
+            for (name, case), of_version in rows.items()
+        ],
+        not_good=[(one["name"], case, v, line) for one, case, v, cell in cells for line in cell["not_good"]],
+        days=sorted({day for *_, cell in cells for day in cell["days"]}),
+        machines=sorted({m for one in data.values() for m in one.get("machines") or ()}),
+        commits=textwrap.wrap(
+            f"Commits: {', '.join(sorted({commit for *_, cell in cells for commit in cell['commits']}))}.", 118
+        ),
+    )
+
+
+def _reproduced(cell: Value) -> str:
+    """How many runs of how many ended as documented, bold where records were lost; below it how many claims held."""
+    ran = f"{cell['good']}/{cell['runs']}"
+    held = _held(cell).replace(" of ", "/")
+    return (f"**{ran}**" if cell["lost"] else ran) + ("" if held == "–" else f"<br>{held} claims")
 
 
 def durations(scenarios: Sequence[Value], data: Value) -> str:
     """docs/timings.md: the spread of every duration."""
-    lines = [
-        "# How long things took",
-        "",
-        f"{MADE} It is made from run directories.",
-        "",
-        "Claims that are durations, over the runs of each case on each version: the least, the median and the",
-        "greatest of what was measured, beside the bound that the run's settings give ([claims.md](claims.md) says",
-        "how). A run with several measurements counts with the one nearest to its bound.",
-        "",
-    ]
-    for one in scenarios:
-        rows = _timings(_cells(one, data.get(one["name"]) or {}))
-        if rows:
-            lines += [f"## [{one['name']}]({FOLDER}/{one['name']}.md)", "", *_table(timings.HEADINGS, rows), ""]
-    return "\n".join(lines)
+    found = [(one["name"], _timings(_cells(one, data.get(one["name"]) or {}))) for one in scenarios]
+    return render(
+        DURATIONS, folder=FOLDER, headings=timings.HEADINGS, scenarios=[(name, rows) for name, rows in found if rows]
+    )
 
 
 # Files
@@ -413,7 +315,7 @@ def write_data(root: Path, described: Value, runs: Sequence[reproduced.Judged], 
             for old in (root / results.PICTURES).glob(f"{name}.*svg"):
                 old.unlink()
             of_it = [one for one in runs if one.run["scenario"] == name]
-            told, pictures = reproduced.told(of_it, cases[name], tell)
+            told, pictures = reproduced.described_run(of_it, cases[name], tell)
             for file, svg in pictures.items():
                 write_atomically(results.picture(file, root), svg)
             value |= {"shown": told} if told else {}

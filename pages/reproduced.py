@@ -225,7 +225,7 @@ def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
     return about, without_place(timeline_svg.render(facts, standalone=True), str(about["run"]))
 
 
-def told(
+def described_run(
     runs: Sequence[Judged], cases: Sequence[str], tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why."""

@@ -9,7 +9,7 @@ measured in the same runs, in records that are sent one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +18,7 @@ from evidence.events import Acked
 from evidence.rundir import DEFAULT_CASE
 from evidence.timeline import read
 from judgement.verdict import ERROR, UNKNOWN
+from pages.render import render
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
@@ -128,46 +129,6 @@ ROWS: Final = (
     ),
 )
 
-GUIDE: Final = """## What to set
-
-- **A process that dies takes nothing along** of what it wrote: that is in the page cache of its machine. acks=1 is
-  acknowledged by one replica, and lost if another is elected. Before 0.11 the elections that follow can truncate what
-  was acknowledged with acks=all as well ([double-failover](scenarios/double-failover.md)).
-- **A machine that loses power takes along what it has not flushed**: with default settings up to half a minute of
-  records (vm.dirty_expire_centisecs and vm.dirty_writeback_centisecs). That is harmless as long as another replica in
-  the ISR keeps its power ([memory-survives](scenarios/memory-survives.md); before 0.11 the last record is at stake if
-  two go at once). So put replicas where they do not lose it together, and let min.insync.replicas be more than share
-  one supply: with two racks of two replicas each that is 3.
-- **If all can lose power at once, only a flush before the acknowledgement helps**: log.flush.interval.messages=1 on the
-  broker, or flush.messages=1 on the topics that are worth its price. A flush each second (log.flush.interval.ms) bounds
-  the loss and does not prevent it.
-- **min.insync.replicas=1 lets the last replica acknowledge alone**, and these records are lost with its power, on every
-  release.
-- **min.insync.replicas=2 saves them only with eligible leader replicas** (KIP-966; on in new clusters from 4.1 on, a
-  feature to turn on in 4.0 and in clusters that were upgraded): without them the broker that lost its records is
-  elected for being the last in the ISR, and replicas that have the records throw them away. With them that still
-  happens if the followers' processes were killed. So see which replicas have the records before you start a leader
-  that lost power.
-- **What Kafka keeps of itself is flushed** before it counts, by KRaft's controllers as by ZooKeeper, unless that is
-  told not to (forceSync=no: a topic that was just created is forgotten, and every broker must be started again). What
-  it keeps in topics is not: committed offsets and the state of transactions are lost like records, so groups go back
-  and transactions are there in part ([coordinator-power-loss](scenarios/coordinator-power-loss.md)).
-- **A disk that fails takes no acknowledged record along** where another replica in the ISR has it: the broker ends
-  itself, or gives up the log directory (1.0 and later). A disk that is slow is worse to live with: nobody takes
-  anything from its broker, and every acknowledgement that includes it waits ([slow-disk](scenarios/slow-disk.md)).
-- **A clock that is wrong for a minute takes more than any disk**: with a broker's eight days ahead, retention deletes
-  everything, on all replicas ([clock-step](scenarios/clock-step.md)). Nothing but retention.ms=-1 prevents that.
-"""
-INTRODUCTION: Final = """Made by `kafka-chaos guide` (`make docs`) from run directories; do not edit. What became of
-records that had been acknowledged, on real brokers, each with a file system of its own where power is lost. “lost n”:
-so many acknowledged records are gone, and no consumer can ever read them; “kept”: all are there. Then how many of how
-many runs ended as documented; the run directories are named at the end. An empty cell was not run or does not apply.
-"""
-PRICE: Final = """The median time from sending a record to its acknowledgement by three replicas (ms), of records sent
-one by one: of the run in which it was least, since other work on the machine only adds to it. Three brokers share one
-disk of one machine here. With a flush it is that disk which is measured.
-"""
-
 
 def counts(runs: Sequence[Any]) -> dict[str, Any]:
     """How many records judged runs (`reproduced.Judged`) had acknowledged and lost, the least and the most, and their
@@ -201,20 +162,25 @@ def median_ack_ms(run_dir: RunDir) -> float | None:
 def page(described: Value, data: Value) -> str:
     """The page; its tables are empty where no runs were counted."""
     versions = [v for v in described["versions"] if any(_cell(data, row, v) for row in ROWS)]
-    lines = [
-        "# What survives what",
-        "",
-        INTRODUCTION,
-        f"| event | with | {' | '.join(versions)} |",
-        "|---|---|" + "---|" * len(versions),
-    ]
+    rows = []
     for row in ROWS:
-        cells = [_told(_cell(data, row, version)) for version in versions]
+        cells = [cell_text(_cell(data, row, version)) for version in versions]
         if any(cells):
-            link = f"[{row.event}](scenarios/{row.scenario}.md)"
-            lines.append(f"| {link} | {row.settings} | {' | '.join(cells)} |")
-    lines += ["", *_price(data, versions), GUIDE, *_runs(data, versions)]
-    return "\n".join(lines)
+            rows.append([f"[{row.event}](scenarios/{row.scenario}.md)", row.settings, *cells])
+    priced, prices = _prices(data, versions)
+    return render(
+        PAGE,
+        headings=["event", "with", *versions],
+        rows=rows,
+        price_headings=["", *priced],
+        prices=prices,
+        runs=[
+            (row.scenario, row.case, version, cell["ids"])
+            for row in ROWS
+            for version in versions
+            if (cell := _cell(data, row, version)) is not None
+        ],
+    )
 
 
 def _cell(data: Value, row: Row, version: str) -> Value | None:
@@ -223,7 +189,8 @@ def _cell(data: Value, row: Row, version: str) -> Value | None:
     return cell if cell and cell.get("lost_records") else None
 
 
-def _told(cell: Value | None) -> str:
+def cell_text(cell: Value | None) -> str:
+    """What became of the records in a cell's runs, and how many runs ended as documented: "kept 5/5"."""
     if cell is None:
         return ""
     least, most = cell["lost_records"]
@@ -234,28 +201,10 @@ def _told(cell: Value | None) -> str:
     return f"**lost {least if least == most else f'{least}–{most}'}**{all_} {ran}"
 
 
-def _price(data: Value, versions: Sequence[str]) -> Iterator[str]:
-    """What flushing costs, by case and version."""
+def _prices(data: Value, versions: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """The versions on which it was measured what flushing costs, and a row for each case, in milliseconds."""
     cases = (data.get(PRICED) or {}).get("cases") or {}
-    compared = [cases.get(case) or {} for case in (DEFAULT_CASE, FLUSHES)]
-    priced = [v for v in versions if all((of.get(v) or {}).get("ack_ms") is not None for of in compared)]
-    if not priced:
-        return
-    yield from ("## What a flush costs", "")
-    yield PRICE
-    yield f"| | {' | '.join(priced)} |"
-    yield "|---|" + "---|" * len(priced)
-    for case, of in zip((DEFAULT_CASE, FLUSHES), compared, strict=True):
-        taken = [of[version]["ack_ms"] for version in priced]
-        yield f"| {case} | {' | '.join(f'{ms:g}' for ms in taken)} |"
-    yield ""
-
-
-def _runs(data: Value, versions: Sequence[str]) -> Iterator[str]:
-    """The run directories that cells were made of."""
-    yield from ("## The runs", "")
-    for row in ROWS:
-        for version in versions:
-            cell = _cell(data, row, version)
-            if cell is not None:
-                yield f"- {row.scenario} ({row.case}) on {version}: {', '.join(f'`{one}`' for one in cell['ids'])}"
+    compared = {case: cases.get(case) or {} for case in (DEFAULT_CASE, FLUSHES)}
+    priced = [v for v in versions if all((of.get(v) or {}).get("ack_ms") is not None for of in compared.values())]
+    rows = [[case, *(f"{of[version]['ack_ms']:g}" for version in priced)] for case, of in compared.items()]
+    return priced, rows if priced else []
