@@ -133,8 +133,6 @@ unit: venv ## The tests that need neither Docker nor Spark
 .PHONY: docs
 docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these run directories, or folders of them, are of)
 	$(CHAOS) guide $(RUNS)
-	$(CHAOS) list --anomalies --markdown > docs/anomalies.md
-	$(CHAOS) list --claims --markdown > docs/claims.md
 	$(BIN)/python -m app.audit_page
 
 .PHONY: lint

@@ -342,7 +342,7 @@ def _report(options: argparse.Namespace) -> int:
 
 def _guide(options: argparse.Namespace) -> int:
     import results
-    from pages import guide, reproduced
+    from pages import build, guide, reproduced
     from pages.scenarios import described
 
     told = described()
@@ -355,7 +355,7 @@ def _guide(options: argparse.Namespace) -> int:
             raise UsageError("none of these runs can be counted; `kafka-chaos check` judges runs without a verdict")
         guide.write_data(root, told, gathered.runs, say)
         print(f"{len(gathered.runs)} runs counted, {len(gathered.left_out)} left out")
-    for page in guide.write_pages(options.docs, told, results.by_scenario(root)):
+    for page in build.write(options.docs, build.pages(root, told)):
         print(options.docs / page)
     return 0
 

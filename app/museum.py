@@ -65,7 +65,7 @@ def free_of_all(version: Version, bugs: Sequence[Bug]) -> str:
     return ""
 
 
-def told(version: Version, scenarios: Sequence[Scenario], shown: Shown) -> dict[str, Any]:
+def bugs_of(version: Version, scenarios: Sequence[Scenario], shown: Shown) -> dict[str, Any]:
     """Which bugs a version has, each with what showed it, in which other cases (`also`), and what to do; and which it
     has not.
     """
@@ -143,6 +143,6 @@ def run(options: argparse.Namespace, shown: Shown) -> int:
         else:
             print("\n".join(f"{one['bug']}: {one['title']} ({one['releases']}); {one['scenario']}" for one in every))
         return 0
-    found = [told(version, made, shown) for version in ways(options.version)]
+    found = [bugs_of(version, made, shown) for version in ways(options.version)]
     print(json.dumps(found, indent=1) if options.json else "\n\n".join(map(as_text, found)))
     return 0

@@ -25,7 +25,7 @@ import results
 from audit.cells import FAULTS, Cell, Key, RunCounts, Stated, order
 from evidence.errors import UsageError
 
-FOLDER: Final = results.ROOT / "audit"
+FOLDER: Final = results.ROOT / results.AUDIT
 CLIENTS: Final = ("librdkafka", "java", "scala")
 RUNS: Final = ("run", "id", "fault", "version", "date", "commit", "broker_version", *CLIENTS)
 STATED: Final = ("stated", "must", "may", "why", "source")

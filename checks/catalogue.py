@@ -541,25 +541,3 @@ def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str
     # A run that was cut short has no final read to tell which of the two a record is.
     losses = [f for f in found if f.get("anomaly") in (entry.follows_from, UNSEEN)]
     return entry.follows(finding, [f for f in losses if (f.get("topic"), f.get("partition")) == where])
-
-
-def page() -> str:
-    """docs/anomalies.md, made from the catalogue."""
-    lines = [
-        "# Anomalies",
-        "",
-        "Made by `kafka-chaos list --anomalies --markdown` from `checks/catalogue.py`; do not edit. A scenario names",
-        "what must or may be seen; any other finding is *unexpected*, unless Kafka permits it under the clients'",
-        "settings or it is a documented anomaly seen from another side (*follows from*). Both are reported.",
-        "",
-    ]
-    for evidence in (HISTORIES, REPLICAS, METADATA, COORDINATORS):
-        lines += [f"## Seen in {evidence}", "", "| name | definition | permitted | source |", "|---|---|---|---|"]
-        for one in EVERY:
-            if one.seen_in.startswith(evidence):
-                permits = "; ".join(
-                    filter(None, (one.permitted, one.follows_from and f"follows from {one.follows_from}"))
-                )
-                lines.append(f"| `{one.name}` | {one.definition} | {permits or 'no'} | {one.source} |")
-        lines.append("")
-    return "\n".join(lines)

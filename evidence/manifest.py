@@ -110,7 +110,7 @@ def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | N
     return found + [Difference(path, "not what it was when the run was sealed") for path in changed]
 
 
-def told(differences: Sequence[Difference]) -> list[str]:
+def describe(differences: Sequence[Difference]) -> list[str]:
     """The first differences, a line each, and how many more there are."""
     more = len(differences) - SHOWN
     counted = [f"manifest.json: {more} more differences"] if more > 0 else []

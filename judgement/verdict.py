@@ -176,7 +176,7 @@ def read_verdict(run_dir: RunDir) -> Verdict:
     if judged.manifest != manifest.digest(run_dir):
         raise errors.UsageError(f"{run_dir.verdict}: given for other files than are there; {advice}")
     if judged.manifest:
-        changed = manifest.told(manifest.verify(run_dir, run_dir.read_run(), changed_since_ns=given_ns))
+        changed = manifest.describe(manifest.verify(run_dir, run_dir.read_run(), changed_since_ns=given_ns))
         if {f"damaged: {line}" for line in changed} - set(judged.reasons):
             raise errors.UsageError(f"{run_dir.verdict}: given before the files changed ({changed[0]}); {advice}")
     return judged

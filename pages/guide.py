@@ -17,6 +17,7 @@ from checks import claims
 from checks.catalogue import LOST_WRITE
 from evidence.rundir import DEFAULT_CASE, write_atomically, write_json
 from evidence.text import markdown as escaped
+from evidence.text import plural
 from judgement.report import timings
 from judgement.report.cells import version_key
 from pages import museum, reproduced, survives
@@ -41,6 +42,8 @@ ORDER: Final = (
 INDEX: Final = f"{FOLDER}/README.md"
 TABLE: Final = "reproduced.md"
 DURATIONS: Final = "timings.md"
+AUDIT: Final = "audit-"
+"""How the names of scenarios begin whose runs are the cells of the audit's matrix."""
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
 EVERY_VERSION: Final = "every version"
@@ -112,6 +115,7 @@ def page(one: Value, data: Value) -> str:
             (case["name"], [(_line(outcome, case), outcome) for outcome in case["documented"]]) for case in one["cases"]
         ],
         claims=claims.CATALOGUE,
+        fault=one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else "",
         runs=[_seen(case, version, cell) for case, version, cell in cells],
         not_good=[(case, version, line) for case, version, cell in cells for line in cell["not_good"]],
         client_headings=("case", "version", *CLIENTS.values()),
@@ -124,7 +128,7 @@ def page(one: Value, data: Value) -> str:
 def _seen(case: str, version: str, cell: Value) -> list[str]:
     """A row of what was seen in runs."""
     time = "" if cell["seconds"] is None else f"{cell['seconds']:.0f} s"
-    lost = f"in {cell['lost']} runs" if cell["lost"] else "no"
+    lost = f"in {plural(cell['lost'], 'run')}" if cell["lost"] else "no"
     return [*map(escaped, (case, version, _of(cell), lost, ", ".join(cell["seen"]) or "none", _held(cell), time))]
 
 
@@ -136,12 +140,17 @@ def _paragraphs(text: str) -> list[str]:
     return found
 
 
-def _line(outcome: Value, case: Value) -> str:
-    """The line of versions that an outcome is stated for, as the beginning of a sentence. The first line that a version
-    is in counts, so the last one, which is often "every version", is that of the others.
+def _condition(outcome: Value, case: Value) -> str:
+    """The versions that an outcome is stated for, in words. The first outcome that names a version counts, so the last
+    one, which is often "every version", is that of all others.
     """
     rest = outcome["on"] == EVERY_VERSION and len(case["documented"]) > 1
-    label = "all others" if rest else str(outcome["on"])
+    return "all others" if rest else str(outcome["on"])
+
+
+def _line(outcome: Value, case: Value) -> str:
+    """The same as the beginning of a sentence."""
+    label = _condition(outcome, case)
     return label[:1].upper() + label[1:]
 
 
@@ -149,7 +158,7 @@ def losing(one: Value) -> str:
     """Where a scenario's loss is documented: cases, each with its lines of versions; "" if nowhere."""
     parts = []
     for case in one["cases"]:
-        lines = [str(outcome["on"]) for outcome in case["documented"] if LOST_WRITE in outcome["required"]]
+        lines = [_condition(outcome, case) for outcome in case["documented"] if LOST_WRITE in outcome["required"]]
         if lines:
             parts.append((f"{case['name']}: " if _has_cases(one) else "") + "; ".join(lines))
     return " · ".join(parts)
@@ -216,7 +225,7 @@ def index(described: Value, scenarios: Sequence[Value]) -> str:
     names = {one["name"] for one in scenarios}
     sections = []
     for section in dict.fromkeys(one["section"] for one in scenarios):
-        heading, introduction = "Without any fault", []
+        heading, introduction = "Without any fault", list[str]()
         if section:
             heading, introduction = introduced(described["sections"].get(section, ""), section)
         sections.append(
@@ -339,19 +348,3 @@ def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any
     if shown and shown["case"] in cases and shown["version"] not in new.get(shown["case"], {}):
         value["shown"] = shown
     return value
-
-
-def write_pages(docs: Path, described: Value, data: Value) -> list[str]:
-    """Write every page; returns those that were not as they are now. Pages of scenarios that are gone are removed."""
-    made = pages(described, data)
-    changed = []
-    for path, text in made.items():
-        file = docs / path
-        if not file.exists() or file.read_text() != text:
-            write_atomically(file, text)
-            changed.append(path)
-    for file in sorted((docs / FOLDER).glob("*.md")):
-        if f"{FOLDER}/{file.name}" not in made:
-            file.unlink()
-            changed.append(f"{FOLDER}/{file.name}")
-    return changed

@@ -19,6 +19,7 @@ ROOT: Final = Path(str(files(__name__)))
 """The folder of the data, in a checkout as in an installed copy."""
 SCENARIOS: Final = "scenarios"
 PICTURES: Final = "pictures"
+AUDIT: Final = "audit"
 
 MEASURED_ON: Final[Mapping[str, str]] = {
     "old": "0.10.2.2",

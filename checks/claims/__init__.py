@@ -63,22 +63,6 @@ def validate(names: Iterable[str]) -> None:
             raise unknown_name("claim", name, CATALOGUE, hint="`kafka-chaos list --claims` has them all")
 
 
-def page() -> str:
-    """docs/claims.md, made from the catalogue."""
-    lines = [
-        "# Claims",
-        "",
-        "Made by `kafka-chaos list --claims --markdown` from `checks/claims/`; do not edit. Documented behaviour",
-        "that is judged from a run's files: a claim is *held*, *contradicted* (the run is *unexpected*)",
-        "or *not observed* (*unknown*). A scenario names those that it shows: `Documented(on=…, claims=[…])`.",
-        "",
-        "| name | claim | bound | source |",
-        "|---|---|---|---|",
-        *(f"| `{one.name}` | {one.definition} | {one.bound or '–'} | {one.source} |" for one in EVERY),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def declared(run: Mapping[str, Any]) -> list[str]:
     """The claims that a run is held against, by run.json; a run that was made before there were claims has none."""
     return [str(name) for name in (run.get("documented") or {}).get("claims") or ()]

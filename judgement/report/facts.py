@@ -229,7 +229,7 @@ class _Files:
             self.run,
             Course(self.reading.events),
             self.findings,
-            (*self.reading.damaged, *manifest.told(self.unbound)),
+            (*self.reading.damaged, *manifest.describe(self.unbound)),
             contradicted=[one.path for one in self.unbound],
             analysis_failure=analysis_failure or self.unreadable,
         )

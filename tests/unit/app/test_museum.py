@@ -69,7 +69,7 @@ def test_what_is_no_release_or_no_way_to_run_it_is_bad_input(name: str) -> None:
 
 
 def test_what_a_release_has_comes_with_its_runs_and_what_to_be_on() -> None:
-    found = museum.told(zookeeper("2.2.0"), MADE, shown)
+    found = museum.bugs_of(zookeeper("2.2.0"), MADE, shown)
     bite, sting = found["has"]
     assert (bite["bug"], bite["be_on"], bite["until_then"]) == ("KAFKA-7", "2.2.2", "Mind it.")
     assert (bite["affected"], bite["fixed"]) == ({"1.1.1": "4 of 5"}, {"2.2.2": "5 of 5"})
@@ -81,13 +81,13 @@ def test_what_a_release_has_comes_with_its_runs_and_what_to_be_on() -> None:
 
 
 def test_what_a_release_has_not_is_named() -> None:
-    found = museum.told(zookeeper("2.2.2"), MADE, shown)
+    found = museum.bugs_of(zookeeper("2.2.2"), MADE, shown)
     assert ([one["bug"] for one in found["has"]], found["has_not"]) == (["KAFKA-8"], ["KAFKA-7"])
 
 
 def test_a_bug_that_nobody_fixed_leaves_nothing_to_be_on() -> None:
     kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
-    found = museum.told(kraft, [exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")], shown)
+    found = museum.bugs_of(kraft, [exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")], shown)
     assert (found["has"][0]["be_on"], found["free_of_all"]) == ("", "")
     assert "no release without it yet" in museum.as_text(found)
 
@@ -110,7 +110,7 @@ def test_the_command_names_all_bugs_or_those_of_a_release(capsys: pytest.Capture
 def test_the_index_has_a_row_for_each_bug_and_the_versions_that_still_have_it() -> None:
     made = get_scenario("museum-long-topic-name")
     data = {made.name: {"cases": {"default": {"1.1.1": {"good": 5, "runs": 5}}}}}
-    text = pages.page({"versions": ["1.1.1", "2.2.2"]}, [of(made)], data, "Made by hand.")
+    text = pages.page({"versions": ["1.1.1", "2.2.2"]}, [of(made)], data)
     (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-4893]")]
     assert row.endswith("| 1.1.1: 5 of 5 | 2.2.2: not run |")
     assert "| 1.1.1 | [KAFKA-4893](scenarios/museum-long-topic-name.md) |" in text
@@ -131,11 +131,11 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
     assert WITH_CLIENT.exhibit is not None
     assert WITH_CLIENT.exhibit.versions == ("4.3.1",)
     data = {"museum-bite": {"cases": BOTH}}
-    text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT)], data, "")
+    text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT)], data)
     (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-9]")]
     assert row.endswith("| 4.3.1: 4 of 5 | 4.3.1: 3 of 5 (with the Java client) |")
     kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
-    found = museum.told(kraft, [WITH_CLIENT], lambda name, version, case: pages.shown(name, version, data, case))
+    found = museum.bugs_of(kraft, [WITH_CLIENT], lambda name, version, case: pages.shown(name, version, data, case))
     assert found["has"][0]["fixed"] == {"4.3.1 (with the Java client)": "3 of 5"}
 
 
@@ -144,14 +144,13 @@ def test_a_bug_is_open_while_no_release_has_a_fix_whatever_clients_do() -> None:
         {"versions": ["4.3.1"]},
         [of(WITH_CLIENT), of(replace(get_scenario("baseline"), exhibit=MADE[0].exhibit))],
         {},
-        "",
     )
     assert "- [KAFKA-9](scenarios/museum-bite.md): `kafka-chaos run museum-bite --version 4.3.1`" in text
     assert "- [KAFKA-7]" not in text
 
 
 def test_without_exhibits_there_is_no_index() -> None:
-    assert pages.page({"versions": []}, [of(get_scenario("baseline"))], {}, "") == ""
+    assert pages.page({"versions": []}, [of(get_scenario("baseline"))], {}) == ""
 
 
 def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> None:
@@ -183,7 +182,7 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     seen = {"4.3.1": {"good": 5, "runs": 5}}
     data = {"museum-hide": {"cases": {"rf3": seen, "by-client": seen, "control": seen}}}
     kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
-    found = museum.told(kraft, [made], lambda name, version, case: pages.shown(name, version, data, case))
+    found = museum.bugs_of(kraft, [made], lambda name, version, case: pages.shown(name, version, data, case))
     assert found["has"][0]["also"] == {
         "rf3": {"3.9.2-kraft": "not run", "4.3.1": "5 of 5"},
         "by-client": {"3.9.2-kraft": "not run"},
@@ -193,7 +192,7 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     assert "control" not in text
     assert also(made) == ["rf3"]
     told = {"name": "museum-hide", "exhibit": made.exhibit.as_json() | {"also": also(made)}} if made.exhibit else {}
-    assert "  or, of the same bug: `--case rf3` (5 of 5)\n" in pages.page({"versions": []}, [told], data, "")
+    assert "  or, of the same bug: `--case rf3` (5 of 5)\n" in pages.page({"versions": []}, [told], data)
 
 
 def test_every_exhibit_shows_its_bug_by_default_and_its_fix_in_a_case_that_does_not() -> None:

@@ -18,7 +18,6 @@ from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import polled, sent
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "anomalies.md"
 
 
 def test_the_checks_of_a_run_are_the_catalogue(tmp_path: Path) -> None:
@@ -46,11 +45,6 @@ def test_a_scenario_that_names_no_anomaly_is_refused() -> None:
         Documented(on=EVERY_VERSION, required=typo)
     with pytest.raises(UsageError, match="did you mean lost-write"):
         Documented(on=EVERY_VERSION, allowed=typo)
-
-
-def test_the_page_is_what_the_catalogue_makes() -> None:
-    """`kafka-chaos list --anomalies --markdown > docs/anomalies.md` writes it again."""
-    assert PAGE.read_text() == anomalies.page()
 
 
 def test_a_second_claim_of_a_name_and_one_without_a_definition_are_refused() -> None:

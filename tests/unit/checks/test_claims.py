@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,6 @@ from evidence.events import (
 from harness.words import EVERY_VERSION, Documented
 from tests.unit.timelines import at
 
-PAGE = Path(__file__).parents[3] / "docs" / "claims.md"
 SECOND = 1_000_000_000
 RUN: dict[str, Any] = {"mode": "zookeeper", "settings": {"zookeeper.session.timeout.ms": "4000"}}
 
@@ -493,8 +491,3 @@ def test_a_scenario_that_names_no_claim_is_refused() -> None:
         UsageError, match="there is no claim 'leader-epoch-rises'; did you mean leader-epoch-rises-by-one"
     ):
         Documented(on=EVERY_VERSION, claims=["leader-epoch-rises"])
-
-
-def test_the_page_is_what_the_catalogue_makes() -> None:
-    """`kafka-chaos list --claims --markdown > docs/claims.md` writes it again."""
-    assert PAGE.read_text() == claims.page()

@@ -31,7 +31,7 @@ def run_dir(tmp_path: Path) -> RunDir:
 
 
 def complaints(run_dir: RunDir) -> list[str]:
-    return manifest.told(manifest.verify(run_dir, run_dir.read_run()))
+    return manifest.describe(manifest.verify(run_dir, run_dir.read_run()))
 
 
 def test_what_was_sealed_is_there(run_dir: RunDir) -> None:

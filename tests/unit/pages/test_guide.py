@@ -14,11 +14,9 @@ from app.cli import main
 from evidence.rundir import RunDir
 from harness.scenario import get_scenario
 from judgement.report import facts, timings
-from pages import guide, reproduced
-from pages.scenarios import described, of, steps_of
+from pages import build, guide, reproduced
+from pages.scenarios import of, steps_of
 from tests.unit.judgement.report import synthetic
-
-DOCS = Path(__file__).parents[3] / "docs"
 
 
 def stated(name: str, **changes: Any) -> dict[str, Any]:
@@ -40,24 +38,6 @@ def guide_of(runs: Sequence[RunDir]) -> dict[str, str]:
 def counted(runs: Sequence[RunDir], root: Path) -> int:
     """`kafka-chaos guide`: counts, pictures and pages of these runs in one folder; the exit status."""
     return main(["guide", *(str(run.path) for run in runs), "--docs", str(root), "--results", str(root)])
-
-
-# What is committed
-
-
-def test_the_committed_pages_are_what_the_code_and_the_committed_data_give() -> None:
-    """`make docs` writes them."""
-    made = guide.pages(described(), results.by_scenario())
-    old = [path for path, text in made.items() if not (DOCS / path).exists() or (DOCS / path).read_text() != text]
-    there = {f"scenarios/{path.name}" for path in (DOCS / "scenarios").glob("*.md")}
-    assert old == [], "run `make docs`"
-    assert there - set(made) == set(), "pages of scenarios that are gone: run `make docs`"
-
-
-def test_every_picture_and_every_page_that_is_linked_is_there() -> None:
-    for page in (DOCS / "scenarios").glob("*.md"):
-        for link in guide.links(page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name} links {link}"
 
 
 # What a page has
@@ -159,10 +139,10 @@ def test_the_command_counts_draws_and_writes_what_has_changed(runs: list[RunDir]
     assert "/pictures/double-failover.svg)" in page
     assert results.picture("double-failover.svg", docs).read_text().startswith("<svg")
     assert "As it ran on 0.10.2.2, seed 1: 1 of 5 acknowledged records LOST." in page
-    data = results.by_scenario(docs)
-    assert guide.write_pages(docs, described(), data) == []
+    made = build.pages(docs)
+    assert build.write(docs, made) == []
     (docs / "scenarios" / "gone.md").write_text("of a scenario that is gone")
-    assert guide.write_pages(docs, described(), data) == ["scenarios/gone.md"]
+    assert build.write(docs, made) == ["scenarios/gone.md"]
 
 
 def test_cells_that_no_run_was_given_for_stay_as_they_were_counted(runs: list[RunDir], tmp_path: Path) -> None:

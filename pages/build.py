@@ -1,0 +1,40 @@
+"""Every page of docs/ that is generated, from the scenarios, the catalogues and what runs showed.
+
+`kafka-chaos guide` (`make docs`) writes them. Those that README links are committed, and a test holds them to this; all
+others are built where somebody wants to read them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import results
+from audit import matrix
+from evidence.rundir import write_atomically
+from pages import audit_matrix, catalogues, guide
+from pages.scenarios import described
+
+COMMITTED: Final = (catalogues.ANOMALIES, catalogues.CLAIMS)
+"""The pages that are in the repository too, by their names in docs/."""
+
+
+def pages(root: Path = results.ROOT, scenarios: guide.Value | None = None) -> dict[str, str]:
+    """Every page and picture that is made, by its path below docs/, of the results in a folder."""
+    made = guide.pages(scenarios or described(), results.by_scenario(root))
+    return made | catalogues.pages() | audit_matrix.pages(matrix.load(root / results.AUDIT))
+
+
+def write(docs: Path, made: dict[str, str]) -> list[str]:
+    """Write pages; returns those that were not as they are now. Pages of scenarios that are gone are removed."""
+    changed = []
+    for path, text in made.items():
+        file = docs / path
+        if not file.exists() or file.read_text() != text:
+            write_atomically(file, text)
+            changed.append(path)
+    for file in sorted((docs / guide.FOLDER).glob("*.md")):
+        if f"{guide.FOLDER}/{file.name}" not in made:
+            file.unlink()
+            changed.append(f"{guide.FOLDER}/{file.name}")
+    return changed
