@@ -42,8 +42,6 @@ _NOTHING: Final = np.zeros(0, np.int64)
 NEVER: Final[Mapping[str, int]] = MappingProxyType({})
 FEWEST: Final = 50
 """With fewer acknowledged records nobody wrote through what happened: there is nothing to say."""
-NO_STRIKE: Final = ("start", "remove", "overwrite")
-"""Faults that strike nobody who serves clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +122,7 @@ def availability(
         return None
     begin_ns, end_ns = int(clients.sent_ns.min()), max(clients.last_sent_ns, int(clients.done_ns[-1]))
     end_ns = min(end_ns, max((ended.get(name, end_ns) for name in clients.read_ns), default=end_ns))
-    strikes = [f for f in faults if f.kind not in NO_STRIKE and begin_ns < f.inject_ns < clients.last_sent_ns]
+    strikes = [f for f in faults if f.proof_type.strikes and begin_ns < f.inject_ns < clients.last_sent_ns]
     bucket_ns = BUCKET_MS * 1_000_000
     while (end_ns - begin_ns) // bucket_ns >= MOST_BUCKETS:
         bucket_ns *= 2

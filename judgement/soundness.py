@@ -91,14 +91,15 @@ def missing_from_proof(
 
 def foreign_events(course: Course) -> list[str]:
     """What the engine did to nodes' containers and no fault of the run explains, a line for each node."""
-    left: dict[str, list[Container]] = {}
+    by_node: dict[str, list[Container]] = {}
     for event in of(course.events, Container):
-        left.setdefault(event.node, []).append(event)
-    out_of_memory = sorted(node for node, events in left.items() if any(event.action == "oom" for event in events))
-    reasons = [f"{node} ran out of memory" for node in out_of_memory]
-    for node, events in sorted(left.items()):
+        by_node.setdefault(event.node, []).append(event)
+    out_of_memory, reasons = [], []
+    for node, events in sorted(by_node.items()):
         told = _unexplained(events, [fault for fault in course.faults if fault.node == node])
-        if node in out_of_memory:
+        if any(event.action == "oom" for event in told):
+            out_of_memory.append(f"{node} ran out of memory")
+            told = [event for event in told if event.action != "oom"]
             _take(told, "die", 0)
         # A container that ends leaves its network, and one that starts joins it: only one more is foreign.
         dies = sum(event.action == "die" for event in events)
@@ -106,12 +107,12 @@ def foreign_events(course: Course) -> list[str]:
         if told:
             what = ", ".join(_told(event) for event in told)
             reasons.append(f"{node}: {what}, by something other than a fault of this run")
-    return reasons
+    return out_of_memory + reasons
 
 
 def _unexplained(events: Sequence[Container], faults: Sequence[FaultFact]) -> list[Container]:
     """Of what the engine did to one node, but for its first start, what its faults do not explain."""
-    told = [event for event in events if event.action not in ("oom", "connect", "disconnect")]
+    told = [event for event in events if event.action not in ("connect", "disconnect")]
     _take(told, "start", 0)
     for fault in faults:
         for action in fault.proof_type.explains:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+
+
+def run_dir(place: Path) -> None:
+    """A whole run directory, in place: its timeline, and what its manifest says of that."""
+    path, manifest = place / "timeline.jsonl", place / "manifest.json"
+    path.write_text("\n".join(timeline(path.read_text().split("\n"))))
+    if manifest.exists():
+        listed = json.loads(manifest.read_text())
+        content = path.read_bytes()
+        listed["files"][path.name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        manifest.write_text(json.dumps(listed, indent=1) + "\n")
 
 
 def timeline(lines: Iterable[str]) -> list[str]:

@@ -74,9 +74,9 @@ PROOFS: Final[Mapping[str, FaultProof]] = {
         ClockStepProof(
             seconds=3600,
             before_ms=0,
-            line_before="[2026-11-22 11:00:00,000] WARN Unexpected error",
+            line_before="[2026-11-22T11:00:00.000Z] WARN Unexpected error",
             ahead_ms=3600_000,
-            line="[2026-11-22 12:00:01,000] WARN Unexpected error",
+            line="[2026-11-22T12:00:01.000Z] WARN Unexpected error",
         ),
     )
 }

@@ -82,6 +82,8 @@ class FaultProof(Struct, frozen=True, kw_only=True, tag_field="kind"):
     lasts: ClassVar[Lasts] = Lasts.UNTIL_HEALED
     explains: ClassVar[tuple[ContainerAction, ...]] = ()
     """What the engine may tell of the node because of this fault, once each."""
+    strikes: ClassVar[bool] = True
+    """Whether it may disturb a node that serves clients, so that what they see is told beside it."""
     mark: ClassVar[Mark] = Mark()
 
     @property

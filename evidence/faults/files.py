@@ -31,6 +31,7 @@ class WipeProof(FileProof, frozen=True, kw_only=True, tag="wipe"):
 class RemoveProof(FileProof, frozen=True, kw_only=True, tag="remove"):
     """The file was there and is gone, the node down before and after."""
 
+    strikes: ClassVar = False
     mark: ClassVar = Mark(verb="remove")
 
     file: str
@@ -47,6 +48,7 @@ class RemoveProof(FileProof, frozen=True, kw_only=True, tag="remove"):
 class OverwriteProof(FileProof, frozen=True, kw_only=True, tag="overwrite"):
     """The checkpoint has the other offset and all else as before, the node down before and after."""
 
+    strikes: ClassVar = False
     mark: ClassVar = Mark(verb="overwrite")
 
     file: str

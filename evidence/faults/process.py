@@ -211,6 +211,7 @@ class RunningProof(FaultProof, frozen=True, kw_only=True):
 class StartProof(RunningProof, frozen=True, kw_only=True, tag="start"):
     """Docker's `start` event, and a process that runs; with other settings, the properties that the node then wrote."""
 
+    strikes: ClassVar = False
     mark: ClassVar = Mark(verb="start", icon=TRIANGLE, colour="start")
 
     settings: dict[str, str] | None = None

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from evidence.availability import NO_STRIKE
 from judgement.report.facts import RunFacts
 from judgement.report.timeline_svg.drawing import (
     LEFT,
@@ -70,7 +69,7 @@ def rows_of(facts: RunFacts) -> list[Mapping[str, Any]]:
 
 def first_fault_ns(facts: RunFacts) -> int:
     """When the first fault struck; when the run began if none did."""
-    return min((f.inject_ns for f in facts.faults if f.kind not in NO_STRIKE), default=facts.begin_ns)
+    return min((f.inject_ns for f in facts.faults if f.proof_type.strikes), default=facts.begin_ns)
 
 
 def panels(facts: RunFacts, *, zero_ns: int, name: str = "") -> list[Panel]:
@@ -93,7 +92,7 @@ def panels(facts: RunFacts, *, zero_ns: int, name: str = "") -> list[Panel]:
                 faults=[
                     (at(max(f.inject_ns, int(row["begin_ns"]))), at(min(f.until_ns, end_ns)), short(f))
                     for f in facts.faults
-                    if f.kind not in NO_STRIKE and f.inject_ns < end_ns and f.until_ns > row["begin_ns"]
+                    if f.proof_type.strikes and f.inject_ns < end_ns and f.until_ns > row["begin_ns"]
                 ],
                 pauses=[
                     (at(pause["at_ns"]), at(pause["at_ns"]) + pause["ms"] / 1000, what)
