@@ -134,6 +134,7 @@ unit: venv ## The tests that need neither Docker nor Spark
 docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these run directories, or folders of them, are of)
 	$(CHAOS) guide $(RUNS)
 	$(BIN)/python -m app.audit_page
+	$(BIN)/python -m pages.faults
 
 .PHONY: lint
 lint: venv ## Style and types

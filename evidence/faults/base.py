@@ -28,7 +28,7 @@ Colour = Literal["start", "cut", "fault"]
 class Lasts(Enum):
     """Until when a fault lasts."""
 
-    AT_ONCE = "it is over when it is proved"
+    AT_ONCE = "over when it is proved"
     UNTIL_STARTED = "until its node is started again"
     UNTIL_HEALED = "until it is healed"
 
