@@ -30,8 +30,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from analysis import check
-from analysis.check import Piece, Result, merge, to_check_again
+from analysis.check import to_check_again
+from analysis.pieces import Piece
 from analysis.places import StoredPiece, fetched, stored_pieces, write_file
+from analysis.result import Result, merge
 from analysis.spark import (
     close_context,
     default_master,

@@ -9,14 +9,14 @@ examples). A line is the invocation of an operation or its completion:
     {"process": 0, "type": "ok",     "f": "send", "value": [["send", "k", [3, 7]]], "time": 25}
     {"process": 1, "type": "ok",     "f": "poll", "value": [["poll", {"k": [[3, 7]]}]], "time": 40}
 
-analysis.others reads the lines. A key is a partition. Values are any JSON, unique within a key; to the checks a value
-is a sequence number of one producer, and lines are times; what the history stated for either is put back into the
-evidence. An operation that is never completed, or whose process crashed, is `info`. What a read of one key proves of
-such an operation holds in all (`_settled`), so reads are gone through before any key is checked.
+analysis.jsonl_reader reads the lines. A key is a partition. Values are any JSON, unique within a key; to the checks
+a value is a sequence number of one producer, and lines are times; what the history stated for either is put back into
+the evidence. An operation that is never completed, or whose process crashed, is `info`. What a read of one key proves
+of such an operation holds in all (`_settled`), so reads are gone through before any key is checked.
 
-In most keys of a large history everything was acknowledged in order and read in order. Such a key (`_orderly`) is
-recognised in one pass over its rows, in a hundredth of the time that the checks take, and has nothing that they could
-find; a test compares the two.
+In most keys of a large history everything was acknowledged in order and read in order. Such a key (`_trivially_clean`)
+is recognised in one pass over its rows, in a hundredth of the time that the checks take, and has nothing that they
+could find; a test compares the two.
 
 Limit: the history is held in memory as Python objects, some 1 kB a record. Ours are columns and have no such limit.
 """
@@ -36,13 +36,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis.check import OF_HISTORIES, Result, merge, transactions_of
-from analysis.others import NONE, Key, Others, Record, Step, read
-from checks.anomalies import PARTITION_CHECKS
-from checks.anomalies.cycles import dependencies
-from checks.anomalies.real_time_lag import real_time_lag
-from checks.catalogue import UNSEEN, WRITE_CYCLE, permitted
-from checks.settled import OPERATION, TRANSACTION, Operation, Settled
+from analysis.checks_of_partition import some_need_clean_ones
+from analysis.jsonl_reader import NONE, Key, Others, Record, Step, read
+from analysis.real_time_lag import real_time_lag
+from analysis.result import Result, merge
+from checks.anomalies.cycles import DEPENDENCIES
+from checks.anomalies.transactions import TRANSACTIONS
+from checks.anomaly import HISTORY, Check
+from checks.catalogue import UNSEEN, WRITE_CYCLE, checks_of, permitted
+from checks.settled_operations import OPERATION, TRANSACTION, Operation, Settled
 from checks.view import (
     NEVER_NS,
     FinalRead,
@@ -61,6 +63,8 @@ from evidence.text import forgiving_output, visible
 
 PRODUCER: Final = 1
 """All values of a key are this producer's."""
+GATHERED: Final = (TRANSACTIONS, DEPENDENCIES)
+"""What is gathered of each key. How a reader was isolated is not stated: nothing is said of half-committed ones."""
 PERMITTED: Final = frozenset({WRITE_CYCLE})
 """Anomalies that Kafka permits whatever a history's clients were set to, of which it says nothing."""
 NO_ACKS: Final = -2
@@ -111,7 +115,7 @@ def _final(others: Others, key: Key) -> FinalRead | None:
 # One key
 
 
-def _orderly(key: Key, others: Others, settled: Settled) -> bool:
+def _trivially_clean(key: Key, others: Others, settled: Settled) -> bool:
     """Whether a key can have no anomaly: the values that are acknowledged or proven lie in order, each at its own
     offset; readers went from each offset to the next and read those values only.
     """
@@ -145,7 +149,9 @@ def _orderly(key: Key, others: Others, settled: Settled) -> bool:
 
 
 def _places(key: Key) -> dict[int, int] | None:
-    """The offset of each value that was acknowledged or read; None if one was not read, or the key is not orderly."""
+    """The offset of each value that was acknowledged or read; None if one was not read, or the key is
+    not trivially clean.
+    """
     sent: dict[int, Record] = {}
     for row in key.sends:
         if row.transaction != NONE or row.value in sent or (row.outcome == schema.OK and row.offset == NONE):
@@ -166,7 +172,7 @@ def _began_anew(key: Key, others: Others, process: str, before: int, after: int)
 
 
 def _longest_lag(key: Key, others: Others) -> int:
-    """The real-time lag of an orderly key (checks.anomalies.real_time_lag); 0 if no consumer waited."""
+    """The real-time lag of a trivially clean key (analysis.real_time_lag); 0 if no consumer waited."""
     times, longest = others.times, 0
     since: dict[int, int] = {}
     for row in (*key.sends, *key.polls):
@@ -312,20 +318,25 @@ def _read_too_soon(name: str, key: Key, others: Others) -> Iterator[str]:
             )
 
 
+def _checks() -> list[Check]:
+    """The checks that read nothing but what clients sent and read."""
+    return [check for check in checks_of("partition") if check.reads == (HISTORY,)]
+
+
 def _check_key(name: str, key: Key, others: Others, settled: Settled, times: Ints, result: Result) -> None:
     """Check one key; what it comes to is added to the result."""
     numbers = _numbers(key)
     values = [key.values[value] for value in np.argsort(numbers).tolist()]
     view = _view(name, key, others, settled, numbers)
     own = Result()
-    for anomaly, check in PARTITION_CHECKS.items():
-        own.run(anomaly, (name, 0), OF_HISTORIES, lambda check=check: check(view))  # type: ignore[misc]
+    for check in _checks():
+        own.run(check, (name, 0), partial(check.function, view))
     for finding in own.findings:
         finding["evidence"] = _restored(finding["evidence"], values, others.times)
     result.checks += own.checks
     result.findings += own.findings
-    result.transactions += [_restored(one, values, None) for one in transactions_of(view)]
-    result.dependencies += [_restored(one, values, None) for one in dependencies(view)]
+    for kind in GATHERED:
+        result.gather(kind.name, (_restored(one, values, None) for one in kind.function(view)))
     if np.any(times >= 0):
         result.lags += [_restored(lag, values, None) for lag in [real_time_lag(_timed(view, times))] if lag is not None]
     too_soon = list(_read_too_soon(name, key, others))
@@ -352,17 +363,17 @@ def check_history(path: Path) -> dict[str, Any]:
     others = read(path)
     result = Result(problems=others.problems)
     result.unknown_errors.update(others.errors)
-    result.checks += [{"name": name, "status": "ok", "reason": None, "seconds": 0.0} for name in PARTITION_CHECKS]
+    result.checks += [{"name": one.anomaly, "status": "ok", "reason": None, "seconds": 0.0} for one in _checks()]
     times = np.array(others.times, dtype=np.int64)
     settled = _settled(others)
     result.statistics.update(partitions=len(others.keys), sends_ok=0, sends_fail=0, sends_info=0, polled=0)
-    longest = 0
+    longest, skip = 0, not some_need_clean_ones()
     for name, key in sorted(others.keys.items()):
         _count(key, result)
-        orderly = _orderly(key, others, settled)
-        lag_ns = _longest_lag(key, others) if orderly else 0
+        clean = skip and _trivially_clean(key, others, settled)
+        lag_ns = _longest_lag(key, others) if clean else 0
         longest = max(longest, lag_ns)
-        if not orderly or lag_ns == longest > 0:
+        if not clean or lag_ns == longest > 0:
             _guarded(name, result, partial(_check_key, name, key, others, settled, times, result))
     return merge([result], time.monotonic() - begun)
 

@@ -27,7 +27,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
 
-from analysis.check import Piece, pieces
+from analysis.pieces import Piece, pieces
 from evidence.errors import UsageError
 from evidence.rundir import RunDir, write_atomically
 

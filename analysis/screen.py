@@ -8,9 +8,9 @@ in the whole.
 A send is *plain* if it is ok, of no transaction, and lies above all plain sends before it of its process: in offset,
 in value, and not earlier invoked. So a process's plain sends are in order, and each has an offset and a value of its
 own. A poll is plain if it is ok, of no transaction, undamaged, and there is a plain send of that value at that
-offset. All other rows are *odd*, and kept. Of the plain ones, those at these offsets are kept as well:
+offset. All other rows are *irregular*, and kept. Of the plain ones, those at these offsets are kept as well:
 
-    an odd row has that offset, or a value whose plain send has it    duplicates, order, reads of what failed, …
+    an irregular row has it, or a value whose plain send has it       duplicates, order, reads of what failed, …
     no plain poll has returned it                                     lost, unseen
     a reader stepped there, or left, other than to offset + 1,
         or stepped over it, in one stay of the partition              skips, returns
@@ -23,7 +23,7 @@ over kept offsets show no step of another size that was not there. Last come the
 kept send, in the order of sending: theirs are the only steps that are not upward by definition.
 
 Of a run that has a timeline and copies of replicas, what is due to be held against these is kept as well
-(analysis.due), and of the copies what bears on what is kept (analysis.witnesses).
+(analysis.rows_needed), and of the copies what bears on what is kept (analysis.copied_records).
 
 Memory is 10 bytes an offset and 4 bytes a row, HELD_BYTES of columns, and what is kept; where states are known two
 bytes an offset more, and one for each moment of copies. `scan` gives None, and the caller takes the whole, where the
@@ -47,9 +47,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.ahead import in_order
-from analysis.due import Asked, Due
-from checks.anomalies.real_time_lag import Firsts
+from analysis.prefetch import in_order
+from analysis.real_time_lag import Firsts
+from analysis.rows_needed import Asked, Due
 from checks.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
@@ -104,8 +104,8 @@ class _Work:
     """Times at which the cluster stated something of the partition, ascending. They divide the run into eras."""
     era: npt.NDArray[np.uint16]
     """The era in which the plain send at each offset was invoked: how many of the times are not after it."""
-    odd: list[Ints] = field(default_factory=list)
-    """Values of odd sends and polls."""
+    irregular: list[Ints] = field(default_factory=list)
+    """Values of irregular sends and polls."""
     furthest: int = NONE
     firsts: dict[str, list[_Firsts]] = field(default_factory=dict)
     """The rows that came first in a poll, by process."""
@@ -126,7 +126,7 @@ class _File:
         self._groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
         self.slots: npt.NDArray[np.int32] = np.full(self.rows, NONE, np.int32)
         """For each row, the index of its offset if the row is plain, else NONE."""
-        self._odd: dict[int, dict[str, Ints]] = {}
+        self._irregular: dict[int, dict[str, Ints]] = {}
         self._kinds: dict[int, set[str | None]] = {}
         self.room_bytes = 0
         """Room for columns that are read again."""
@@ -234,12 +234,12 @@ class _File:
             yield _table(columns, chosen, forms)
 
     def note(self, group: int, rows: slice, **columns: Ints) -> None:
-        """Remember the odd rows of a group, so that their columns, the slowest to read, are not read twice."""
-        odd = self.slots[rows] < 0
-        self._odd[group] = {name: column[odd] for name, column in columns.items()}
+        """Remember the irregular rows of a group, so that their columns, the slowest to read, are not read twice."""
+        irregular = self.slots[rows] < 0
+        self._irregular[group] = {name: column[irregular] for name, column in columns.items()}
 
     def take(self, work: _Work) -> Iterator[pa.Table]:
-        """The rows that are odd, or plain at an offset that is kept."""
+        """The rows that are irregular, or plain at an offset that is kept."""
 
         def chosen(group: int, rows: slice) -> pa.Table | None:
             slots = self.slots[rows]
@@ -251,10 +251,10 @@ class _File:
                 yield found
 
     def _rows(self, group: int, chosen: Ints, slots: npt.NDArray[np.int32], work: _Work) -> pa.Table:
-        """Rows of a group, all its odd ones among them, as the reader of histories gives them; columns that no check
-        looks at are null.
+        """Rows of a group, all its irregular ones among them, as the reader of histories gives them; columns that no
+        check looks at are null.
         """
-        noted = self._odd.get(group, {})
+        noted = self._irregular.get(group, {})
         names = [name for name in CHECKED if name not in noted]
         kind = self.read(group, "kind")
         if np.all(_is(kind["kind"], self._groups[group].num_rows, schema.RESERVE)[chosen]):
@@ -266,8 +266,8 @@ class _File:
             "producer": value >> SEQUENCE_BITS,
             "sequence": value & ((1 << SEQUENCE_BITS) - 1),
         }
-        for name, odd in noted.items():
-            plain[name][slots < 0] = odd
+        for name, irregular in noted.items():
+            plain[name][slots < 0] = irregular
             columns[name] = pa.chunked_array([pa.array(plain[name], mask=plain[name] == NONE)])
         return _table(columns, pa.array(chosen), PLAIN_SCHEMA, taken=list(noted))
 
@@ -314,7 +314,7 @@ class Screening:
     senders: Sequence[_File]
     readers: Sequence[_File]
     late: Sequence[tuple[Ints, Ints]]
-    """The odd sends of each sender: invocation times and values."""
+    """The irregular sends of each sender: invocation times and values."""
     work: _Work
 
     @property
@@ -410,13 +410,13 @@ def _work(files: Sequence[_File], times: Sequence[int]) -> _Work | None:
 
 
 def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
-    """Enter the plain sends of a file in the table. Returns the invocation times and values of its odd sends."""
+    """Enter the plain sends of a file in the table. Returns the invocation times and values of its irregular sends."""
     state = np.full(3, NONE - 1, np.int64)
     invoked, values = [], []
     for number, rows, (send, able, at, identity) in file.each(partial(_sends, file)):
         count = rows.stop - rows.start
-        odd_at, odd_values = np.empty(count, np.int64), np.empty(count, np.int64)
-        odd = _place_rows(
+        irregular_at, irregular_values = np.empty(count, np.int64), np.empty(count, np.int64)
+        irregular = _place_rows(
             send,
             able,
             identity["offset"],
@@ -430,13 +430,13 @@ def _place(file: _File, work: _Work) -> tuple[Ints, Ints]:
             work.era,
             state,
             file.slots[rows],
-            odd_at,
-            odd_values,
+            irregular_at,
+            irregular_values,
         )
         file.note(number, rows, **identity)
-        invoked.append(odd_at[:odd].copy())
-        values.append(odd_values[:odd].copy())
-    work.odd += values
+        invoked.append(irregular_at[:irregular].copy())
+        values.append(irregular_values[:irregular].copy())
+    work.irregular += values
     return np.concatenate(invoked), np.concatenate(values)
 
 
@@ -452,15 +452,17 @@ def _sends(file: _File, group: int, rows: slice) -> tuple[Bools, Bools, Ints, di
 
 
 def _match(file: _File, work: _Work) -> bool:
-    """Compare the polls of a file with the table, and keep both ends of odd steps. False if operations go back."""
+    """Compare the polls of a file with the table, and keep both ends of irregular steps. False if operations go
+    back.
+    """
     state = np.array([NONE, NONE, NONE], np.int64)
     steps, changes, firsts = [], [], list[_Firsts]()
     for number, rows, read in file.each(partial(_polls, file)):
         count = rows.stop - rows.start
         identity, op = read.identity, read.op
-        odd_values, odd_steps = np.empty(count, np.int64), np.empty((count, 4), np.int64)
+        irregular_values, irregular_steps = np.empty(count, np.int64), np.empty((count, 4), np.int64)
         first_rows = np.empty((count, 3), np.int64)
-        odd, stepped, begun = _match_rows(
+        irregular, stepped, begun = _match_rows(
             read.poll,
             read.good,
             read.able,
@@ -474,17 +476,17 @@ def _match(file: _File, work: _Work) -> bool:
             work.keep,
             state,
             file.slots[rows],
-            odd_values,
-            odd_steps,
+            irregular_values,
+            irregular_steps,
             first_rows,
         )
-        if odd < 0:
+        if irregular < 0:
             return False
         if begun:
             firsts.append(_firsts(file, rows, first_rows[:begun], read))
         file.note(number, rows, **identity)
-        work.odd.append(odd_values[:odd].copy())
-        steps.append(odd_steps[:stepped].copy())
+        work.irregular.append(irregular_values[:irregular].copy())
+        steps.append(irregular_steps[:stepped].copy())
         changes.append(op[read.change])
     work.furthest = max(work.furthest, int(state[2]))
     in_order = np.sort(np.concatenate(changes))
@@ -676,10 +678,10 @@ def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: S
         first = np.argmax(file.slots >= 0) if file.rows else 0
         if file.rows and file.slots[first] >= 0:
             work.keep[file.slots[first]] = 1
-    odd = np.unique(np.concatenate(work.odd)) if work.odd else np.zeros(0, np.int64)
+    irregular = np.unique(np.concatenate(work.irregular)) if work.irregular else np.zeros(0, np.int64)
     in_order = [file.slots[file.slots >= 0] for file in senders]
     for slots in in_order:
-        _keep_values(odd, slots, work.value, work.keep)
+        _keep_values(irregular, slots, work.value, work.keep)
     neighbours = []
     for file, slots, (invoked, values) in zip(senders, in_order, late, strict=True):
         kept = np.flatnonzero(work.keep[slots])
@@ -690,7 +692,7 @@ def _close(senders: Sequence[_File], late: Sequence[tuple[Ints, Ints]], files: S
 
 
 def _places(file: _File, invoked: Ints, values: Ints, work: _Work) -> tuple[Ints, Ints]:
-    """For each odd send the plain sends before and after it in its file, as indexes among the plain sends."""
+    """For each irregular send the plain sends before and after it in its file, as indexes among the plain sends."""
     behind = np.zeros(len(values), np.int64)
     for number, rows in file.groups() if len(values) else ():
         slots = file.slots[rows]
@@ -714,11 +716,11 @@ def _place_rows(
     eras: Any,
     state: Any,
     slots: Any,
-    odd_at: Any,
-    odd_values: Any,
+    irregular_at: Any,
+    irregular_values: Any,
 ) -> Any:
-    """`state`: offset, value and invocation of the last plain send. Returns how many are odd."""
-    odd = era = 0
+    """`state`: offset, value and invocation of the last plain send. Returns how many are irregular."""
+    irregular = era = 0
     last_offset, last_value, last_invoked = state[0], state[1], state[2]
     for row in range(len(offset)):
         if not send[row]:
@@ -746,11 +748,11 @@ def _place_rows(
             continue
         if offset[row] >= 0:
             keep[at] = 1
-        odd_at[odd] = invoked[row]
-        odd_values[odd] = value
-        odd += 1
+        irregular_at[irregular] = invoked[row]
+        irregular_values[irregular] = value
+        irregular += 1
     state[0], state[1], state[2] = last_offset, last_value, last_invoked
-    return odd
+    return irregular
 
 
 @compiled
@@ -768,14 +770,14 @@ def _match_rows(
     keep: Any,
     state: Any,
     slots: Any,
-    odd_values: Any,
+    irregular_values: Any,
     steps: Any,
     firsts: Any,
 ) -> Any:
     """`state`: offset and operation of the last poll, the furthest offset of ok polls. Returns how many rows and steps
-    are odd, and how many rows come first in a poll; -1 if operations go back.
+    are irregular, and how many rows come first in a poll; -1 if operations go back.
     """
-    odd = stepped = begun = 0
+    irregular = stepped = begun = 0
     last_offset, last_op, furthest = state[0], state[1], state[2]
     for row in range(len(offset)):
         if not poll[row]:
@@ -790,8 +792,8 @@ def _match_rows(
         else:
             if offset[row] >= 0:
                 keep[at] = 1
-            odd_values[odd] = value
-            odd += 1
+            irregular_values[irregular] = value
+            irregular += 1
         if offset[row] < 0:
             continue
         if op[row] < last_op:
@@ -807,7 +809,7 @@ def _match_rows(
         if good[row]:
             furthest = max(furthest, last_offset)
     state[0], state[1], state[2] = last_offset, last_op, furthest
-    return odd, stepped, begun
+    return irregular, stepped, begun
 
 
 @compiled

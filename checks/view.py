@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.settled import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
+from checks.settled_operations import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
 from evidence.history import schema
 
 Ints = npt.NDArray[np.int64]

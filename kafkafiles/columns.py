@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -102,7 +103,11 @@ _LOOK_BYTES: Final = 64
 _PAYLOAD_MAX: Final = 64 * 1024 * 1024
 """Bytes of records after which a record batch is handed out: an Arrow binary column holds 2 GiB at most."""
 
-_CODECS: Final = pa.array([codecs.name(number) for number in range(8)])
+
+@cache
+def _codec_names() -> pa.StringArray:
+    """The names of codecs by their numbers. Made when first needed: the first array loads pandas, if that is there."""
+    return pa.array([codecs.name(number) for number in range(8)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,7 +414,7 @@ def _record_batch(window: Sequence[Batch], shift: int) -> pa.RecordBatch:
         flat("keys", pa.binary()),
         flat("values", pa.binary()),
         _headers(window, int(counts.sum())),
-        pa.DictionaryArray.from_arrays(codec, _CODECS),
+        pa.DictionaryArray.from_arrays(codec, _codec_names()),
         each((head.magic for head in heads), np.int8),
         each((batch.valid for batch in window), np.bool_),
     ]
@@ -563,7 +568,7 @@ def _decode_group(
             _binary(data, found.header_key_starts, found.header_key_sizes),
             _binary(data, found.header_value_starts, found.header_value_sizes),
         ),
-        pa.DictionaryArray.from_arrays(each((attributes & 7).astype(np.int8)), _CODECS),
+        pa.DictionaryArray.from_arrays(each((attributes & 7).astype(np.int8)), _codec_names()),
         each(heads["magic"]),
         pa.array(np.ones(total, dtype=np.bool_)),
     ]

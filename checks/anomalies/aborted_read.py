@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from checks.anomaly import (
+    ADYA,
+    HISTORY,
+    KEPT_ROWS,
+    anomaly,
+)
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader, sender
 
 
+@anomaly("aborted-read", source=f"{ADYA}; KIP-98", reads=(HISTORY,), screened=KEPT_ROWS)
 def aborted_read(view: PartitionView) -> Rows:
-    """Reads of values of failed sends and aborted transactions, with the writer of each."""
+    """A reader under read_committed was given a record whose send failed or whose transaction aborted (G1a)."""
     sends, polls = view.sends, view.polls
     # A value that also has a send of another outcome (the same record sent again) is not aborted.
     failed = sends.fail & ~np.isin(sends.value, sends.value[~sends.fail])

@@ -9,7 +9,7 @@ A cycle of write-write dependencies alone is G0 (which Kafka's model permits: pa
 transactions that overlap may interleave), one with a write-read dependency in it is G1c. Aborted transactions have no
 place in the log and depend on nothing; reading their values is aborted-read.
 
-`dependencies` is of one partition; a cycle usually runs through several, so `dependency_cycles` takes those of all.
+`dependencies` is of one partition; a cycle usually runs through several, so cycles are sought in those of all.
 """
 
 from __future__ import annotations
@@ -20,6 +20,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from checks import excuses
+from checks.anomaly import (
+    ADYA,
+    KEPT_ROWS,
+    anomaly,
+    gathered,
+)
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, PartitionView, Rows, identity_of
 
 WRITE_WRITE: Final = "write-write"
@@ -150,17 +157,39 @@ def _cycle(
     return best
 
 
-def dependency_cycles(edges: Sequence[Dependency]) -> tuple[Rows, Rows]:
-    """G0 and G1c: for each set of transactions that depend on each other, a shortest cycle as its dependencies."""
+DEPENDENCIES: Final = gathered(dependencies, KEPT_ROWS)
+
+
+@anomaly(
+    "G0",
+    source=ADYA,
+    reads=(DEPENDENCIES,),
+    permitted="always: transactions of Kafka do not order their writes",
+    permits=excuses.cycles_of_writes,
+)
+def write_cycles(edges: Sequence[Dependency]) -> Rows:
+    """A cycle of transactions, each of which wrote to a partition after the one before it.
+
+    For each set of transactions whose writes depend on each other, a shortest cycle as its dependencies.
+    """
     of_writes = [edge for edge in edges if edge["kind"] == WRITE_WRITE]
-    of_reads = [edge for edge in edges if edge["kind"] == WRITE_READ]
-    g0, g1c = list[Evidence](), list[Evidence]()
-    for component in _components(_graph(of_writes)):
-        cycle = _cycle(of_writes, of_writes, component)
-        if cycle:
-            g0.append({"cycle": cycle, "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT]})
+    return _cycles(of_writes, of_writes)
+
+
+@anomaly("G1c", source=ADYA, reads=(DEPENDENCIES,))
+def read_cycles(edges: Sequence[Dependency]) -> Rows:
+    """A cycle of transactions, each of which wrote after the one before it or read what it wrote.
+
+    For each set of transactions that depend on each other, a shortest cycle with a read in it, as its dependencies.
+    """
+    return _cycles(edges, [edge for edge in edges if edge["kind"] == WRITE_READ])
+
+
+def _cycles(edges: Sequence[Dependency], through: Sequence[Dependency]) -> Rows:
+    """For each strongly connected component, a shortest cycle that begins with one of the edges `through`."""
+    rows: list[Evidence] = []
     for component in _components(_graph(edges)):
-        cycle = _cycle(edges, of_reads, component)
+        cycle = _cycle(edges, through, component)
         if cycle:
-            g1c.append({"cycle": cycle, "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT]})
-    return tuple(Rows(rows[:EVIDENCE_LIMIT], total=len(rows)) for rows in (g0, g1c))  # type: ignore[return-value]
+            rows.append({"cycle": cycle, "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT]})
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))

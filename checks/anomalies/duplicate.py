@@ -8,11 +8,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from checks import excuses
+from checks.anomaly import (
+    HISTORY,
+    JEPSEN,
+    KEPT_ROWS,
+    anomaly,
+)
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
 
 
+@anomaly(
+    "duplicate",
+    source=f"{JEPSEN}; KIP-98",
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
+    permitted="if the producer retries without idempotence",
+    permits=excuses.retried,
+)
 def duplicate(view: PartitionView) -> Rows:
-    """Values seen at several offsets, with all of them and who saw which."""
+    """One record at two or more offsets of a partition."""
     ours = view.log.value != NO_IDENTITY
     value, offset = view.log.value[ours], view.log.offset[ours]
     order = np.argsort(value, kind="stable")  # and by offset within a value, as the log is

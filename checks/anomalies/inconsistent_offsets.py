@@ -9,11 +9,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from checks import excuses
+from checks.anomaly import (
+    HISTORY,
+    JEPSEN,
+    KEPT_ROWS,
+    anomaly,
+)
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
 
 
+@anomaly(
+    "inconsistent-offsets",
+    source=JEPSEN,
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
+    follows_from="lost-write",
+    follows=excuses.offset_given_again,
+)
 def inconsistent_offsets(view: PartitionView) -> Rows:
-    """Offsets with several values, and who saw which."""
+    """One offset of one partition with two values, as acknowledged or as read."""
     ours = view.log.value != NO_IDENTITY
     seen, value = view.log.offset[ours], view.log.value[ours]
     # Rows of one offset are neighbours, in no order of value: a group of two values has two unlike neighbours.

@@ -16,6 +16,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from checks import excuses
+from checks.anomaly import (
+    HISTORY,
+    JEPSEN,
+    KEPT_ROWS,
+    anomaly,
+)
 from checks.view import EVIDENCE_LIMIT, NEVER_NS, NO_TIME, Bools, Ints, PartitionView, Rows, reader, sender
 
 
@@ -99,13 +106,26 @@ def _rows(view: PartitionView, which: Bools) -> Rows:
     )
 
 
+@anomaly("lost-write", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
 def lost_write(view: PartitionView) -> Rows:
-    """Committed values that readers have passed without seeing them, or that a complete final read did not find, or
-    that were read and lie beyond its end.
+    """An acknowledged record that no poll returned although a poll returned a later one, or that the final read, which
+    went to the end of the log, did not find; read once before, it is lost if it lies at or beyond that end, or another
+    record was read in its place.
+
+    Committed values that readers have passed without seeing them, or that a complete final read did not find, or that
+    were read and lie beyond its end.
     """
     return _rows(view, _is_lost(view))
 
 
+@anomaly(
+    "unseen",
+    source=JEPSEN,
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
+    permitted="always: it may still be in the log",
+    permits=excuses.may_still_be_there,
+)
 def unseen(view: PartitionView) -> Rows:
-    """Committed values beyond everything that was read, where no final read says whether they are there."""
+    """An acknowledged record that was not read, where no final read reached the end of the log."""
     return _rows(view, _never_read(view) & ~_is_lost(view))

@@ -20,6 +20,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from checks import excuses
+from checks.anomaly import (
+    HISTORY,
+    JEPSEN,
+    KEPT_ROWS,
+    anomaly,
+)
 from checks.view import EVIDENCE_LIMIT, Bools, Ints, PartitionView, Rows, identity_of, reader, sender
 
 
@@ -116,23 +123,30 @@ def _returns(view: PartitionView, *, internal: bool) -> Rows:
     )
 
 
+@anomaly("poll-skip", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
 def poll_skip(view: PartitionView) -> Rows:
-    """From one poll to the next of a consumer, records were left out."""
+    """Between two polls in a row of a partition that stayed assigned, the consumer passed over records."""
     return _skips(view, internal=False)
 
 
+@anomaly("internal-poll-skip", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
 def internal_poll_skip(view: PartitionView) -> Rows:
-    """Inside one poll, records were left out."""
+    """Within one poll the consumer passed over records."""
     return _skips(view, internal=True)
 
 
+@anomaly("nonmonotonic-poll", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
 def nonmonotonic_poll(view: PartitionView) -> Rows:
-    """From one poll to the next a consumer went back, or stood still."""
+    """Of two polls in a row of a partition that stayed assigned, the second went back.
+
+    From one poll to the next a consumer went back, or stood still.
+    """
     return _returns(view, internal=False)
 
 
+@anomaly("internal-nonmonotonic-poll", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
 def internal_nonmonotonic_poll(view: PartitionView) -> Rows:
-    """Inside one poll a consumer was given records out of order."""
+    """Within one poll the records of a partition go back."""
     return _returns(view, internal=True)
 
 
@@ -185,11 +199,27 @@ def _backward(view: PartitionView, *, internal: bool) -> Rows:
     )
 
 
+@anomaly(
+    "nonmonotonic-send",
+    source=JEPSEN,
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
+    permitted="if the producer retries without idempotence and has several requests in flight",
+    permits=excuses.reordered,
+)
 def nonmonotonic_send(view: PartitionView) -> Rows:
-    """Two sends of a producer lie in the log in another order than they were sent in."""
+    """The offsets of a producer's records in a partition do not follow the order in which it sent them."""
     return _backward(view, internal=False)
 
 
+@anomaly(
+    "internal-nonmonotonic-send",
+    source=JEPSEN,
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
+    permitted="if the producer retries without idempotence and has several requests in flight",
+    permits=excuses.reordered,
+)
 def internal_nonmonotonic_send(view: PartitionView) -> Rows:
-    """Two sends of one operation lie in the log in another order than they were sent in."""
+    """The same between records of one operation."""
     return _backward(view, internal=True)

@@ -16,6 +16,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from checks.anomaly import (
+    HISTORY,
+    KEPT_ROWS,
+    anomaly,
+)
 from checks.view import (
     EVIDENCE_LIMIT,
     NO_IDENTITY,
@@ -29,8 +34,9 @@ from checks.view import (
 )
 
 
+@anomaly("phantom", source="this project", reads=(HISTORY,), screened=KEPT_ROWS)
 def phantom(view: PartitionView) -> Rows:
-    """Reads of values without a writer."""
+    """A record that was read and that nobody sent, to this partition or to another."""
     rows = _unsent(view)
     values = view.polls.value[rows]
     excused = _reserved(view, values) | np.isin(values, list(_elsewhere(view, values)))
@@ -44,8 +50,9 @@ def phantom(view: PartitionView) -> Rows:
     return Rows((reader(view, int(row)) for row in rows[:EVIDENCE_LIMIT]), total=len(rows))
 
 
+@anomaly("misdelivered", source="this project; KAFKA-19012", reads=(HISTORY,), screened=KEPT_ROWS)
 def misdelivered(view: PartitionView) -> Rows:
-    """Reads of values that were sent to another partition, with that partition."""
+    """A record was read in a partition that it was never sent to: its producer sent it to another one."""
     rows = _unsent(view)
     rows = rows[~_reserved(view, view.polls.value[rows])]
     sent_to = _elsewhere(view, view.polls.value[rows])

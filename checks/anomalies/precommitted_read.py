@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from checks.anomaly import (
+    HISTORY,
+    JEPSEN,
+    KEPT_ROWS,
+    anomaly,
+)
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader, sender
 
 
+@anomaly("precommitted-read", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
 def precommitted_read(view: PartitionView) -> Rows:
-    """Values polled by the operation, or the transaction, that sent them."""
+    """One transaction both sent a record and read it."""
     sends, polls = view.sends, view.polls
     writers = {
         (int(sends.value[row]), int(sends.process[row])): row

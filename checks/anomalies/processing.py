@@ -7,10 +7,10 @@
 An input is a record of this partition that some ok poll returned, from the first that the pipeline itself was given
 on: where it begins is its own affair. Values of transactions that are not committed for sure are no inputs. It is
 processed once its output is committed for sure; an output that nobody knows of may be there, so it neither makes an
-input processed twice, nor leaves it unprocessed. (What the output's own partition tells of it counts:
-checks.unknown.) Where the history of a writer is missing, inputs may have been processed that no row tells of: none
-is called skipped. Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at
-least once, exactly once).
+input processed twice, nor leaves it unprocessed. (What the output's own partition tells of it counts.)
+Where the history of a writer is missing, inputs may have been processed that no row tells of: none is called skipped.
+Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at least once, exactly
+once).
 
 Limit: all processes that process a partition are taken for one pipeline.
 """
@@ -21,6 +21,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from checks import excuses
+from checks.anomaly import (
+    HISTORY,
+    absent_if,
+    anomaly,
+)
 from checks.view import EVIDENCE_LIMIT, NEVER_NS, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
 
 NAMED: Final = 20
@@ -60,8 +66,19 @@ def _step(view: PartitionView, steps: Steps, row: int) -> dict[str, Any]:
     }
 
 
+def without_pipelines(view: PartitionView) -> bool:
+    """Whether no pipeline processed or committed anything here."""
+    return view.processed is None and view.committed_offsets is None
+
+
+@anomaly(
+    "committed-too-far",
+    source="Kafka documentation, Design: message delivery semantics",
+    reads=(HISTORY,),
+    screened=absent_if(without_pipelines),
+)
 def committed_too_far(view: PartitionView) -> Rows:
-    """Commits of offsets beyond an input that had not been processed by then."""
+    """A pipeline committed an offset beyond an input that it had not processed."""
     committed = view.committed_offsets
     if committed is None or view.writers_missing:
         return Rows()
@@ -79,8 +96,14 @@ def committed_too_far(view: PartitionView) -> Rows:
     return rows
 
 
+@anomaly(
+    "skipped-processing",
+    source="Kafka documentation, Design: message delivery semantics",
+    reads=(HISTORY,),
+    screened=absent_if(without_pipelines),
+)
 def skipped_processing(view: PartitionView) -> Rows:
-    """Inputs that were never processed and that the pipeline will not come back to."""
+    """A pipeline never processed an input that it had passed."""
     committed = view.committed_offsets
     if committed is None or view.writers_missing or not committed.ok.any():
         return Rows()
@@ -98,8 +121,19 @@ def skipped_processing(view: PartitionView) -> Rows:
     )
 
 
+@anomaly(
+    "repeated-processing",
+    source="Kafka documentation, Design: message delivery semantics",
+    reads=(HISTORY,),
+    screened=absent_if(without_pipelines),
+    permitted="if the pipeline uses no transactions",
+    permits=excuses.processed_at_least_once,
+)
 def repeated_processing(view: PartitionView) -> Rows:
-    """Inputs of which more than one processing took effect."""
+    """A pipeline processed an input more than once.
+
+    Inputs of which more than one processing took effect.
+    """
     processed = view.processed
     if processed is None:
         return Rows()

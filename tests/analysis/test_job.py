@@ -19,8 +19,8 @@ from analysis.spark import archive_path, open_context
 from evidence.errors import EXIT_USAGE, UsageError
 from evidence.history.seal import seal_run
 from tests.unit.analysis.runs import make_run
+from tests.unit.analysis.test_indefinite import PASSED, UNKNOWN
 from tests.unit.checks.histories import final_read, polled, sent
-from tests.unit.checks.test_unknown import PASSED, UNKNOWN
 
 pytestmark = pytest.mark.spark
 

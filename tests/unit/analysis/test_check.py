@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from analysis import check
-from analysis.check import check_piece, check_run, merge, pieces
-from checks.anomalies import PARTITION_CHECKS
+from analysis.check import check_piece, check_run
+from analysis.pieces import pieces
+from analysis.result import Result, merge
+from checks.anomaly import REGISTRY
 from evidence import timeline
 from evidence.errors import UsageError
 from evidence.events import Ends, Moment, Partition
@@ -118,7 +120,9 @@ def test_a_crashing_check_is_reported_and_the_others_report(tmp_path: Path, monk
     def crash(view: object) -> list[dict[str, Any]]:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setitem(PARTITION_CHECKS, "duplicate", crash)
+    duplicate = REGISTRY["duplicate"]
+    crashing = replace(duplicate, checks=(replace(duplicate.checks[0], function=crash),))
+    monkeypatch.setitem(REGISTRY, "duplicate", crashing)
     findings = check_run(make_run(tmp_path / "run", LOSS))
     statuses = {one["name"]: (one["status"], one["reason"]) for one in findings["checks"]}
     assert statuses["duplicate"] == ("crashed", "ZeroDivisionError: by zero")
@@ -139,7 +143,7 @@ def test_a_directory_that_is_no_run(tmp_path: Path) -> None:
 def test_results_survive_the_way_to_a_worker_and_back(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
     results = [check_piece(piece) for piece in pieces(run_dir)]
-    again = [check.Result.from_json(result.as_json()) for result in results]
+    again = [Result.from_json(result.as_json()) for result in results]
     merged, merged_again = merge(results, 0.0), merge(again, 0.0)
     for one in (*merged["checks"], *merged_again["checks"]):
         del one["seconds"]

@@ -515,7 +515,7 @@ def test_a_key_whose_check_fails_is_crashed(tmp_path: Path, monkeypatch: pytest.
     def fails(*_: Any) -> None:
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(jsonl, "transactions_of", fails)
+    monkeypatch.setattr(jsonl, "_view", fails)
     findings = check(tmp_path, *acked(0, 1), *acked(1, 2), poll([0, 1]))
     (crashed,) = [one for one in findings["checks"] if one["status"] == "crashed"]
     assert (crashed["name"], crashed["reason"]) == ("k", "RuntimeError: on purpose")

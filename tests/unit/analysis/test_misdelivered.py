@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.check import check_run, elsewhere, pieces
+from analysis.check import check_run
+from analysis.partition import elsewhere
+from analysis.pieces import pieces
 from checks.anomalies.phantom import misdelivered, phantom
 from checks.view import Ints, PartitionView, pack
 from tests.unit.analysis.runs import make_run

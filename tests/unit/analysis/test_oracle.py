@@ -16,9 +16,10 @@ from typing import Any, Final
 
 import pytest
 
-from analysis import check, jsonl
+from analysis import jsonl, partition
+from analysis.check import check_run
 from analysis.jsonl import check_history
-from analysis.others import read
+from analysis.jsonl_reader import read
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from tests.properties import examples
@@ -77,14 +78,16 @@ def _timed(lines: list[Line], chance: random.Random) -> list[Line]:
     return result
 
 
-def test_an_orderly_key_has_nothing_that_the_checks_would_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    quick, skipped = jsonl._orderly, 0
+def test_a_trivially_clean_key_has_nothing_that_the_checks_would_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick, skipped = jsonl._trivially_clean, 0
     for seed in range(examples(400)):
         chance = random.Random(seed)
         lines = _timed(generate(chance)[0], chance)
         results = []
-        for orderly in (quick, lambda *_: False):
-            monkeypatch.setattr(jsonl, "_orderly", orderly)
+        for clean in (quick, lambda *_: False):
+            monkeypatch.setattr(jsonl, "_trivially_clean", clean)
             found = checked(lines, tmp_path)
             results.append({name: found[name] for name in ("findings", "problems", "statistics", "real_time_lag")})
         assert results[0] == results[1], f"seed {seed}"
@@ -148,12 +151,12 @@ def _single(history: History) -> History:
 def test_runs_are_checked_by_the_same_definitions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, large: bool
 ) -> None:
-    monkeypatch.setattr(check, "LARGE_ROWS", 0 if large else 2**60)
+    monkeypatch.setattr(partition, "LARGE_ROWS", 0 if large else 2**60)
     seen = Counter[str]()
     for seed in range(examples(60)):
         history = _single(generate(random.Random(seed))[1])
         expected = {(name, KEYS.index(key)): rows for (name, key), rows in anomalies(history, KEYS).items()}
-        findings = check.check_run(_as_run(tmp_path / str(seed), history))
+        findings = check_run(_as_run(tmp_path / str(seed), history))
         found = {
             (one["anomaly"], one["partition"]): sorted(
                 row["sequence" if one["anomaly"] in WHAT else "offset"] for row in one["evidence"]

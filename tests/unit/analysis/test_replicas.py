@@ -13,22 +13,12 @@ import numpy as np
 import pytest
 
 from analysis.check import check_run
-from analysis.replicas import (
-    QUIET_NS,
-    Copies,
-    corrupt_on_disk,
-    epoch_disagreements,
-    epoch_files,
-    epochs_of_batches,
-    holdings,
-    index_mismatch,
-    load_copies,
-    log_start_regression,
-    replica_divergence,
-    two_leaders,
-    unreplicated_acknowledgement,
-    unsent,
-)
+from analysis.read_copies import holdings, load_copies, unsent
+from checks.anomalies.corrupt_record import corrupt_on_disk
+from checks.anomalies.indexes import index_mismatch
+from checks.anomalies.leader_epochs import epoch_disagreements, epoch_files, epochs_of_batches, two_leaders
+from checks.anomalies.replicas import log_start_regression, replica_divergence, unreplicated_acknowledgement
+from checks.copies import QUIET_NS, Copies
 from checks.view import PartitionView, value_of
 from evidence.course import Course
 from evidence.engine import ContainerAction
@@ -194,14 +184,14 @@ def acked(*sequences: int, at: int = 5, acks: int = -1) -> PartitionView:
 
 def test_acknowledged_and_missing_from_an_in_sync_replica(tmp_path: Path) -> None:
     found = copies(tmp_path, {"broker-1": [(0, 0), (1, 1)], "broker-2": [(0, 0)]}, SETTLED)
-    (row,) = unreplicated_acknowledgement(acked(0, 1), found)
+    (row,) = unreplicated_acknowledgement(found, acked(0, 1))
     assert (row["sequence"], row["missing_from"], row["log_ends"]) == (1, ["broker-2"], {"broker-2": 1})
     assert row["in_isr_throughout"] == [1, 2]
 
 
 def test_acknowledged_and_on_every_in_sync_replica(tmp_path: Path) -> None:
     found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": [(0, 0)]}, SETTLED)
-    assert unreplicated_acknowledgement(acked(0), found) == []
+    assert unreplicated_acknowledgement(found, acked(0)) == []
 
 
 @pytest.mark.parametrize(
@@ -216,27 +206,27 @@ def test_acknowledged_and_on_every_in_sync_replica(tmp_path: Path) -> None:
 )
 def test_a_replica_that_was_not_in_the_isr_throughout_owes_nothing(tmp_path: Path, events: Sequence[Event]) -> None:
     found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": []}, [*events, moment(FINAL, 10)])
-    assert unreplicated_acknowledgement(acked(0), found) == []
+    assert unreplicated_acknowledgement(found, acked(0)) == []
 
 
 def test_what_is_acknowledged_by_the_leader_alone_or_later_is_not_owed(tmp_path: Path) -> None:
     found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": []}, SETTLED)
-    assert unreplicated_acknowledgement(acked(0, acks=1), found) == []
-    assert unreplicated_acknowledgement(acked(0, at=11), found) == []
+    assert unreplicated_acknowledgement(found, acked(0, acks=1)) == []
+    assert unreplicated_acknowledgement(found, acked(0, at=11)) == []
 
 
 @pytest.mark.parametrize(("begun_s", "owed"), [(7, 1), (4, 0)])
 def test_what_is_acknowledged_while_copies_are_taken_is_not_owed(tmp_path: Path, begun_s: int, owed: int) -> None:
     events = [state(1), moment(FINAL, 10, begun_s=begun_s)]
     found = copies(tmp_path, {"broker-1": [(0, 0)], "broker-2": []}, events)
-    assert len(unreplicated_acknowledgement(acked(0), found)) == owed
+    assert len(unreplicated_acknowledgement(found, acked(0))) == owed
 
 
 def test_a_record_nobody_can_read_the_identity_of_may_be_the_one(tmp_path: Path) -> None:
     directory = tmp_path / "replicas" / FINAL / "broker-2" / "t-0"
     directory.mkdir(parents=True)
     (directory / f"{0:020}.log").write_bytes(batch(0, [R(value=b"someone else's")]))
-    assert unreplicated_acknowledgement(acked(0), copies(tmp_path, {"broker-1": [(0, 0)]}, SETTLED)) == []
+    assert unreplicated_acknowledgement(copies(tmp_path, {"broker-1": [(0, 0)]}, SETTLED), acked(0)) == []
 
 
 # corrupt-record, index-mismatch, log-start-regression
@@ -330,7 +320,7 @@ def test_damage_by_a_fault_of_the_run_leaves_the_rest_of_the_copy_a_witness(tmp_
     assert two_leaders(found) == []
     assert (
         unreplicated_acknowledgement(
-            view(*(sent(n, n, invoked_ns=3 * SECOND, completed_ns=4 * SECOND) for n in range(3))), found
+            found, view(*(sent(n, n, invoked_ns=3 * SECOND, completed_ns=4 * SECOND) for n in range(3)))
         )
         == []
     )

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import check, in_parts, screen
-from analysis.check import SCREENED, check_piece, pieces
+from analysis import partition, screen, split_copies
+from analysis.check import check_piece
+from analysis.pieces import pieces
 from analysis.screen import Screened, scan
-from checks.anomalies import PARTITION_CHECKS
+from checks.anomaly import EVERY_ROW, HISTORY, KEPT_ROWS, REGISTRY, RowsNeeded, absent_if, anomaly
 from checks.view import Evidence, PartitionView, view_of
 from evidence.events import Container, Ends, Event, Log, Moment, Partition
 from evidence.history import record, seal
@@ -46,7 +47,7 @@ def _sealed(root: Path, histories: dict[str, list[Row]]) -> RunDir:
 
 
 def _result(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, *, large: bool) -> dict[str, Any]:
-    monkeypatch.setattr(check, "LARGE_ROWS", 0 if large else 2**60)
+    monkeypatch.setattr(partition, "LARGE_ROWS", 0 if large else 2**60)
     found = check_piece(pieces(run_dir)[0]).as_json()
     for one in found["checks"]:
         assert one["status"] == "ok", one
@@ -108,24 +109,33 @@ def test_what_is_laid_out_otherwise_takes_the_whole(tmp_path: Path, histories: d
     assert _screened(_sealed(tmp_path / "run", histories)) is None
 
 
-def test_screening_names_only_checks_there_are() -> None:
-    assert set(PARTITION_CHECKS) >= SCREENED
-
-
-def test_a_check_that_screening_does_not_know_is_given_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("screened", "rows"),
+    [
+        (EVERY_ROW, 12),
+        (KEPT_ROWS, 4),
+        (absent_if(lambda view: len(view.polls) == 4), 4),
+        (absent_if(lambda view: False), 12),
+    ],
+    ids=["says nothing", "kept rows are enough", "kept rows prove it absent", "kept rows do not prove it"],
+)
+def test_a_check_is_given_the_whole_unless_the_kept_rows_are_enough(
+    screened: RowsNeeded, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
+    monkeypatch.setattr("checks.catalogue.REGISTRY", (known := dict(REGISTRY)))
+    monkeypatch.setattr("checks.anomaly.REGISTRY", known)
 
+    @anomaly("new", source="none", reads=(HISTORY,), screened=screened)
     def new(view: PartitionView) -> list[Evidence]:
+        """What was seen."""
         seen.append(len(view.polls))
         return []
 
-    monkeypatch.setitem(PARTITION_CHECKS, "new", new)
     run_dir = _sealed(tmp_path / "run", {"producer-1": _load(), "reader-1": _reads(list(range(12)))})
-    monkeypatch.setattr(check, "LARGE_ROWS", 0)
+    monkeypatch.setattr(partition, "LARGE_ROWS", 0)
     check_piece(pieces(run_dir)[0])
-    assert seen == [12]
+    assert seen == [rows]
 
 
 def test_a_damaged_file_is_left_to_the_reading_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +150,7 @@ def test_a_damaged_file_is_left_to_the_reading_of_the_whole(tmp_path: Path, monk
 
 @st.composite
 def _histories(draw: st.DrawFn) -> dict[str, list[Row]]:
-    """A mostly orderly load with anything wrong in it, in any place."""
+    """A mostly clean load with anything wrong in it, in any place."""
     size = draw(st.integers(1, 24))
     some = st.integers(0, size + 2)
     outcome = st.sampled_from(["ok"] * 12 + ["info", "fail"])
@@ -151,12 +161,14 @@ def _histories(draw: st.DrawFn) -> dict[str, list[Row]]:
         producer = draw(st.sampled_from([1, 2]))
         sequence = offset if draw(st.integers(0, 11)) else draw(some)
         result = draw(outcome)
-        odd = draw(st.integers(0, 15))
-        told = None if odd == 1 or (result != "ok" and odd % 2) else draw(some) if odd == 2 else offset
+        irregular = draw(st.integers(0, 15))
+        told = (
+            None if irregular == 1 or (result != "ok" and irregular % 2) else draw(some) if irregular == 2 else offset
+        )
         row = sent(sequence, told, result, producer=producer, transaction=draw(transaction), op=len(log) // 2)
         if result != "ok" and draw(st.booleans()):
             row["error_name"] = "_TIMED_OUT"
-        if odd == 3:
+        if irregular == 3:
             row["invoked_ns"] = 10 * draw(some)
         producers[f"producer-{producer}"].append(row)
         log.append((producer, sequence))
@@ -168,19 +180,19 @@ def _histories(draw: st.DrawFn) -> dict[str, list[Row]]:
         rows, op, offset = readers.setdefault(name, []), 0, draw(some)
         for _ in range(draw(st.integers(0, 2 * size))):
             producer, sequence = log[offset] if offset < len(log) else (draw(st.integers(1, 3)), draw(some))
-            odd = draw(st.integers(0, 24))
-            if odd == 1:
+            irregular = draw(st.integers(0, 24))
+            if irregular == 1:
                 producer, sequence = draw(st.integers(-1, 3)), draw(st.integers(-1, size))
             more: dict[str, Any] = {
-                "valid": odd != 2,
-                "transaction": 3 if odd == 3 else None,
-                "outcome": "info" if odd == 4 else "ok",
+                "valid": irregular != 2,
+                "transaction": 3 if irregular == 3 else None,
+                "outcome": "info" if irregular == 4 else "ok",
             }
             rows.append(polled(offset, sequence, producer=producer, op=op, **more))
-            if odd in (5, 6):
+            if irregular in (5, 6):
                 rows.append(assigned(reader=name) | {"op": op})
             op += draw(st.integers(0, 1))
-            offset = draw(some) if odd > 22 else offset + (2 if odd == 7 else 1)
+            offset = draw(some) if irregular > 22 else offset + (2 if irregular == 7 else 1)
     for name, end in draw(st.lists(st.tuples(st.sampled_from(["reader-1", "reader-2"]), some), max_size=2)):
         asked = asked_end(end, at_ns=draw(st.sampled_from([10 * size, 5000])))
         readers[name] += [asked, final_read(end)] if draw(st.booleans()) else [final_read(end)]
@@ -251,20 +263,20 @@ def _segments(draw: st.DrawFn, entries: list[tuple[int, int, int]], rolled: int)
     segments = {0: b""}
     cut = rolled if draw(st.integers(0, 5)) else 100
     for offset, producer, sequence in entries:
-        odd = draw(st.integers(0, 39))
-        if odd == 1:
+        irregular = draw(st.integers(0, 39))
+        if irregular == 1:
             continue
         base = cut if offset >= cut else 0
         segments.setdefault(base, b"")
-        value = record.encode(1, producer, draw(st.integers(0, 24)) if odd == 2 else sequence)
-        one = R(value=b"someone else's" if odd == 3 else value[:-1] + b"?" if odd == 4 else value)
-        if odd == 5:
+        value = record.encode(1, producer, draw(st.integers(0, 24)) if irregular == 2 else sequence)
+        one = R(value=b"someone else's" if irregular == 3 else value[:-1] + b"?" if irregular == 4 else value)
+        if irregular == 5:
             segments[base] += message(offset, one, magic=1)
-        elif odd == 6:
+        elif irregular == 6:
             segments[base] += batch(offset, [one], codec=1)
-        elif odd == 7:
+        elif irregular == 7:
             segments[base] += batch(offset, [one], crc=1)
-        elif odd == 8:
+        elif irregular == 8:
             segments[base] += batch(offset, [R(value=value, headers=((b"a", b"b"),))])
         else:
             segments[base] += batch(offset, [one])
@@ -295,11 +307,11 @@ def test_checks_find_in_what_is_kept_what_they_find_in_the_whole(
 ) -> None:
     monkeypatch.setattr(seal, "GROUP_ROWS", group_rows)
     monkeypatch.setattr(screen, "LARGE_ROWS", 0 if ahead else 2**60)
-    monkeypatch.setattr(in_parts, "LARGE_BYTES", 0 if ahead else 2**60)
+    monkeypatch.setattr(split_copies, "LARGE_BYTES", 0 if ahead else 2**60)
     with tempfile.TemporaryDirectory() as folder:
         run_dir = _of(Path(folder), run)
         found = _result(run_dir, monkeypatch, large=True)
-        monkeypatch.setattr(in_parts, "LARGE_BYTES", 2**60)
+        monkeypatch.setattr(split_copies, "LARGE_BYTES", 2**60)
         assert found == _result(run_dir, monkeypatch, large=False)
 
 
@@ -317,7 +329,7 @@ def test_a_run_with_states_and_copies_is_screened(tmp_path: Path, monkeypatch: p
         seen.append(len(table))
         return real(topic, partition, table, **how)
 
-    monkeypatch.setattr(check, "view_of", counted)
+    monkeypatch.setattr(partition, "view_of", counted)
     found = _result(run_dir, monkeypatch, large=True)
     assert found["statistics"]["replica_records"] == 24
     assert found["findings"] == []

@@ -11,7 +11,9 @@ import pytest
 from analysis.check import check_run
 from checks import catalogue as anomalies
 from checks import claims
+from checks.anomaly import CLUSTER, COPIES, HISTORY, REGISTRY, also_found, anomaly
 from checks.claim import Judged, RunEvidence, claim
+from checks.view import Evidence, PartitionView
 from evidence.errors import UsageError
 from harness.words import EVERY_VERSION, Documented
 from tests.unit.analysis.runs import make_run
@@ -34,9 +36,24 @@ def test_every_entry_has_a_name_of_its_own_and_says_what_it_is() -> None:
         assert bool(entry.permitted) == (entry.permits is not anomalies.Anomaly.__dataclass_fields__["permits"].default)
 
 
-def test_a_check_that_is_not_listed_is_refused() -> None:
-    with pytest.raises(UsageError, match="there is no anomaly 'lost-wriet'; did you mean lost-write"):
-        anomalies.registered({"lost-wriet": None})
+def test_an_anomaly_that_does_not_hold_together_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("checks.anomaly.REGISTRY", dict(REGISTRY))
+
+    def check(view: PartitionView) -> list[Evidence]:
+        """What is found."""
+        return []
+
+    with pytest.raises(ValueError, match="two anomalies 'duplicate'"):
+        anomaly("duplicate", source="none", reads=(HISTORY,))(check)
+    with pytest.raises(ValueError, match="no anomaly 'duplicat'"):
+        also_found("duplicat", reads=(HISTORY,))(check)
+    with pytest.raises(ValueError, match="not to be had at one place"):
+        anomaly("new", source="none", reads=(HISTORY, CLUSTER))(check)
+    with pytest.raises(ValueError, match="a parameter for each kind"):
+        anomaly("new", source="none", reads=(HISTORY, COPIES))(check)
+    with pytest.raises(ValueError, match="begin with the definition"):
+        anomaly("new", source="none", reads=(HISTORY,))(lambda view: [])
+    anomaly("new", source="none", reads=(HISTORY,))(check)
 
 
 def test_a_scenario_that_names_no_anomaly_is_refused() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.jsonl import check_history, exit_status, summary
-from checks.anomalies.cycles import _components, dependencies, dependency_cycles
+from checks.anomalies.cycles import _components, dependencies, read_cycles, write_cycles
 from checks.view import Evidence
 from tests.unit.checks.histories import Row, polled, sent, view
 
@@ -29,7 +29,8 @@ def read(transaction: int, offset: int, *, writer: int) -> Row:
 
 
 def cycles(*partitions: list[Row]) -> tuple[Sequence[Evidence], Sequence[Evidence]]:
-    return dependency_cycles([one for rows in partitions for one in dependencies(view(*rows))])
+    edges = [one for rows in partitions for one in dependencies(view(*rows))]
+    return write_cycles(edges), read_cycles(edges)
 
 
 def of(evidence: Sequence[Evidence]) -> list[list[tuple[str, int, int]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checks.groups import committed_offset_lost, committed_offset_regression, group_unavailable
+from checks.anomalies.groups import committed_offset_lost, committed_offset_regression, group_unavailable
 from evidence.course import Course
 from evidence.events import Event, OffsetAnswer, OffsetCommit
 from tests.unit.timelines import at

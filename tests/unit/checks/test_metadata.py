@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from checks.metadata import (
+from checks.anomalies.leader_epochs import leader_epoch_regression, two_leaders_in_one_epoch
+from checks.anomalies.metadata import (
     configuration_forgotten,
     controller_epoch_regression,
     correlated_crash,
     empty_isr,
     isr_outside_assignment,
-    leader_epoch_regression,
     leader_outside_isr,
     two_controllers_in_one_epoch,
-    two_leaders_in_one_epoch,
 )
 from evidence.course import Course
 from evidence.events import Container, Controller, Event, Log, Partition, Znode

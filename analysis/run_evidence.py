@@ -1,0 +1,85 @@
+"""The evidence of a run that claims are judged by (checks.claim.RunEvidence), read when a claim asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checks.claim import Damage, RunEvidence
+from evidence.course import Course
+from evidence.history import schema
+from evidence.history.read import (
+    open_run,
+)
+from evidence.rundir import RunDir
+from kafkafiles.replica import read_replica
+
+
+def evidence_of(run_dir: RunDir, facts: Mapping[str, Any], course: Course) -> RunEvidence:
+    """The evidence of a run, whose histories and copies are read when a claim asks for them."""
+    return RunEvidence(
+        run=facts,
+        course=course,
+        acknowledged=lambda *where: _acknowledged(run_dir, facts, where),
+        read_at=lambda *where: _read_at(run_dir, facts, where),
+        damaged=lambda *where: _damaged(run_dir, where),
+        read_errors=lambda *where: _read_errors(run_dir, facts, where),
+    )
+
+
+def _acknowledged(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]) -> list[tuple[int, int]]:
+    """When each acknowledged record of a partition was sent and acknowledged, in the order of the latter."""
+    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    if table is None:
+        return []
+    sends = table.filter(_ended_well(table, schema.SEND))
+    times = sends.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
+    return list(zip(times["invoked_ns"].to_pylist(), times["completed_ns"].to_pylist(), strict=True))
+
+
+def _read_at(
+    run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]
+) -> dict[tuple[int, int], tuple[int, ...]] | None:
+    """The offsets at which each record of a partition was read, by producer and sequence; None without a final read."""
+    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    if table is None or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
+        return None
+    polls = table.filter(_ended_well(table, schema.POLL)).select(["producer", "sequence", "offset"]).drop_null()
+    found: dict[tuple[int, int], set[int]] = {}
+    for producer, sequence, offset in zip(*(column.to_pylist() for column in polls.columns), strict=True):
+        found.setdefault((producer, sequence), set()).add(offset)
+    return {record: tuple(sorted(offsets)) for record, offsets in found.items()}
+
+
+def _damaged(run_dir: RunDir, where: tuple[str, int]) -> list[Damage]:
+    """The entries with a wrong checksum in the copies of a partition's replicas, in the order of moments."""
+    return [
+        Damage(
+            moment=moment,
+            node=directory.parent.name,
+            segment=problem.segment,
+            position=problem.corrupt.position,
+            size=problem.corrupt.size,
+        )
+        for moment in run_dir.moments()
+        for directory in sorted(run_dir.moment(moment).glob(f"*/{where[0]}-{where[1]}"))
+        for problem in read_replica(directory).problems
+        if problem.corrupt.kind == "checksum"
+    ]
+
+
+def _read_errors(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]) -> list[tuple[int, str]]:
+    """When readers of a partition were given errors instead of records, and the errors' names, in no order."""
+    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    if table is None:
+        return []
+    errors = table.filter(pc.equal(table["kind"], schema.POLL_ERROR)).select(["completed_ns", "error_name"]).drop_null()
+    return list(zip(errors["completed_ns"].to_pylist(), errors["error_name"].to_pylist(), strict=True))
+
+
+def _ended_well(table: pa.Table, kind: str) -> pa.ChunkedArray:
+    """Which rows are of a kind and ended well."""
+    return pc.and_(pc.equal(table["kind"], kind), pc.equal(table["outcome"], schema.OK))

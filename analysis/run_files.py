@@ -1,0 +1,100 @@
+"""What the pieces of a run share: run.json and the timeline, read once by a process that checks many partitions."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from evidence import timeline
+from evidence.course import Course
+from evidence.errors import UsageError
+from evidence.events import Event, Log, Moment, RecordsDeleted
+from evidence.rundir import RunDir
+
+Where = tuple[str, int]
+_Placed = tuple[int, Event]
+
+
+def facts_of(run_dir: RunDir) -> Mapping[str, Any]:
+    """The run's facts (run.json), read once by a process that checks many partitions. Raises as `read_run` does."""
+    try:
+        stamp = run_dir.run_json.stat()
+    except OSError:
+        return run_dir.read_run()
+    return _read_facts(run_dir, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=2)
+def _read_facts(run_dir: RunDir, changed_ns: int, size: int) -> Mapping[str, Any]:
+    return run_dir.read_run()
+
+
+def stated_partitions(facts: Mapping[str, Any]) -> set[Where]:
+    """The topic-partitions that run.json names. Raises UsageError if it is damaged."""
+    try:
+        return {
+            (str(topic["name"]), int(number)) for topic in facts.get("topics") or () for number in topic["partitions"]
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"run.json does not say which partitions there are ({error!r}); it is damaged") from None
+
+
+def course_of(run_dir: RunDir, where: Where) -> Course:
+    """The course of one topic-partition: its own events, and those of no partition."""
+    path = run_dir.timeline
+    try:
+        stamp = path.stat()
+    except OSError:
+        return Course()
+    common, own = _by_partition(path, stamp.st_mtime_ns, stamp.st_size)
+    merged = heapq.merge(common, own.get(where, ()), key=lambda placed: placed[0])
+    return Course(tuple(event for _, event in merged))
+
+
+@lru_cache(maxsize=2)
+def _by_partition(path: Path, changed_ns: int, size: int) -> tuple[list[_Placed], dict[Where, list[_Placed]]]:
+    """The events of a timeline that are of no partition, and those of each, with their places in it: a process that
+    checks many partitions of a run reads it once. The last event is among the former, for it ends the run's course.
+    """
+    common: list[_Placed] = []
+    own: dict[Where, list[_Placed]] = {}
+    events = timeline.read(path).trusted
+    last = next((event for event in reversed(events) if not isinstance(event, Log)), None)
+    for placed in enumerate(events):
+        event = placed[1]
+        topic, partition = getattr(event, "topic", None), getattr(event, "partition", None)
+        if topic is None or partition is None or event is last:
+            common.append(placed)
+        else:
+            own.setdefault((topic, partition), []).append(placed)
+    return common, own
+
+
+def apart(run_dir: RunDir) -> frozenset[str]:
+    """The names (topic-number) of partitions of which there are copies, or should be, or that brokers' logs name, or
+    of which records were deleted.
+    """
+    try:
+        stamp = run_dir.timeline.stat()
+    except OSError:
+        return frozenset(_copied(run_dir))
+    return _apart_by(run_dir, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=2)
+def _apart_by(run_dir: RunDir, changed_ns: int, size: int) -> frozenset[str]:
+    common, own = _by_partition(run_dir.timeline, changed_ns, size)
+    logged = {where for where, events in own.items() if any(isinstance(event, Log) for _, event in events)}
+    told = [event for events in (common, *own.values()) for _, event in events]
+    logged |= {(event.topic, event.partition) for event in told if isinstance(event, RecordsDeleted)}
+    stated = {
+        name for _, event in common if isinstance(event, Moment) for held in event.nodes.values() for name in held
+    }
+    return frozenset(_copied(run_dir) | stated | {f"{topic}-{partition}" for topic, partition in logged})
+
+
+def _copied(run_dir: RunDir) -> set[str]:
+    return {path.name for moment in run_dir.moments() for path in run_dir.moment(moment).glob("*/*")}

@@ -1,0 +1,61 @@
+"""resurrected: records that were deleted by request (KIP-107), and are read again.
+
+The answer to a request to delete has the partition's low watermark: the offset at which, or beyond, every replica in
+sync begins. From then on nobody may be given a record before it, whoever leads. A reader may have fetched records
+before they were deleted and hand them out later. So a read counts only of a reader that asked for the log's bounds
+after the answer, as the final reader does before it reads, and as a background reader does when its position is gone:
+what it had fetched before, it throws away.
+
+A topic that is deleted and made again begins anew: what was answered before the last deletion of the topic is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from checks.anomaly import (
+    DELETIONS,
+    HISTORY,
+    absent_if,
+    anomaly,
+)
+from checks.view import EVIDENCE_LIMIT, NEVER_NS, PartitionView, Rows, reader
+from evidence.course import Course
+from evidence.events import DeleteTopic, RecordsDeleted, of
+
+
+def confirmed(course: Course, topic: str, partition: int) -> list[RecordsDeleted]:
+    """The answers that still hold of a partition, in order."""
+    made_again_ns = max((one.at_ns for one in of(course.events, DeleteTopic) if one.topic == topic), default=-1)
+    answers = [one for one in of(course.events, RecordsDeleted) if (one.topic, one.partition) == (topic, partition)]
+    return [one for one in answers if one.at_ns > made_again_ns]
+
+
+def nothing_deleted(view: PartitionView, answers: Sequence[RecordsDeleted]) -> bool:
+    """Whether no records of the partition were deleted by request."""
+    return not answers
+
+
+@anomaly("resurrected", source="KIP-107", reads=(HISTORY, DELETIONS), screened=absent_if(nothing_deleted))
+def resurrected(view: PartitionView, answers: Sequence[RecordsDeleted]) -> Rows:
+    """A record that had been deleted by request, as the answer confirmed, was read by a reader that began afterwards.
+
+    Reads of records before the low watermark that had been answered when the reader began.
+    """
+    if not answers:
+        return Rows()
+    polls = view.polls
+    began_ns = np.full(len(view.processes) + 1, NEVER_NS, np.int64)  # of a process that never asked
+    low = np.full(len(view.processes) + 1, -1, np.int64)
+    for number, process in enumerate(view.processes):
+        asked = [one.asked_ns for one in view.ends if one.process == process and one.asked_ns > answers[0].at_ns]
+        if asked:
+            began_ns[number] = min(asked)
+            low[number] = max(one.low_watermark for one in answers if one.at_ns < min(asked))
+    rows = np.flatnonzero(
+        (polls.offset >= 0) & (polls.offset < low[polls.process]) & (polls.completed_ns >= began_ns[polls.process])
+    )
+    shown = rows[:EVIDENCE_LIMIT].tolist()
+    return Rows((reader(view, row) | {"low_watermark": int(low[polls.process[row]])} for row in shown), total=len(rows))

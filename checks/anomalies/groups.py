@@ -1,0 +1,89 @@
+"""Groups' offsets: what a coordinator had acknowledged as committed it answers, until somebody commits another.
+
+Input is the timeline: offsets that somebody committed who is no member, and coordinators' answers to who asks
+(harness/run/groups.py). The last acknowledged commit, or a later answer with an offset, is what has to be answered. A
+member's commits are not in the timeline; what a coordinator answers tells of them. So a group whose member went back by
+itself, and committed there, is taken for one that lost its place: steps ask before that.
+
+An error is no answer. A coordinator that gives none, for so long as it is asked and at least `SILENT_NS`, though it had
+acknowledged a commit, is not available. It is asked again and again, with time between, so one that answers is heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, Final
+
+from checks.anomaly import (
+    GROUPS,
+    OFFSETS_DOC,
+    anomaly,
+)
+from evidence.course import Course
+from evidence.events import Event, OffsetAnswer, OffsetCommit
+
+Evidence = dict[str, Any]
+
+SILENT_NS: Final = 20_000_000_000
+
+
+def _by_group(course: Course) -> Iterator[tuple[Evidence, list[OffsetAnswer | OffsetCommit]]]:
+    """What was committed and answered, in order, of each group and partition."""
+    told = [event for event in course.events if isinstance(event, OffsetAnswer | OffsetCommit)]
+    for group, topic, partition in dict.fromkeys((one.group, one.topic, one.partition) for one in told):
+        own = [one for one in told if (one.group, one.topic, one.partition) == (group, topic, partition)]
+        yield {"group": group, "topic": topic, "partition": partition}, own
+
+
+def _worse(course: Course, is_worse: Callable[[int | None, int], bool]) -> list[Evidence]:
+    """Of each group and partition the first answer that is worse than what is known to be committed, with that."""
+    found = []
+    for about, told in _by_group(course):
+        known: OffsetAnswer | OffsetCommit | None = None
+        for one in told:
+            if _is_error(one):
+                continue
+            if isinstance(one, OffsetAnswer) and known and known.offset and is_worse(one.offset, known.offset):
+                before = {"offset": known.offset, "kind": known.kind, "at_ns": known.at_ns}
+                found.append(about | {"committed": before, "answered": one.offset, "at_ns": one.at_ns})
+                break
+            known = known if one.offset is None else one
+    return found
+
+
+@anomaly("committed-offset-lost", source=OFFSETS_DOC, reads=(GROUPS,))
+def committed_offset_lost(course: Course) -> list[Evidence]:
+    """A group's coordinator knows of no offset for a partition, though it had acknowledged one."""
+    return _worse(course, lambda answered, committed: answered is None)
+
+
+@anomaly("committed-offset-regression", source=OFFSETS_DOC, reads=(GROUPS,))
+def committed_offset_regression(course: Course) -> list[Evidence]:
+    """A group's coordinator answers with an offset before the one that it had acknowledged last."""
+    return _worse(course, lambda answered, committed: answered is not None and answered < committed)
+
+
+@anomaly("group-unavailable", source=OFFSETS_DOC, reads=(GROUPS,))
+def group_unavailable(course: Course) -> list[Evidence]:
+    """A group's coordinator that had acknowledged an offset answers nothing but errors from some moment on, for 20 s or
+    more.
+
+    Groups whose coordinator gave nothing but errors, to the end and for long, after it had acknowledged a commit.
+    """
+    found = []
+    for about, told in _by_group(course):
+        runs = [list(run) for _, run in groupby(told, _is_error)]
+        if len(runs) > 1 and _is_error(told[-1]):
+            asked_ns, last = min(_asked_ns(one) for one in runs[-1]), told[-1]
+            if last.at_ns - asked_ns >= SILENT_NS and isinstance(last, OffsetAnswer):
+                found.append(about | {"since_ns": asked_ns, "until_ns": last.at_ns, "error": last.error})
+    return found
+
+
+def _is_error(one: Event) -> bool:
+    return isinstance(one, OffsetAnswer) and one.error is not None
+
+
+def _asked_ns(one: Event) -> int:
+    return one.asked_ns if isinstance(one, OffsetAnswer) else one.at_ns

@@ -1,0 +1,71 @@
+"""stuck-last-stable-offset: readers under read_committed are held back by a transaction that has long ended.
+
+Input is the timeline: how far a partition's leader let it be read (harness/run/ends.py), and the transactions of the
+run. Once all of these have ended, what readers of committed records are given reaches the high watermark as soon as the
+markers are written, which takes a moment. An end that stays where it is, below the high watermark, up to the last
+answer and for `STUCK_NS`, is held back by something that nobody will end.
+
+Where a transaction may be open nothing is said: one of which no end was answered, and those of clients that do not tell
+of theirs in the timeline, such as pipelines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from checks.anomaly import (
+    CLUSTER,
+    SETTINGS,
+    anomaly,
+)
+from evidence.course import Course
+from evidence.events import EndsAnswer, Transaction, of
+
+Evidence = dict[str, Any]
+
+STUCK_NS: Final = 20_000_000_000
+
+
+@anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", reads=(CLUSTER, SETTINGS))
+def stuck_last_stable_offset(course: Course, run: Mapping[str, Any]) -> list[Evidence]:
+    """A partition's leader gave readers under read_committed one and the same end, below the high watermark, from some
+    moment on and for 20 s or more, though every transaction had ended before.
+    """
+    ended_ns = _all_ended_ns(course, run)
+    if ended_ns is None:
+        return []
+    known = {(topic["name"], int(number)) for topic in run.get("topics") or () for number in topic["partitions"]}
+    told = [one for one in of(course.events, EndsAnswer) if one.asked_ns > ended_ns]
+    found = []
+    for where in dict.fromkeys((one.topic, one.partition) for one in told if (one.topic, one.partition) in known):
+        own = [one for one in told if (one.topic, one.partition) == where]
+        held_back = [list(answers) for _, answers in groupby(own, _held_back_at)][-1]
+        first, last = held_back[0], held_back[-1]
+        if _held_back_at(last) is not None and last.at_ns - first.asked_ns >= STUCK_NS:
+            row = {"topic": where[0], "partition": where[1], "offset": last.last_stable_offset}
+            times = {"since_ns": first.asked_ns, "until_ns": last.at_ns, "ended_ns": ended_ns}
+            found.append(row | {"high_watermark": last.high_watermark} | times)
+    return found
+
+
+def _held_back_at(answer: EndsAnswer) -> int | None:
+    """The last stable offset where it is below the high watermark; None where it is not."""
+    return answer.last_stable_offset if answer.last_stable_offset < answer.high_watermark else None
+
+
+def _all_ended_ns(course: Course, run: Mapping[str, Any]) -> int | None:
+    """When the last transaction of the run had ended, for all that is known; None if one may be open."""
+    told = of(course.events, Transaction)
+    clients = {
+        str(process.get("name"))
+        for process in run.get("processes") or ()
+        if "transactional.id" in (process.get("settings") or {})
+    }
+    if clients - {one.process for one in told}:
+        return None
+    last = {one.process: one for one in told}  # a process has one transaction at a time
+    if any(one.phase == "begin" or one.outcome != "ok" for one in last.values()):
+        return None
+    return max((one.at_ns for one in told), default=0)

@@ -1,0 +1,165 @@
+"""What excuses a finding: the reasons for which Kafka permits it, and for which it is a loss seen from another side.
+
+A reason is held against each row of evidence, not against the anomaly's name: an excuse is as narrow as its reason.
+The first half is for `permits` of `@anomaly`, (run, finding) → reason or None; the second for `follows`, (finding,
+findings of what is lost in its partition) → reason or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from checks.anomaly import Facts
+from evidence.events import NO_LEADER
+from evidence.releases import numbers
+
+NEVER_NS: Final = 2**63 - 1
+UNLIMITED: Final = 2**31 - 1
+
+
+# What the clients' settings permit
+
+
+def _concerned(run: Facts, finding: Facts, kind: str) -> list[Facts]:
+    """The processes of a kind that a finding names; all of them if it names none."""
+    of_kind = {
+        str(process.get("name")): process for process in run.get("processes") or () if process.get("kind") == kind
+    }
+    named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
+    return [of_kind[name] for name in sorted(named) if name in of_kind] or list(of_kind.values())
+
+
+def _number(settings: Facts, default: int, *names: str) -> int:
+    return next((int(settings[name]) for name in names if str(settings.get(name, "")).isdigit()), default)
+
+
+def _retries(settings: Facts) -> bool:
+    idempotent = str(settings.get("enable.idempotence", "false")).lower() == "true" or "transactional.id" in settings
+    return not idempotent and _number(settings, UNLIMITED, "message.send.max.retries", "retries") > 0
+
+
+def _in_flight(settings: Facts, default: int = 1_000_000) -> int:
+    return _number(settings, default, "max.in.flight.requests.per.connection", "max.in.flight")
+
+
+IDEMPOTENT_BY_DEFAULT: Final = (3,)
+"""Java clients of this release and later (KIP-679)."""
+
+
+def _by_default(run: Facts, process: Facts) -> Facts:
+    """What a producer's own documentation says of idempotence where its settings do not: Java clients have it from 3.0
+    on, if nothing that was set speaks against it.
+    """
+    kind, _, release = str(process.get("library") or run.get("client") or "").partition("-")
+    settings = process.get("settings") or {}
+    against = str(settings.get("acks", "all")) not in ("all", "-1") or _in_flight(settings, 5) > 5
+    new = kind == "java" and numbers(release) >= IDEMPOTENT_BY_DEFAULT
+    return {"enable.idempotence": "true"} if new and not against else {}
+
+
+def _producers(run: Facts, finding: Facts) -> list[Facts]:
+    concerned = _concerned(run, finding, "producer")
+    return [{**_by_default(run, process), **(process.get("settings") or {})} for process in concerned]
+
+
+def retried(run: Facts, finding: Facts) -> str | None:
+    """Every producer concerned retries without idempotence."""
+    producers = _producers(run, finding)
+    permitted = bool(producers) and all(map(_retries, producers))
+    return "retries without idempotence may write a record twice" if permitted else None
+
+
+def reordered(run: Facts, finding: Facts) -> str | None:
+    """Every producer concerned retries without idempotence, with several requests in flight."""
+    producers = _producers(run, finding)
+    permitted = bool(producers) and all(_retries(settings) and _in_flight(settings) > 1 for settings in producers)
+    return "retries with several requests in flight and no idempotence may reorder records" if permitted else None
+
+
+def processed_at_least_once(run: Facts, finding: Facts) -> str | None:
+    """No pipeline concerned uses transactions."""
+    exact = any("transactional.id" in (p.get("settings") or {}) for p in _concerned(run, finding, "processor"))
+    return None if exact else "without transactions a pipeline processes at least once"
+
+
+def may_still_be_there(run: Facts, finding: Facts) -> str | None:
+    """Always: nobody looked to the end."""
+    return "not read, but the final read did not reach the end, so it may still be there"
+
+
+def cycles_of_writes(run: Facts, finding: Facts) -> str | None:
+    """Always: transactions do not order their writes over partitions."""
+    return "Kafka's transactions allow cycles of writes"
+
+
+def leaderless(run: Facts, finding: Facts) -> str | None:
+    """Nobody led the partition in any of the states."""
+    led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
+    return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
+
+
+def truncates_to_high_watermark(run: Facts) -> bool:
+    """Whether the run's brokers truncate to their high watermark: an inter-broker protocol before 0.11 (KIP-101), the
+    release's own or the one it is pinned to. False if run.json does not say.
+    """
+    stated = (run.get("settings") or {}).get("inter.broker.protocol.version") or run.get("kafka") or ""
+    return run.get("mode") == "zookeeper" and () < numbers(str(stated)) < (0, 11)
+
+
+def truncated_by_protocol(run: Facts, finding: Facts) -> str | None:
+    """The protocol lets a follower truncate to its own high watermark, and the leader alone had announced more."""
+    # Below what it had announced itself no protocol lets it truncate.
+    by_leader = all(row.get("announced_by") == "leader" for row in finding.get("evidence") or ())
+    permitted = by_leader and truncates_to_high_watermark(run)
+    return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if permitted else None
+
+
+# What a loss looks like from other sides
+
+
+def _identity(row: Facts) -> tuple[Any, Any]:
+    return (row.get("producer"), row.get("sequence"))
+
+
+def _lost(losses: Sequence[Facts]) -> tuple[set[tuple[Any, Any]], bool]:
+    """The lost records that evidence names, and whether there are more than it names."""
+    lost = {_identity(row) for loss in losses for row in loss.get("evidence") or ()}
+    # Evidence stops at a number of rows; beyond it, what was acknowledged and read by nobody is a lost record all the
+    # same.
+    return lost, any(int(loss.get("count") or 0) > len(loss.get("evidence") or ()) for loss in losses)
+
+
+def offset_given_again(finding: Facts, losses: Sequence[Facts]) -> str | None:
+    """At every offset at most one value may be other than a lost one, and nobody may have read the lost one: that it
+    was not read is what makes it lost.
+    """
+    lost, curtailed = _lost(losses)
+    rows = finding.get("evidence") or ()
+    for row in rows:
+        values = {_identity(value) for value in row.get("values") or ()}
+        read = {_identity(value) for value in row.get("readers") or ()}
+        if not values or len(values - lost if not curtailed else values & read - lost) > 1 or values & read & lost:
+            return None
+    same = bool(rows) and bool(lost)
+    return "the offset of a lost record was given to the next one, as the documented loss implies" if same else None
+
+
+def lost_record_is_missing(finding: Facts, losses: Sequence[Facts]) -> str | None:
+    """What is lost for all is missing from in-sync replicas, if no acknowledged record but lost ones is missing."""
+    lost, curtailed = _lost(losses)
+    missing = {_identity(row) for row in finding.get("evidence") or ()}
+    same = bool(lost) and (curtailed or missing <= lost)
+    return "a lost record is missing from in-sync replicas, as the documented loss implies" if same else None
+
+
+def lost_record_was_cut_off(finding: Facts, losses: Sequence[Facts]) -> str | None:
+    """A log cut off below a high watermark says no more than the loss, if nothing but lost records was cut off."""
+    lost, curtailed = _lost(losses)
+    ends = [int(row.get("offset") or 0) for loss in losses for row in loss.get("evidence") or ()]
+    same = bool(lost) and all(
+        (curtailed or {_identity(value) for value in row.get("cut_off") or ()} <= lost)
+        and row.get("log_end", NEVER_NS) <= max(ends)
+        for row in finding.get("evidence") or ()
+    )
+    return "a log was cut off where the lost record lay, as the documented loss implies" if same else None

@@ -1,0 +1,85 @@
+"""How far readers of what is committed may read, and what may hold them back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from checks.anomalies.last_stable_offset import stuck_last_stable_offset
+from evidence.course import Course
+from evidence.events import EndsAnswer, Event, Outcome, Transaction, TransactionPhase
+from tests.unit.timelines import at
+
+S = 10**9
+CLIENT = {"name": "producer-1", "settings": {"transactional.id": "transactions"}}
+
+
+def ends(stable: int, high: int, at_s: int, partition: int = 0) -> Event:
+    asked_ns = at_s * S - 1000
+    said = EndsAnswer(topic="t", partition=partition, high_watermark=high, last_stable_offset=stable, asked_ns=asked_ns)
+    return at(at_s * S, said)
+
+
+def step(phase: TransactionPhase, at_s: int, outcome: Outcome = "ok", process: str = "producer-1") -> Event:
+    return at(at_s * S, Transaction(process=process, phase=phase, transaction=0, outcome=outcome))
+
+
+def found(*events: Event, processes: tuple[dict[str, Any], ...] = (CLIENT,)) -> list[dict[str, Any]]:
+    topics = [{"name": "t", "partitions": {"0": [1, 2]}}]
+    return stuck_last_stable_offset(Course(events), {"processes": processes, "topics": topics})
+
+
+DONE = (step("begin", 1), step("commit", 2))
+STUCK = (ends(1, 5, 10), ends(1, 6, 20), ends(1, 6, 31))
+
+
+def test_an_end_that_stays_below_the_high_watermark() -> None:
+    (row,) = found(*DONE, *STUCK)
+    assert (row["topic"], row["partition"], row["offset"], row["high_watermark"]) == ("t", 0, 1, 6)
+    assert (row["since_ns"], row["until_ns"], row["ended_ns"]) == (10 * S - 1000, 31 * S, 2 * S)
+
+
+def test_an_aborted_transaction_has_ended_too() -> None:
+    assert found(step("begin", 1), step("abort", 2), *STUCK)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (*DONE, *STUCK, step("begin", 40)),
+        (step("begin", 1), *STUCK),
+        (step("begin", 1), step("commit", 2, "info"), *STUCK),
+        (*DONE, ends(5, 5, 10), ends(6, 6, 31)),
+        (*DONE, ends(1, 5, 10), ends(1, 5, 25)),
+        (*DONE, ends(1, 5, 10), ends(2, 5, 20), ends(2, 5, 35)),
+        (*DONE, *STUCK, ends(6, 6, 32)),
+        (*DONE, ends(1, 5, 10), ends(1, 5, 31, partition=1)),
+        (*DONE, ends(1, 5, 10, partition=7), ends(1, 5, 31, partition=7)),
+        (step("begin", 1), ends(1, 5, 10), step("commit", 20), ends(1, 5, 31)),
+        STUCK,
+    ],
+    ids=[
+        "another has begun",
+        "it is open",
+        "nobody knows whether it has ended",
+        "nothing is held back",
+        "for less than 20 s",
+        "it moves",
+        "it moves in the end",
+        "another partition",
+        "one that the run does not have",
+        "asked before it had ended",
+        "a client that does not tell",
+    ],
+)
+def test_what_is_not_stuck(events: tuple[Event, ...]) -> None:
+    assert found(*events) == []
+
+
+def test_without_transactions_nothing_may_hold_back() -> None:
+    assert found(*STUCK, processes=())
+
+
+def test_of_pipelines_nothing_is_known() -> None:
+    assert found(*DONE, *STUCK, processes=(CLIENT, CLIENT | {"name": "processor-1"})) == []
