@@ -13,13 +13,14 @@ SCENARIO ?=
 VERSION ?=
 SEED ?=
 REPEAT ?=
-# How many runs `make nightly` has at the same time, and after how many minutes it begins no more.
+# How many runs `make nightly` has at the same time, and after how many minutes it (170) or `make test-rest` begins no more.
 JOBS ?= 3
-MINUTES ?= 170
-# What `make test` is narrowed to: files, directories or tests, as pytest takes them.
+MINUTES ?=
+# What `make test` and `make unit` are narrowed to: files, directories or tests, as pytest takes them.
 TESTS ?=
-# COVERAGE=1 has `make test` measure what the unit tests run of the product, and say it.
-COVERAGE ?=
+# Which part of how many `make test-rest` runs (2/3), after how many minutes it begins no more tests, and where it begins.
+SHARD ?=
+TURN ?=
 # Run directories, or folders of them, that `make docs` counts.
 RUNS ?=
 # What `make audit` reads, in place of the bundled examples.
@@ -35,8 +36,14 @@ DEBIAN ?= 12 13
 SIZES ?=
 # How many small partitions it measures, in place of all else.
 SMALL ?=
-UNIT := not docker and not spark and not slow
+# The environment of `make lint` is its own: style and types need neither Spark nor most other packages.
+LINT := $(VENV)-lint
 PARALLEL := -n auto --maxprocesses 8
+# Tests on real brokers mostly wait for sessions to end, so two of them run at a time on two cores; those that share a
+# cluster stay together (xdist_group), and all begin in the order of CONTRIBUTING.md's table.
+TWO := -n 2 --dist loadgroup --no-loadscope-reorder -v
+# Of several that run side by side, each line says whose it is.
+named = $(if $(SIDE),2>&1 | sed -u 's/^/$(1) | /')
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
           $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 
@@ -44,7 +51,7 @@ OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $
 
 .PHONY: demo
 demo: engine ## A first verdict and its report, from a bare machine in about 3 minutes: double-failover on 0.10.2.2
-	@[ -e $(VENV)/.locked ] || bash .ci/venv "$(PYTHON)" "$(VENV)" $(FIRST)
+	@[ -e $(VENV)/.locked ] || bash .ci/venv "$(PYTHON)" "$(VENV)" requirements.lock $(FIRST)
 	@$(BIN)/python -m app.demo -- $(MAKE) --no-print-directory venv
 
 # The Docker SDK and what it needs: app/demo.py begins with these, and brings the others beside Docker itself.
@@ -59,7 +66,7 @@ chaos-run: engine venv ## Set everything up and run the default suite (SCENARIO=
 nightly: engine venv ## Every case on every line, other releases each night, and a part of the audit's cells; resumable (JOBS= MINUTES= change 3, 170)
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
-	  --jobs $(JOBS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \
+	  --jobs $(JOBS) --minutes $(or $(MINUTES),170) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \
 	$(BIN)/python -m app.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS) $(NARROWED) || status=$$?; \
 	exit $${status:-0}
 
@@ -104,19 +111,34 @@ setup: engine venv ## The virtual environment, Docker, Java and the images of th
 	$(CHAOS) setup $(if $(VERSION),--versions $(VERSION))
 
 .PHONY: setup-tests
-setup-tests: engine venv ## What tests need: Docker, Java, and the images of the versions that tests use (tests/releases.py)
+setup-tests: engine venv ## What all tests need: Docker, Java, and the images of the versions that they use (tests/releases.py)
 	$(CHAOS) setup --versions $$($(BIN)/python -m tests.releases)
 
 .PHONY: test
-test: setup-tests lint ## Everything: lint, types, unit, analysis (Spark) and integration tests (TESTS= narrows it)
 ifdef TESTS
+test: setup-tests ## Lint, types, unit tests, and of each kind of test on Spark and on real brokers a few (TESTS= narrows it)
 	$(BIN)/pytest $(TESTS)
 else
-	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)" $(if $(COVERAGE),--cov --cov-report=) || status=$$?; \
-	$(if $(COVERAGE),$(BIN)/python -m tests.covered || status=$$?;) \
-	$(BIN)/pytest -m "not ($(UNIT))" || status=$$?; \
-	exit $${status:-0}
+test: engine
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going SIDE=1 lint unit brokers
 endif
+
+# The part of `make test` that needs Docker and Spark.
+.PHONY: brokers
+brokers: engine venv
+	$(CHAOS) setup --versions $$($(BIN)/python -m tests.releases test) $(call named,brokers)
+	$(BIN)/pytest $(TWO) --tier test $(call named,brokers)
+
+.PHONY: test-rest
+test-rest: setup-tests ## The tests that `make test` leaves out (SHARD=1/3 MINUTES=25 TURN=7 narrow and order them)
+	$(BIN)/pytest $(TWO) --tier rest $(if $(SHARD),--shard $(SHARD)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(TURN),--turn $(TURN))
+
+.PHONY: test-nightly
+test-nightly: engine venv ## All tests on all releases, property tests with ten times as many examples
+	$(CHAOS) setup --versions all
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(PARALLEL) --tier unit --timeout 3600 || status=$$?; \
+	HYPOTHESIS_PROFILE=thorough KAFKA_CHAOS_SEGMENTS=all $(BIN)/pytest $(TWO) --tier test --tier rest --timeout 3600 || status=$$?; \
+	exit $${status:-0}
 
 .PHONY: test-bare
 test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its own engine (DEBIAN=12 or 13 narrows it)
@@ -127,8 +149,13 @@ sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and thei
 	$(BIN)/python -m tests.sabotage
 
 .PHONY: unit
-unit: venv ## The tests that need neither Docker nor Spark
-	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)"
+unit: venv ## The tests that need neither Docker nor Spark (TESTS= narrows it)
+	nice $(BIN)/pytest $(PARALLEL) --tier unit $(TESTS) $(call named,unit)
+
+.PHONY: coverage
+coverage: venv ## The unit tests, and how much of the product they run
+	$(BIN)/pytest $(PARALLEL) --tier unit --cov --cov-report=
+	$(BIN)/python -m tests.covered
 
 .PHONY: docs
 docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these run directories, or folders of them, are of)
@@ -137,15 +164,18 @@ docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these ru
 	$(BIN)/python -m pages.faults
 
 .PHONY: lint
-lint: venv ## Style and types
-	$(BIN)/ruff check .
-	$(BIN)/mypy
+lint: $(LINT)/.locked ## Style and types
+	nice $(LINT)/bin/ruff check . $(call named,lint)
+	nice $(LINT)/bin/mypy $(call named,lint)
 
 .PHONY: lock
 lock: ## Resolve the Python dependencies again (wants uv on the PATH)
 	$(COMPILE) --group build -o requirements-build.lock
 	$(COMPILE) --group dev -o requirements.lock pyproject.toml
+	$(COMPILE) --group lint -c requirements.lock $(UNTYPED:%=--no-emit-package %) -o requirements-lint.lock
 
+# What pyspark-client wants and mypy does not read.
+UNTYPED := googleapis-common-protos grpcio grpcio-status pandas protobuf pyarrow zstandard
 COMPILE := env -u PIP_FIND_LINKS -u UV_FIND_LINKS uv pip compile --quiet --python-version 3.11 --python-platform linux \
   --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
 
@@ -164,9 +194,13 @@ engine:
 venv: $(VENV)/.project
 
 $(VENV)/.locked: requirements-build.lock requirements.lock
-	@bash .ci/venv "$(PYTHON)" "$(VENV)"
+	@bash .ci/venv "$(PYTHON)" "$(VENV)" requirements.lock $(call named,venv)
+	@touch $@
+
+$(LINT)/.locked: requirements-build.lock requirements-lint.lock
+	@bash .ci/venv "$(PYTHON)" "$(LINT)" requirements-lint.lock $(call named,lint)
 	@touch $@
 
 $(VENV)/.project: $(VENV)/.locked pyproject.toml
-	@env -u PIP_FIND_LINKS $(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable .
+	@$(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --no-index --no-deps --no-build-isolation --editable .
 	@touch $@

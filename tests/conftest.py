@@ -1,17 +1,73 @@
-"""Property tests take as many examples as the profile says, and no test has a wider terminal than another.
+"""Which tests are run, and with how many examples.
 
-    HYPOTHESIS_PROFILE=quick      a quarter of the examples that a test asks for; the default
+    --tier test --tier rest       the tests of these tiers (tests/tiers.py; the table is in CONTRIBUTING.md)
+    --shard 2/3                   of the table's tests those of the second of three parts, by file
+    --turn 7                      begin with another entry of the table for each number; the others follow in its order
+    --minutes 25                  begin no test later; each that is left out is named
+    HYPOTHESIS_PROFILE=quick      a quarter of the examples that a property test asks for; the default
     HYPOTHESIS_PROFILE=thorough   ten times as many: each night
 
-A test that asks for a number of its own asks by `tests.properties.examples`. There is no deadline: the first example
-may compile a loop, and a loaded machine is no failure.
+A property test that asks for a number of its own asks by `tests.properties.examples`. There is no deadline: the first
+example may compile a loop, and a loaded machine is no failure. No test has a wider terminal than another.
 """
 
 from __future__ import annotations
 
 import os
+import time
 
-from tests import properties
+import pytest
+
+from tests import properties, tiers
 
 properties.load()
 os.environ["COLUMNS"] = "100"
+BEGAN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tiers")
+    group.addoption("--tier", action="append", choices=tiers.TIERS, help="tests of this tier only; may be repeated")
+    group.addoption("--shard", metavar="I/N", help="of the table's tests part I of N, by file")
+    group.addoption("--turn", type=int, default=0, metavar="N", help="begin with the N-th entry of the table")
+    group.addoption("--minutes", type=float, metavar="N", help="begin no test after so many minutes")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    rows = tiers.read_rows((tiers.ROOT / "CONTRIBUTING.md").read_text())
+    tier: dict[str, str] = {}
+    missing = []
+    for item in items:
+        try:
+            tier[item.nodeid] = tiers.tier_of(item.nodeid, {mark.name for mark in item.iter_markers()}, rows)
+        except LookupError:
+            missing.append(item.nodeid)
+    listed = [node_id for node_id, of_it in tier.items() if of_it != "unit"]
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    stale = tiers.unused(rows, listed) if whole else []
+    if missing or stale:
+        raise pytest.UsageError(
+            "CONTRIBUTING.md's table of tiers: "
+            + "; ".join([f"{name} is in no tier" for name in missing] + [f"{name} is no test" for name in stale])
+        )
+    if (wanted := config.getoption("tier")) is None:
+        return
+    kept = [item for item in items if tier[item.nodeid] in wanted]
+    if (part := config.getoption("shard")) is not None:
+        number, _, count = part.partition("/")
+        files = tiers.shard([row for row in rows if row.tier in wanted], int(number), int(count))
+        kept = [item for item in kept if item.nodeid.partition("::")[0] in files]
+    order = tiers.places([row for row in rows if row.tier in wanted], config.getoption("turn"))
+    place = {item.nodeid: order[row] for item in kept if (row := tiers.row_of(item.nodeid, order)) is not None}
+    kept.sort(key=lambda item: place.get(item.nodeid, -1))
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    minutes = item.config.getoption("minutes")
+    if minutes is not None and time.monotonic() - BEGAN > minutes * 60:
+        pytest.skip(f"left out, {minutes:g} minutes were over: {item.nodeid}")

@@ -33,7 +33,7 @@ from tests.analysis.test_job import LOSS, SOUND, without_times
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import final_read, polled, sent
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark-cluster")]
 
 ROOT = Path(__file__).resolve().parents[2]
 SPARK = Path(pyspark.__file__).parent

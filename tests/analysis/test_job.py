@@ -22,7 +22,7 @@ from tests.unit.analysis.runs import make_run
 from tests.unit.analysis.test_indefinite import PASSED, UNKNOWN
 from tests.unit.checks.histories import final_read, polled, sent
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 LOSS = {"producer-1": [sent(0, 0), sent(1, 1)], "final-read-1": [polled(0, 0), final_read(2)]}
 SOUND = {"producer-1": [sent(0, 0)], "final-read-1": [polled(0, 0), final_read(1)]}

@@ -16,7 +16,7 @@ from kafkafiles.files import KINDS
 from kafkafiles.segments import DDL, KafkaSegments, SegmentReader
 from tests.unit.kafkafiles.encode import R, batch
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 DATA = Path(__file__).parents[1] / "data" / "segments"
 
 

@@ -39,7 +39,12 @@ from tests.integration.secured import (
     secured,
 )
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.xdist_group("audit-live"),
+]
 
 OLD = "0.10.2.2"
 SECURE = ("2.8.2", "4.3.1")

@@ -24,7 +24,7 @@ from harness.cluster.networks import free_prefixes_here
 from harness.workloads.handles.client import BackgroundConsumer, Client, FinalReader, LoadGenerator, ScriptedProducer
 from tests.integration.engine import call, needs_image
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("recording")]
 
 COMPOSE = Path(__file__).resolve().parents[2] / "compose"
 UP_S = 90.0

@@ -21,7 +21,12 @@ from harness.workloads.handles.transactions import Pipeline, TransactionalProduc
 from tests.integration.test_recording import LIMIT_S, PARTITIONS, Broker, client, one_broker
 from tests.streams import rewrite
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.xdist_group("transactions"),
+]
 
 SETTINGS = (
     "transaction.state.log.replication.factor=1;transaction.state.log.min.isr=1;transaction.state.log.num.partitions=1"

@@ -27,34 +27,131 @@ def _run(script: str, *arguments: str, **environment: str) -> subprocess.Complet
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=60)
 
 
-def _python(directory: Path, pip: str) -> str:
-    """A Python that makes an environment whose pip is this script."""
-    _script(directory / "pip", pip)
-    made = 'mkdir -p "$3/bin"; cp "$(dirname "$0")/pip" "$3/bin/pip"'
+def _python(directory: Path, pip: str = "", uv: str = "") -> str:
+    """A Python that makes an environment whose pip and uv are these scripts."""
+    _script(directory / "pip", f'case "$1" in config) exit;; esac\n{pip}')
+    _script(directory / "uv", uv)
+    made = 'mkdir -p "$3/bin"; cp "$(dirname "$0")/pip" "$(dirname "$0")/uv" "$3/bin"'
     return str(
         _script(directory / "python", f'case "$1 $2" in "-m venv") {made};; --version*) echo Python 3.12;; esac')
     )
 
 
-def test_pip_works_beside_the_environment_and_leaves_nothing_there(tmp_path: Path) -> None:
-    python = _python(tmp_path / "fake", f'echo "$TMPDIR" >>{tmp_path}/seen; touch "$TMPDIR/left"')
+def _venv(python: str, environment: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    cache = str(environment.parent / "cache")
+    return _run(
+        "venv", python, str(environment), *(arguments or ("requirements.lock",)), KAFKA_CHAOS_CACHE=cache, **variables
+    )
+
+
+WHEEL = """
+[ "$1" != wheel ] || while [ $# -gt 0 ]; do
+    if [ "$1" = --wheel-dir ]; then echo built >>"{built}"; mkdir -p "$2"; touch "$2/pyspark-1-py3-none-any.whl"; fi
+    shift
+done
+"""
+
+
+def test_installers_work_beside_the_environment_and_leave_nothing_there(tmp_path: Path) -> None:
+    told = f'echo "$TMPDIR" >>{tmp_path}/seen; touch "$TMPDIR/left"'
     environment = tmp_path / "an environment"
-    result = _run("venv", python, str(environment))
+    result = _venv(_python(tmp_path / "fake", told + WHEEL.format(built=tmp_path / "built"), told), environment)
     assert result.returncode == 0, result.stderr
-    assert (tmp_path / "seen").read_text().splitlines() == [f"{environment}/tmp"] * 2
+    assert set((tmp_path / "seen").read_text().splitlines()) == {f"{environment}/tmp"}
     assert not (environment / "tmp").exists()
+
+
+def test_pyspark_is_built_once(tmp_path: Path) -> None:
+    uv = f'echo "$@" >>{tmp_path}/installed'
+    python = _python(tmp_path / "fake", WHEEL.format(built=tmp_path / "built"), uv)
+    for number in (1, 2):
+        result = _venv(python, tmp_path / f"environment-{number}")
+        assert result.returncode == 0, result.stderr
+        assert (tmp_path / "installed").read_text().splitlines()[-1].endswith("/pyspark-1-py3-none-any.whl")
+    assert (tmp_path / "built").read_text().splitlines() == ["built"]
+
+
+def test_a_wheel_whose_build_failed_is_not_kept(tmp_path: Path) -> None:
+    result = _venv(
+        _python(tmp_path / "fake", '[ "$1" != wheel ] || { echo no compiler >&2; exit 1; }'), tmp_path / "one"
+    )
+    assert result.returncode == 254
+    assert "no compiler" in result.stderr
+    built = tmp_path / "built"
+    assert _venv(_python(tmp_path / "other", WHEEL.format(built=built)), tmp_path / "two").returncode == 0
+    assert built.exists()
+
+
+def test_style_and_types_need_no_spark() -> None:
+    locked = (ROOT / "requirements-lint.lock").read_text().splitlines()
+    names = {line.split("==")[0] for line in locked if "==" in line}
+    assert "mypy" in names
+    assert not {"pyspark", "numba", "pyarrow", "duckdb"} & names
+
+
+def test_both_locks_name_the_same_versions() -> None:
+    found = [
+        {
+            line.split(" ")[0]
+            for line in (ROOT / name).read_text().splitlines()
+            if "==" in line and not line.startswith("pyspark")
+        }
+        for name in ("requirements-lint.lock", "requirements.lock")
+    ]
+    assert found[0] <= found[1]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "expected"),
+    [
+        ("", ""),
+        ("global.index-url='https://one.example/simple'", "UV_DEFAULT_INDEX=https://one.example/simple"),
+        (
+            "global.index-url='https://one.example/simple'\n:env:.index-url='https://two.example/simple'",
+            "UV_DEFAULT_INDEX=https://two.example/simple",
+        ),
+        (
+            "global.extra-index-url='\\nhttps://one.example\\nhttps://two.example'",
+            "UV_INDEX= https://one.example https://two.example",
+        ),
+        (":env:.cert='/etc/own.pem'", "SSL_CERT_FILE=/etc/own.pem"),
+        (":env:.default-timeout='180'", "UV_HTTP_TIMEOUT=180"),
+        ("install.trusted-host='one.example'", "UV_INSECURE_HOST=one.example"),
+        (":env:.find-links='/opt/wheels'", ""),
+    ],
+)
+def test_uv_asks_whom_pip_would_ask(configuration: str, expected: str, tmp_path: Path) -> None:
+    names = "UV_(DEFAULT_INDEX|INDEX|INSECURE_HOST|HTTP_TIMEOUT|FIND_LINKS)|SSL_CERT_FILE"
+    uv = f"env | grep -E '^({names})=' >{tmp_path}/seen"
+    python = _python(tmp_path / "fake", uv=uv)
+    script = tmp_path / "fake" / "pip"
+    (tmp_path / "configuration").write_text(configuration + "\n")
+    script.write_text(script.read_text().replace("config) exit", f"config) cat {tmp_path}/configuration; exit"))
+    without = {name: "" for name in os.environ if name.startswith(("UV_", "SSL_CERT"))}
+    result = _venv(
+        python, tmp_path / "environment", "requirements.lock", "docker", **without, UV_FIND_LINKS="/opt/wheels"
+    )
+    assert (tmp_path / "seen").exists(), result.stderr
+    given = [line for line in (tmp_path / "seen").read_text().splitlines() if not line.endswith("=")]
+    assert given == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(
     ("said", "told"),
     [
         ("OSError: [Errno 28] No space left on device", "is full (4 GB are needed while it is made)"),
+        ("error: failed to write: No space left on device (os error 28)", "is full (4 GB are needed while it is made)"),
         ("after connection broken by 'NewConnectionError'", "is the Python package index reachable?"),
-        ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES", "pip says above why"),
+        ("  Caused by: dns error: failed to lookup address information", "is the Python package index reachable?"),
+        ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES", "above it is said why"),
+        ("  × No solution found when resolving dependencies", "above it is said why"),
     ],
 )
-def test_the_network_is_blamed_only_if_pip_spoke_of_it(said: str, told: str, tmp_path: Path) -> None:
-    result = _run("venv", _python(tmp_path / "fake", f'echo "{said}" >&2; exit 1'), str(tmp_path / "environment"))
+@pytest.mark.parametrize("who", ["pip", "uv"])
+def test_the_network_is_blamed_only_if_it_was_spoken_of(who: str, said: str, told: str, tmp_path: Path) -> None:
+    failing = f'echo "{said}" >&2; exit 1'
+    python = _python(tmp_path / "fake", **{who: failing})
+    result = _venv(python, tmp_path / "environment")
     assert result.returncode == 254
     assert said in result.stderr
     assert result.stderr.splitlines()[-1].endswith(told)
@@ -72,7 +169,8 @@ def test_a_busy_apt_is_waited_for_and_said(tmp_path: Path) -> None:
     python = _script(tmp_path / "python", '[ "$2" != "import ensurepip, venv" ] || exit 1\necho 3.12')
     apt, _id = _script(tmp_path / "apt-get", APT), _script(tmp_path / "id", "echo 0")
     (tmp_path / "apt-get.lock").touch()
-    result = _run("venv", str(python), str(tmp_path / "environment"), PATH=f"{tmp_path}:{os.environ['PATH']}")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    result = _venv(str(python), tmp_path / "environment", PATH=path, TMPDIR=str(tmp_path))
     assert "another apt is at work; waiting for it" in result.stdout
     assert "held by process 812 (unattended-upgr)" in result.stdout
     assert apt.with_name("apt-get.done").read_text().splitlines() == [
@@ -136,8 +234,14 @@ def test_a_dead_engines_socket_is_no_engine(user: dict[str, str], tmp_path: Path
     assert "does not run: start it" in result.stderr
 
 
-def test_setup_is_of_the_versions_that_are_named() -> None:
-    command = ["make", "--no-print-directory", "--dry-run", "setup", "VERSION=4.3.1 0.10.2.2"]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert printed.splitlines()[-1].endswith("kafka-chaos setup --versions 4.3.1 0.10.2.2")
-    assert printed.splitlines()[0] == 'bash .ci/engine "python3"'
+@pytest.mark.parametrize("outer", [{}, {"MAKEFLAGS": "w", "MAKELEVEL": "1"}], ids=["by itself", "within make -w"])
+def test_setup_is_of_the_versions_that_are_named(outer: dict[str, str]) -> None:
+    variables = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    command = ["make", "--dry-run", "setup", "VERSION=4.3.1 0.10.2.2"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=variables | outer, capture_output=True, text=True, check=True, timeout=60
+    )
+    printed = [line for line in done.stdout.splitlines() if not line.startswith("make[")]
+    assert printed[-1].endswith("kafka-chaos setup --versions 4.3.1 0.10.2.2")
+    assert printed[0] == 'bash .ci/engine "python3"'
+    assert (len(printed) != len(done.stdout.splitlines())) == bool(outer)
