@@ -152,6 +152,10 @@ sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and thei
 unit: venv ## The tests that need neither Docker nor Spark (TESTS= narrows it)
 	nice $(BIN)/pytest $(PARALLEL) --tier unit $(TESTS) $(call named,unit)
 
+.PHONY: again
+again: ## The tests of the set-up in a make within a make, as another Makefile would call it
+	$(MAKE) unit TESTS=tests/unit/setup
+
 .PHONY: coverage
 coverage: venv ## The unit tests, and how much of the product they run
 	$(BIN)/pytest $(PARALLEL) --tier unit --cov --cov-report=
