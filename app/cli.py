@@ -202,22 +202,28 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _matrix(options: argparse.Namespace) -> int:
-    from app.matrix import Matrix, cells, night_order, of_the_night, write_reports
+    from app.matrix import Matrix, cells, night_order, of_the_night, suite_cells, write_reports
     from harness.cluster import versions as known_versions
     from harness.scenario import all_scenarios, get_scenario
     from harness.setup import images
     from harness.setup import settings as known_settings
+    from harness.suite import DEFAULT_VERSIONS, SUITE
     from judgement.report import console
     from judgement.verdict import read_verdict, worst
 
     names = _names(options.scenarios or ())
     chosen = [get_scenario(name) for name in names if name != "all"]
     if not chosen:
-        chosen = [each for each in all_scenarios().values() if names or each.suite]
+        chosen = [each for each in all_scenarios().values() if names or each.name in SUITE]
     if options.minutes is not None and names == ["all"]:
         chosen = of_the_night(chosen, options.seed)
-    named, overrides, expect = _versions(options.versions), _settings(options.setting), _expected(options.expect)
-    wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=_names(options.case))
+    overrides, expect = _settings(options.setting), _expected(options.expect)
+    cases = _names(options.case)
+    if names or options.versions or cases:
+        named = _versions(options.versions or DEFAULT_VERSIONS)
+        wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=cases)
+    else:
+        wanted = suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat)
     versions = [version for version in known_versions.KNOWN if any(cell.version == version.id for cell in wanted)]
     for version in versions:
         known_settings.validate(version, overrides, "--setting")

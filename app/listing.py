@@ -8,6 +8,7 @@ from typing import Any
 from evidence.rundir import DEFAULT_CASE
 from harness.cluster import versions
 from harness.scenario import Scenario, all_scenarios
+from harness.suite import SUITE
 from pages.scenarios import documented
 
 
@@ -23,7 +24,9 @@ def _row(made: Scenario) -> dict[str, Any]:
         }
         for case in made.cases.values()
     }
-    about: dict[str, Any] = {"scenario": made.name, "claim": made.claim, "source": made.source, "suite": made.suite}
+    part = SUITE.get(made.name)
+    about: dict[str, Any] = {"scenario": made.name, "claim": made.claim, "source": made.source}
+    about["suite"] = None if part is None else part.as_json()
     if made.exhibit is not None:
         about["exhibit"] = made.exhibit.as_json()
     plain = {"documented": cases[DEFAULT_CASE]["documented"]} if DEFAULT_CASE in cases else {}
@@ -52,6 +55,8 @@ def _known() -> Iterator[str]:
 
 def _lines(made: Scenario) -> Iterator[str]:
     yield from (made.name, f"  {made.claim}", f"  source: {made.source}")
+    if part := SUITE.get(made.name):
+        yield f"  in the default suite {part}"
     for case in made.cases.values():
         indent = "  "
         if case.name != DEFAULT_CASE:

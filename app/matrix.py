@@ -34,8 +34,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, UsageError
 from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of, write_atomically
+from harness.cluster import versions as known_versions
 from harness.setup.java import java_home
 from harness.subjects import read_user_subjects
+from harness.suite import SUITE
 from judgement.judge import Analyst, judge
 from judgement.report import html, junit, summary
 from judgement.report.facts import load_all
@@ -95,6 +97,17 @@ def cells(
     if not found:
         raise UsageError("none of these scenarios applies to any of these versions; `kafka-chaos list` shows which do")
     return [Cell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
+
+
+def suite_cells(scenarios: Mapping[str, Scenario], *, seed: int, repeat: int) -> list[Cell]:
+    """The cells of the default suite (harness/suite.py), all of one seed before the next."""
+    parts = [
+        cells(
+            [scenarios[name]], list(map(known_versions.get, part.versions)), seed=seed, repeat=repeat, cases=part.cases
+        )
+        for name, part in SUITE.items()
+    ]
+    return sorted((cell for part in parts for cell in part), key=lambda cell: cell.seed)
 
 
 def of_the_night(scenarios: Sequence[Scenario], seed: int) -> list[Scenario]:

@@ -12,11 +12,11 @@ from typing import Final, NoReturn
 
 from audit import options as options_of_audit
 from evidence.errors import EXIT_USAGE
+from harness.suite import DEFAULT_VERSIONS
 from kafkafiles import options as options_of_replicas
 
 RUNS: Final = Path("runs")
 AUDIT: Final = "what producers' settings risk, with the measured run that shows it"
-DEFAULT_VERSIONS: Final = ("0.10.2.2", "3.9.2-pinned", "4.3.1")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -109,14 +109,13 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
     common(run)
 
-    for name, text, versions, folder in (
-        ("matrix", "run scenarios × cases × versions; finished cells are not run again", None, RUNS / "matrix"),
-        ("suite", "run the default suite", DEFAULT_VERSIONS, None),
+    for name, text, needed, folder in (
+        ("matrix", "run scenarios × cases × versions; finished cells are not run again", True, RUNS / "matrix"),
+        ("suite", "run the default suite", False, None),
     ):
         sub = command(name, text)
-        needed = versions is None
         sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
-        sub.add_argument("--versions", nargs="+", required=needed, default=versions, metavar="V", help="ids, or all")
+        sub.add_argument("--versions", nargs="+", required=needed, metavar="V", help="ids, or all")
         default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
         sub.add_argument(
             "--runs-dir", type=_directory, default=default, metavar="DIR", help="where the run directories go"

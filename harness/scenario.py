@@ -55,8 +55,6 @@ class Scenario:
     cases: Mapping[str, Case]
     steps: Callable[[Run], None] = field(repr=False)
     applies: VersionRange = EVERY_VERSION
-    suite: bool = False
-    """Whether the default suite runs it."""
     exhibit: Exhibit | None = None
     """Of the museum: its bug, and the versions that show it."""
     file: str = ""
@@ -135,7 +133,6 @@ def scenario(
     cluster: ClusterPlan | None = None,
     topic: TopicPlan | None = None,
     applies: VersionRange = EVERY_VERSION,
-    suite: bool = False,
     exhibit: Exhibit | None = None,
 ) -> Callable[[Callable[[Run], None]], Scenario]:
     """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`.
@@ -162,7 +159,6 @@ def scenario(
             cases={key: replace(case, name=key, documented=tuple(case.documented)) for key, case in declared.items()},
             steps=steps,
             applies=applies,
-            suite=suite,
             exhibit=exhibit,
             file=steps.__module__,
         )

@@ -18,6 +18,7 @@ from evidence.rundir import DEFAULT_CASE
 from harness.case import Case
 from harness.cluster import versions
 from harness.scenario import PACKAGE, Scenario, all_scenarios
+from harness.suite import SUITE
 
 
 def described() -> dict[str, Any]:
@@ -44,7 +45,7 @@ def of(made: Scenario) -> dict[str, Any]:
         "source": made.source,
         "operator": made.operator,
         "applies": made.applies.label,
-        "suite": made.suite,
+        "suite": str(SUITE[made.name]) if made.name in SUITE else "",
         "exhibit": None if made.exhibit is None else made.exhibit.as_json() | {"also": also(made)},
         "told": inspect.getdoc(module) or "",
         "steps": steps_of(inspect.getsource(module)),

@@ -10,7 +10,6 @@ from harness.words import Documented, Run, TopicPlan, scenario
     operator="Nothing to do: this is how a healthy cluster looks. Compare every other page with it.",
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     documented=[Documented(claims=["one-controller-at-a-time"])],
-    suite=True,
 )
 def baseline(run: Run) -> None:
     """Single records, then a load, acknowledged by all in-sync replicas on three partitions."""

@@ -30,7 +30,6 @@ ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
             documented=[Documented(claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED])]
         ),
     },
-    suite=True,
 )
 def controlled_shutdown(run: Run) -> None:
     t = run.partition()

@@ -23,7 +23,6 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
     operator="""acks=1 is a promise of one broker, which may be cut off without knowing it. With acks=all a partition of
         the network costs a session of waiting and no record; shorten the session, not the promise.""",
     cluster=ClusterPlan(settings=SETTINGS),
-    suite=True,
     cases={
         "acks-1": Case(acks="1", applies=ranges.FETCHES_END, documented=[Documented(required=LOST, claims=CLAIMS)]),
         "acks-all": Case(

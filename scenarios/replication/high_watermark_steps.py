@@ -32,7 +32,6 @@ RECORDS = 4
             ],
         )
     ],
-    suite=True,
 )
 def high_watermark_steps(run: Run) -> None:
     t = run.partition()

@@ -24,7 +24,6 @@ ANSWER_LIMIT_S = 20.0
             claims=["acks-all-refused-below-min-isr", "acks-1-goes-on-below-min-isr", "refused-record-not-in-log"],
         )
     ],
-    suite=True,
 )
 def min_insync_refusal(run: Run) -> None:
     t = run.partition()

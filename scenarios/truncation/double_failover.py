@@ -53,7 +53,6 @@ TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "
                 ask a dead leader where its epoch ended, truncates nothing, and leads with the record.""",
         ),
     ],
-    suite=True,
 )
 def double_failover(run: Run) -> None:
     t = run.partition()

@@ -100,7 +100,6 @@ def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Ta
         ),
         Documented(claims=["offline-partition-waits", *CLEAN_ELECTIONS], says=LEAVES_ISR),
     ],
-    suite=True,
 )
 def follower_reboot(run: Run) -> None:
     t = run.partition()

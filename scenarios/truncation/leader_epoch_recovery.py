@@ -31,7 +31,6 @@ from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scena
     topic=TopicPlan(replicas=((1, 2, 3),)),
     documented=[Documented(on=ranges.LEADER_EPOCHS, claims=["leader-elected-from-isr", "leader-epoch-rises-by-one"])],
     applies=ranges.LEADER_EPOCHS,
-    suite=True,
 )
 def leader_epoch_recovery(run: Run) -> None:
     t = run.partition()

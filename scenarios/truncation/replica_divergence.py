@@ -45,7 +45,6 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
                 new leader does not have: the replicas are identical, and lost is what an unclean election loses.""",
         ),
     ],
-    suite=True,
 )
 def replica_divergence(run: Run) -> None:
     t = run.partition()

@@ -23,7 +23,7 @@ def stated(name: str, **changes: Any) -> dict[str, Any]:
     """A scenario as the pages are told of it."""
     case = {"name": "default", "changes": {"acks": "all"}, "documented": []}
     about = {"name": name, "section": "a", "file": "scenarios/a/b.py", "claim": "C.", "source": "S", "operator": "O."}
-    return about | {"applies": "every", "suite": False, "told": "T.", "steps": "", "cases": [case]} | changes
+    return about | {"applies": "every", "suite": "", "told": "T.", "steps": "", "cases": [case]} | changes
 
 
 def guide_of(runs: Sequence[RunDir]) -> dict[str, str]:
