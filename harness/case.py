@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,9 +15,12 @@ from harness.workloads.settings import LIBRDKAFKA
 
 if TYPE_CHECKING:
     from harness.plan import ClusterPlan
+    from harness.run import Run
 
 
 LOST: Final = frozenset({"lost-write"})
+Steps = Callable[["Run"], None]
+"""What carries a sequence out."""
 ACKS: Final = ("0", "1", "all")
 
 
@@ -76,8 +79,8 @@ class Case:
     """
     client_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of these producers, by the client's own names."""
-    variant: str = ""
-    """For the steps: which way a sequence goes that has several."""
+    steps: Steps | None = None
+    """Its own function of steps, or one with arguments (functools.partial), in place of the scenario's."""
     cluster: ClusterPlan | None = None
     """A cluster of its own, in place of the scenario's."""
     applies: VersionRange = EVERY_VERSION
@@ -97,7 +100,6 @@ class Case:
             "acks": self.acks,
             "client": "" if self.client == LIBRDKAFKA else self.client,
             "client_settings": dict(self.client_settings),
-            "variant": self.variant,
             "controllers": self.cluster.controllers if self.cluster else 0,
             "java_options": self.cluster.java_options if self.cluster else "",
         }

@@ -636,8 +636,8 @@ def _carry_out(
     with phases.measure("steps"):
         ended: bool | str = True
         try:
-            with mistakes_told(request.scenario.steps.__code__.co_filename):
-                request.scenario.steps(run)
+            with mistakes_told(request.scenario.path):
+                request.scenario.steps_of(request.case)(run)
         except (FaultUnproved, PreconditionNotHeld, RecorderDied) as error:
             run.note(f"the sequence ended early: {error}")
             ended = _one_line(error)

@@ -5,8 +5,9 @@ what must follow on which versions, and one function of steps. It declares; `har
 Judgement is not part of it either: `documented_for` only states what the sources say, and `judgement.policy`
 holds the findings against it.
 
-A case is a named variant of a scenario (settings, acks, a client's settings) with a documented outcome of its own. The
-steps read it as `run.case`. A scenario that declares none has one case, called "default".
+A case is a named variant of a scenario (settings, acks, a client's settings) with a documented outcome of its own. It
+takes the scenario's steps, or names its own; no steps ask which case they are. A scenario that declares none has one
+case, called "default".
 
 A scenario lives in one file of `scenarios/`, is registered by the decorator `scenario`, and reads like the
 paragraph it implements (docs/writing-a-scenario.md).
@@ -15,25 +16,27 @@ paragraph it implements (docs/writing-a-scenario.md).
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import DEFAULT_CASE
 from harness.bugs import Exhibit
-from harness.case import Case, Documented
+from harness.case import Case, Documented, Steps
 from harness.cluster import versions
 from harness.cluster.ranges import EVERY_VERSION, VersionRange
 from harness.plan import ClusterPlan, TopicPlan
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
-    from harness.run import Run
 
 PACKAGE: Final = "scenarios"
 """Where scenarios register themselves; known here by name only, so that this room does not rest on theirs."""
@@ -53,7 +56,8 @@ class Scenario:
     cluster: ClusterPlan
     topic: TopicPlan
     cases: Mapping[str, Case]
-    steps: Callable[[Run], None] = field(repr=False)
+    steps: Steps | None = field(default=None, repr=False)
+    """Of the cases that name none of their own."""
     applies: VersionRange = EVERY_VERSION
     exhibit: Exhibit | None = None
     """Of the museum: its bug, and the versions that show it."""
@@ -64,6 +68,18 @@ class Scenario:
         if name not in self.cases:
             raise unknown_name("case", name, self.cases, hint=f"of scenario {self.name}")
         return self.cases[name]
+
+    def steps_of(self, case: str = DEFAULT_CASE) -> Steps:
+        """The function that carries a case out; UsageError if nobody has named one."""
+        steps = self.case(case).steps or self.steps
+        if steps is None:
+            raise UsageError(f"scenario {self.name}, case {case}: it names no function of steps")
+        return steps
+
+    @property
+    def path(self) -> str:
+        """The file that it is written in."""
+        return str(sys.modules[self.file].__file__) if self.file else inspect.getfile(_function(self.steps_of()))
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -134,8 +150,9 @@ def scenario(
     topic: TopicPlan | None = None,
     applies: VersionRange = EVERY_VERSION,
     exhibit: Exhibit | None = None,
-) -> Callable[[Callable[[Run], None]], Scenario]:
-    """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`.
+) -> Callable[[Steps], Scenario]:
+    """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`. If each of the
+    cases names its own steps, the scenario is registered by the call alone, and there is nothing to decorate.
 
     What follows is stated either by `documented` or by each of the `cases`. Raises UsageError if it is stated twice or
     not at all, and for a case whose name cannot be part of a run's name.
@@ -148,7 +165,7 @@ def scenario(
             raise UsageError(f"scenario {name}: case {case!r}: a name has small letters, digits and hyphens only")
     declared = dict(cases) if cases else {DEFAULT_CASE: Case(documented=stated)}
 
-    def register(steps: Callable[[Run], None]) -> Scenario:
+    def register(steps: Steps | None) -> Scenario:
         made = Scenario(
             name=name,
             claim=" ".join(claim.split()),
@@ -160,7 +177,7 @@ def scenario(
             steps=steps,
             applies=applies,
             exhibit=exhibit,
-            file=steps.__module__,
+            file=_function(steps or next(filter(None, (case.steps for case in declared.values())))).__module__,
         )
         other = _REGISTRY.get(name)
         if other is not None and other.file != made.file:
@@ -168,7 +185,14 @@ def scenario(
         _REGISTRY[name] = made
         return made
 
+    if all(case.steps for case in declared.values()):
+        register(None)
     return register
+
+
+def _function(steps: Steps) -> Callable[..., None]:
+    """The function itself, of one that has been given arguments too."""
+    return steps.func if isinstance(steps, partial) else steps
 
 
 @contextmanager

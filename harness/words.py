@@ -26,7 +26,7 @@ from harness.subjects import (
     TimeOuts,
     Topic,
 )
-from harness.workloads.handles.client import LoadGenerator, ScriptedProducer
+from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, Sent
 from harness.workloads.settings import LIBRDKAFKA
 
 __all__ = [
@@ -49,11 +49,13 @@ __all__ = [
     "OpenTransaction",
     "Outcome",
     "Partition",
+    "Pending",
     "Placed",
     "Producer",
     "Run",
     "Scenario",
     "ScriptedProducer",
+    "Sent",
     "Subject",
     "Subjects",
     "Target",

@@ -60,6 +60,7 @@ def between(release: str, end: str, label: str) -> VersionRange:
 # The main lines
 
 EVERY_VERSION: Final = VersionRange("every version", lambda version: True)
+NO_VERSION: Final = VersionRange("no version", lambda version: False)
 ZOOKEEPER: Final = VersionRange("ZooKeeper", lambda version: version.mode == "zookeeper")
 KRAFT: Final = VersionRange("KRaft", lambda version: version.mode == "kraft")
 HIGH_WATERMARK_TRUNCATION: Final = VersionRange(
@@ -182,6 +183,7 @@ TRANSACTIONS: Final = since("0.11", "transactions (KIP-98, 0.11 and later)")
 TRANSACTIONS_VERIFIED: Final = since("3.6", "transactions that leaders verify (KIP-890, 3.6 and later)")
 TRANSACTIONS_RAISE_THE_EPOCH: Final = since("4.0", "brokers and Java clients of 4.0 and later")
 """With each transaction (KIP-890, transaction.version 2)."""
+TRANSACTIONS_KEEP_THE_EPOCH: Final = before("4.0", "brokers and Java clients before 4.0")
 IDEMPOTENT_PRODUCERS: Final = since("0.11", "idempotent producers (KIP-98, 0.11 and later)")
 IDEMPOTENCE: Final = VersionRange(
     "idempotent producers (KIP-98, 0.11 and later, and a message format that has room for them)",

@@ -18,7 +18,52 @@ from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, r
 TRUNCATION = "log truncation is not allowed"
 
 
-@scenario(
+def out_of_isr(run: Run) -> None:
+    """The leader dies, leaves the ISR, and returns blank."""
+    t = run.partition()
+    replaced, other = run.replicas_of(t)
+    run.send(t, 3)
+    run.kill(replaced)
+    run.wait_leader(t, other)
+    run.wait_isr(t, [other])
+    run.send(t, 2)
+    run.wipe(replaced)
+    run.copy_replicas("blank")
+    run.start(replaced)
+    run.wait_isr(t, [replaced, other])
+    run.send(t)
+
+
+def still_in_isr(run: Run) -> None:
+    """The last replica in sync dies, and returns blank before the other is there."""
+    t = run.partition()
+    replaced, other = run.replicas_of(t)
+    run.send(t, 3, doomed=not ranges.ELIGIBLE_LEADERS_REMEMBERED.holds(run.version))
+    run.copy_replicas("armed")
+    run.stop(other)
+    run.wait_isr(t, [replaced])
+    run.kill(replaced)
+    run.wait_no_leader(t, replaced)
+    run.wipe(replaced)
+    run.start(replaced)
+    if not (ranges.ELIGIBLE_LEADERS_REMEMBERED | ranges.ELIGIBLE_LEADERS_FORGOTTEN).holds(run.version):
+        run.wait_leader(t, replaced)
+        run.send(t, acks="1")
+    if ranges.ENDS_RATHER_THAN_TRUNCATES.holds(run.version):
+        run.start_early(other)
+        if ranges.HANGS_RATHER_THAN_TRUNCATES.holds(run.version):
+            run.wait_log_line(other, TRUNCATION, "that it ends itself rather than truncate")
+            run.kill(other)
+        else:
+            run.expect_exit(other, TRUNCATION)
+        run.wipe(other)
+    run.start(other)
+    run.wait_leader(t)
+    run.wait_isr(t, [replaced, other])
+    run.send(t)
+
+
+scenario(
     name="blank-disk-replacement",
     claim="""A broker that returns with an empty disk refills it from the leaders, and nothing is lost, if it was out
         of the ISR; still in it, as its last member, it is elected with an empty log, and everything is lost.""",
@@ -29,8 +74,9 @@ TRUNCATION = "log truncation is not allowed"
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "out-of-isr": Case(documented=[Documented(claims=["blank-replica-refilled"])]),
+        "out-of-isr": Case(steps=out_of_isr, documented=[Documented(claims=["blank-replica-refilled"])]),
         "still-in-isr": Case(
+            steps=still_in_isr,
             # Otherwise the controllers of 0.8.2 to 0.10.2 leave nobody in the ISR.
             settings={"unclean.leader.election.enable": "false"},
             topic={"min.insync.replicas": "2"},
@@ -82,53 +128,3 @@ TRUNCATION = "log truncation is not allowed"
         ),
     },
 )
-def blank_disk_replacement(run: Run) -> None:
-    if run.case.name == "out-of-isr":
-        out_of_isr(run)
-    else:
-        still_in_isr(run)
-
-
-def out_of_isr(run: Run) -> None:
-    """The leader dies, leaves the ISR, and returns blank."""
-    t = run.partition()
-    replaced, other = run.replicas_of(t)
-    run.send(t, 3)
-    run.kill(replaced)
-    run.wait_leader(t, other)
-    run.wait_isr(t, [other])
-    run.send(t, 2)
-    run.wipe(replaced)
-    run.copy_replicas("blank")
-    run.start(replaced)
-    run.wait_isr(t, [replaced, other])
-    run.send(t)
-
-
-def still_in_isr(run: Run) -> None:
-    """The last replica in sync dies, and returns blank before the other is there."""
-    t = run.partition()
-    replaced, other = run.replicas_of(t)
-    run.send(t, 3, doomed=not ranges.ELIGIBLE_LEADERS_REMEMBERED.holds(run.version))
-    run.copy_replicas("armed")
-    run.stop(other)
-    run.wait_isr(t, [replaced])
-    run.kill(replaced)
-    run.wait_no_leader(t, replaced)
-    run.wipe(replaced)
-    run.start(replaced)
-    if not (ranges.ELIGIBLE_LEADERS_REMEMBERED | ranges.ELIGIBLE_LEADERS_FORGOTTEN).holds(run.version):
-        run.wait_leader(t, replaced)
-        run.send(t, acks="1")
-    if ranges.ENDS_RATHER_THAN_TRUNCATES.holds(run.version):
-        run.start_early(other)
-        if ranges.HANGS_RATHER_THAN_TRUNCATES.holds(run.version):
-            run.wait_log_line(other, TRUNCATION, "that it ends itself rather than truncate")
-            run.kill(other)
-        else:
-            run.expect_exit(other, TRUNCATION)
-        run.wipe(other)
-    run.start(other)
-    run.wait_leader(t)
-    run.wait_isr(t, [replaced, other])
-    run.send(t)

@@ -9,6 +9,9 @@ by what it was before: 0.8 waits until that is gone, 0.9 and later with ZooKeepe
 controller refuses the new incarnation until the old one is fenced, and the broker asks again.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from harness.words import Case, ClusterPlan, Documented, Run, Target, ranges, scenario
 
 TAKEN = (
@@ -21,7 +24,40 @@ KILLED = ("registration-outlives-broker", "leader-kept-while-registered", "leade
 STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
 
 
-@scenario(
+def replaced(run: Run, end: Callable[[Run, Target], None]) -> None:
+    """The leader ends, and is started again when another leads."""
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.send(t, 2)
+    end(run, leader)
+    run.wait_leader(t, *followers)
+    run.send(t, 2)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def restarted_early(run: Run) -> None:
+    """The leader is killed, and started again before its session has ended."""
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.send(t, 2)
+    run.kill(leader)
+    run.start_early(leader)
+    waits = run.version.mode == "kraft" or ranges.WAITS_FOR_OLD_REGISTRATION.holds(run.version)
+    if waits:
+        run.wait_log_line(leader, TAKEN, "that its id is taken")
+    else:
+        run.expect_exit(leader, TAKEN)
+    run.wait_leader(t, *followers)
+    run.send(t, 2)
+    if not waits:
+        run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
     name="broker-registration",
     claim="""A broker that is killed stays registered until its session has ended, and the controller acts only then; a
         broker that is stopped ends its registration itself; one that returns before its session has ended finds its id
@@ -33,6 +69,7 @@ STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
     cluster=ClusterPlan(session_timeout_ms=8000, settings=SETTINGS),
     cases={
         "killed": Case(
+            steps=partial(replaced, end=Run.kill),
             documented=[
                 Documented(
                     on=ranges.ZOOKEEPER, claims=[*KILLED, "dead-broker-leaves-in-session", "broker-znode-content"]
@@ -43,9 +80,10 @@ STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
                     says="""A broker that is killed is fenced when the controller has had no heartbeat of it for a
                         session, and the controller elects another leader only then.""",
                 ),
-            ]
+            ],
         ),
         "stopped": Case(
+            steps=partial(replaced, end=Run.stop),
             documented=[
                 Documented(on=ranges.ZOOKEEPER, claims=[*STOPPED, "broker-znode-content"]),
                 Documented(
@@ -53,9 +91,10 @@ STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
                     claims=[*STOPPED, "broker-records-content"],
                     says="A broker that is stopped asks the controller for its leave, and is fenced by it at once.",
                 ),
-            ]
+            ],
         ),
         "restarted-early": Case(
+            steps=restarted_early,
             # Longer than a broker takes to start on a busy machine, so that one that returns early is early.
             cluster=ClusterPlan(session_timeout_ms=18000, settings=SETTINGS),
             documented=[
@@ -75,30 +114,3 @@ STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
         ),
     },
 )
-def broker_registration(run: Run) -> None:
-    t = run.partition()
-    leader, followers = run.leader_of(t), run.followers_of(t)
-    run.send(t, 2)
-    if run.case.name == "stopped":
-        run.stop(leader)
-    else:
-        run.kill(leader)
-    waits = run.case.name == "restarted-early" and waits_when_it_returns(run, leader)
-    run.wait_leader(t, *followers)
-    run.send(t, 2)
-
-    if not waits:
-        run.start(leader)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t)
-
-
-def waits_when_it_returns(run: Run, broker: Target) -> bool:
-    """The broker is started before its session has ended: whether it waits for that, and does not end itself."""
-    run.start_early(broker)
-    waits = run.version.mode == "kraft" or ranges.WAITS_FOR_OLD_REGISTRATION.holds(run.version)
-    if waits:
-        run.wait_log_line(broker, TAKEN, "that its id is taken")
-    else:
-        run.expect_exit(broker, TAKEN)
-    return waits

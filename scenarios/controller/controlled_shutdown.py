@@ -6,13 +6,31 @@ more. Killed, it leads on in the eyes of the cluster until its session has ended
 written.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, scenario
+from collections.abc import Callable
+from functools import partial
+
+from harness.words import Case, ClusterPlan, Documented, Run, Target, scenario
 from scenarios.controller import BEFORE
 
 ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
 
 
-@scenario(
+def leader_ends(run: Run, end: Callable[[Run, Target], None]) -> None:
+    """The leader ends under load, and another leads."""
+    t = run.partition()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
+        load.wait_acked(int(run.vary(BEFORE, low=60, high=180)), timeout_s=30)
+        end(run, leader)
+        run.wait_leader(t, *followers)
+        # So many are not acknowledged before the leader is gone.
+        consumer.wait_read(load.wait_acked(800, timeout_s=60).acked, timeout_s=30)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
     name="controlled-shutdown",
     claim="""A broker that is stopped cleanly hands its leaderships over first, and writes pause only until producers
         have found the next leader; when it is killed they pause until its session has ended. Neither loses
@@ -24,25 +42,12 @@ ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
     cluster=ClusterPlan(session_timeout_ms=8000, settings={"replica.socket.timeout.ms": "3000"}),
     cases={
         "clean": Case(
-            documented=[Documented(claims=["leader-moved-before-shutdown", "writes-pause-briefly", *ELECTED])]
+            steps=partial(leader_ends, end=Run.stop),
+            documented=[Documented(claims=["leader-moved-before-shutdown", "writes-pause-briefly", *ELECTED])],
         ),
         "killed": Case(
-            documented=[Documented(claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED])]
+            steps=partial(leader_ends, end=Run.kill),
+            documented=[Documented(claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED])],
         ),
     },
 )
-def controlled_shutdown(run: Run) -> None:
-    t = run.partition()
-    leader, followers = run.leader_of(t), run.followers_of(t)
-    with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
-        load.wait_acked(int(run.vary(BEFORE, low=60, high=180)), timeout_s=30)
-        if run.case.name == "clean":
-            run.stop(leader)
-        else:
-            run.kill(leader)
-        run.wait_leader(t, *followers)
-        # So many are not acknowledged before the leader is gone.
-        consumer.wait_read(load.wait_acked(800, timeout_s=60).acked, timeout_s=30)
-    run.start(leader)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t)

@@ -15,12 +15,14 @@ it goes on acknowledging with acks=1 until it hears of that is lost. KRaft's con
 found it again within a session, with the same consequence. Consumers read nothing beyond the dead follower meanwhile.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, ranges, scenario
+from collections.abc import Callable
+
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, Target, ranges, scenario
 from scenarios.partition import RATE_PER_S, SETTINGS, clients
 
 SESSIONS = 2
 WAIT_S = 90.0
-ALONE = {"offsets.topic.replication.factor": "1"}
+ONE_REPLICA_OF_OFFSETS = {"offsets.topic.replication.factor": "1"}
 """The partition written to is the only one that a leader has to shrink: it shrinks them one after the other, and only
 the first that it cannot write stops."""
 CLAIMS = [
@@ -34,13 +36,48 @@ LEADERS_MAY_MOVE = LOST | {"inconsistent-offsets", "duplicate"}
 without an answer, which is sent again."""
 BLOCKS = [*CLAIMS, "writes-stop-while-isr-cannot-shrink"]
 GOES_ON = [*CLAIMS, "writes-go-on-while-isr-cannot-shrink"]
-KEEPS = "sessions-outlast-coordinator"
-STOPS = """Nothing changes while ZooKeeper is away. As soon as a follower has to leave the ISR its leader takes no
-    records at all, not even with acks=1, until ZooKeeper is back."""
-MOVE = "When the coordinator is back leaders may move, and what was acknowledged with acks=1 alone may be lost."
+SESSIONS_LAST = "sessions-outlast-coordinator"
+NO_WRITES_AT_ALL = """Nothing changes while ZooKeeper is away. As soon as a follower has to leave the ISR its leader
+    takes no records at all, not even with acks=1, until ZooKeeper is back."""
+LEADERS_MOVE_AFTERWARDS = (
+    "When the coordinator is back leaders may move, and what was acknowledged with acks=1 alone may be lost."
+)
 
 
-@scenario(
+def killed(run: Run) -> None:
+    """The coordinator dies, and is started again."""
+    without_coordinator(run, Run.kill, lambda coordinator: run.start(coordinator))
+
+
+def frozen(run: Run) -> None:
+    """The coordinator stands still, and goes on."""
+    without_coordinator(run, Run.freeze, lambda _coordinator: run.thaw())
+
+
+def without_coordinator(run: Run, take: Callable[[Run, Target], None], give_back: Callable[[Target], None]) -> None:
+    """Writes go on while ZooKeeper or the controllers are away, until a follower dies."""
+    t, coordinator = run.partition(), run.coordinator()
+    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
+    with clients(run, t, doomed=True) as load:
+        take(run, coordinator)
+        load.wait_more(int(RATE_PER_S * SESSIONS * run.cluster.plan.session_timeout_ms / 1000), timeout_s=60)
+        run.send(t, 3)
+
+        run.kill(follower)
+        waiting = run.send_async(t)
+        run.wait_share_of_session(follower, SESSIONS)
+        run.require("acks=all waits for the dead follower", not waiting.done)
+        give_back(coordinator)
+        run.wait_isr(t, [leader, other])
+        waiting.wait(WAIT_S)
+
+        run.start(follower)
+        run.wait_isr(t, run.replicas_of(t))
+        load.wait_more(40, timeout_s=60)
+    run.send(t)
+
+
+scenario(
     name="coordinator-outage",
     claim="""While ZooKeeper or the controllers are away leaders, ISRs and registrations stay as they are, and writes go
         on as long as every member of the ISR is there; with acks=all they wait for one that is not until the
@@ -50,47 +87,29 @@ MOVE = "When the coordinator is back leaders may move, and what was acknowledged
         meanwhile is made good: do not restart brokers before it is over. A ZooKeeper that stalls for longer than the
         sessions does more harm than one that crashes: all brokers lose their registration at once, and with acks=1
         records.""",
-    cluster=ClusterPlan(settings=SETTINGS | ALONE),
+    cluster=ClusterPlan(settings=SETTINGS | ONE_REPLICA_OF_OFFSETS),
     cases={
         "killed": Case(
+            steps=killed,
             acks="1",
             documented=[
-                Documented(on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=[*BLOCKS, KEEPS], says=STOPS),
-                Documented(on=ranges.ZOOKEEPER, claims=[*GOES_ON, KEEPS]),
-                Documented(on=ranges.KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
+                Documented(on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=[*BLOCKS, SESSIONS_LAST], says=NO_WRITES_AT_ALL),
+                Documented(on=ranges.ZOOKEEPER, claims=[*GOES_ON, SESSIONS_LAST]),
+                Documented(on=ranges.KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=LEADERS_MOVE_AFTERWARDS),
             ],
         ),
         "frozen": Case(
+            steps=frozen,
             acks="1",
             documented=[
                 Documented(
-                    on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=BLOCKS, allowed=LEADERS_MAY_MOVE, says=f"{STOPS} {MOVE}"
+                    on=ranges.ISR_CHANGES_IN_ZOOKEEPER,
+                    claims=BLOCKS,
+                    allowed=LEADERS_MAY_MOVE,
+                    says=f"{NO_WRITES_AT_ALL} {LEADERS_MOVE_AFTERWARDS}",
                 ),
-                Documented(claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=MOVE),
+                Documented(claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=LEADERS_MOVE_AFTERWARDS),
             ],
         ),
     },
 )
-def coordinator_outage(run: Run) -> None:
-    t, coordinator = run.partition(), run.coordinator()
-    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
-    with clients(run, t, doomed=True) as load:
-        (run.kill if run.case.name == "killed" else run.freeze)(coordinator)
-        load.wait_more(int(RATE_PER_S * SESSIONS * run.cluster.plan.session_timeout_ms / 1000), timeout_s=60)
-        run.send(t, 3)
-
-        run.kill(follower)
-        waiting = run.send_async(t)
-        run.wait_share_of_session(follower, SESSIONS)
-        run.require("acks=all waits for the dead follower", not waiting.done)
-
-        if run.case.name == "killed":
-            run.start(coordinator)
-        else:
-            run.thaw()
-        run.wait_isr(t, [leader, other])
-        waiting.wait(WAIT_S)
-        run.start(follower)
-        run.wait_isr(t, run.replicas_of(t))
-        load.wait_more(40, timeout_s=60)
-    run.send(t)

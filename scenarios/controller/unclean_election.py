@@ -11,8 +11,9 @@ again.
 """
 
 from dataclasses import replace
+from functools import partial
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Case, ClusterPlan, Documented, Partition, Run, TopicPlan, VersionRange, ranges, scenario
 from scenarios.controller import BEFORE
 
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
@@ -53,23 +54,8 @@ WAITS = (
 )
 
 
-@scenario(
-    name="unclean-election",
-    claim="""When every in-sync replica is dead, a replica outside the ISR leads only if unclean leader elections are
-        enabled, and then acknowledged records are lost; otherwise the partition waits.""",
-    source="Kafka documentation, Design: unclean leader election; KIP-106, KIP-966, KAFKA-12670",
-    operator="""Keep unclean.leader.election.enable=false where records matter, and set it explicitly on releases before
-        0.11, where true is the default. The price is that a partition waits for its last in-sync replica; bring
-        that broker back before you think of anything else.""",
-    cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
-    topic=TopicPlan(replicas=((1, 2),)),
-    cases={
-        "default": Case(documented=[replace(LOSES[0], on=ranges.UNCLEAN_BY_DEFAULT), *WAITS]),
-        "enabled": Case(settings={"unclean.leader.election.enable": "true"}, documented=LOSES),
-        "disabled": Case(settings={"unclean.leader.election.enable": "false"}, documented=WAITS),
-    },
-)
-def unclean_election(run: Run) -> None:
+def all_in_sync_dead(run: Run, unclean: VersionRange) -> None:
+    """The last replica in sync dies, and another returns: it leads on the versions of `unclean`."""
     t = run.partition()
     a, b = run.replicas_of(t)
     beside = TopicPlan(name="beside", replicas=((b.id,),))
@@ -89,7 +75,7 @@ def unclean_election(run: Run) -> None:
             run.wait_no_leader(t, a)
             run.start(b)
             run.wait_leader(Partition(beside.name, 0), b)
-            if unclean(run):
+            if unclean.holds(run.version):
                 run.wait_leader(t, b)
                 run.send(t)
                 run.start(a)
@@ -101,6 +87,30 @@ def unclean_election(run: Run) -> None:
             run.send(t)
 
 
-def unclean(run: Run) -> bool:
-    """Whether this case elects outside the ISR on this version."""
-    return run.case.name == "enabled" or (run.case.name == "default" and ranges.UNCLEAN_BY_DEFAULT.holds(run.version))
+scenario(
+    name="unclean-election",
+    claim="""When every in-sync replica is dead, a replica outside the ISR leads only if unclean leader elections are
+        enabled, and then acknowledged records are lost; otherwise the partition waits.""",
+    source="Kafka documentation, Design: unclean leader election; KIP-106, KIP-966, KAFKA-12670",
+    operator="""Keep unclean.leader.election.enable=false where records matter, and set it explicitly on releases before
+        0.11, where true is the default. The price is that a partition waits for its last in-sync replica; bring
+        that broker back before you think of anything else.""",
+    cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
+    topic=TopicPlan(replicas=((1, 2),)),
+    cases={
+        "default": Case(
+            steps=partial(all_in_sync_dead, unclean=ranges.UNCLEAN_BY_DEFAULT),
+            documented=[replace(LOSES[0], on=ranges.UNCLEAN_BY_DEFAULT), *WAITS],
+        ),
+        "enabled": Case(
+            steps=partial(all_in_sync_dead, unclean=ranges.EVERY_VERSION),
+            settings={"unclean.leader.election.enable": "true"},
+            documented=LOSES,
+        ),
+        "disabled": Case(
+            steps=partial(all_in_sync_dead, unclean=ranges.NO_VERSION),
+            settings={"unclean.leader.election.enable": "false"},
+            documented=WAITS,
+        ),
+    },
+)

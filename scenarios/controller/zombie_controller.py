@@ -11,6 +11,9 @@ another partition dies: it goes on trying. Then it loses ZooKeeper, and X become
 itself for the controller when it reaches X again, and its request carries the old epoch: X refuses it.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.controller import BEFORE
 
@@ -20,36 +23,13 @@ APART_SESSION_MS = 9000
 NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
 
 
-@scenario(
-    name="zombie-controller",
-    claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch;
-        what it asks for afterwards is refused, and no partition's state goes back.""",
-    source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500, KIP-595",
-    operator="""A controller that wakes up after a long pause does no harm by itself: brokers refuse what it asks for.
-        Watch for long garbage collections and network trouble of the controller, because each of them costs an
-        election.""",
-    cluster=ClusterPlan(controller=1, combined=True, settings=SETTINGS),
-    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
-    cases={
-        "frozen": Case(documented=[Documented(claims=[*NO_HARM, "controller-replaced-in-time"])]),
-        "frozen-apart": Case(
-            cluster=ClusterPlan(controllers=3, session_timeout_ms=APART_SESSION_MS, settings=SETTINGS),
-            applies=ranges.KRAFT,
-            documented=[Documented(on=ranges.KRAFT, claims=[*NO_HARM, "controller-replaced-in-time"])],
-        ),
-        "cut-off": Case(
-            applies=ranges.ZOOKEEPER,
-            documented=[Documented(on=ranges.ZOOKEEPER, claims=[*NO_HARM, "stale-controller-refused"])],
-        ),
-    },
-)
-def zombie_controller(run: Run) -> None:
+def replaced(run: Run, sequence: Callable[[Run], None]) -> None:
+    """A producer and a consumer are at work while the controller is replaced, and no partition has lost a replica."""
     partitions = [run.partition(number) for number in range(3)]
     with run.consume(partitions[0]), run.load(partitions[0], rate_per_s=60) as load:
         load.wait_acked(BEFORE, timeout_s=30)
         for t in partitions:
             run.send(t, 2)
-        sequence = {"frozen": frozen, "frozen-apart": frozen_apart, "cut-off": cut_off}[run.case.name]
         sequence(run)
         for t in partitions:
             run.wait_isr(t, run.replicas_of(t))
@@ -99,3 +79,33 @@ def cut_off(run: Run) -> None:
     run.heal_network()
     run.start(leader)
     run.wait_registered([zombie])
+
+
+scenario(
+    name="zombie-controller",
+    claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch;
+        what it asks for afterwards is refused, and no partition's state goes back.""",
+    source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500, KIP-595",
+    operator="""A controller that wakes up after a long pause does no harm by itself: brokers refuse what it asks for.
+        Watch for long garbage collections and network trouble of the controller, because each of them costs an
+        election.""",
+    cluster=ClusterPlan(controller=1, combined=True, settings=SETTINGS),
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
+    cases={
+        "frozen": Case(
+            steps=partial(replaced, sequence=frozen),
+            documented=[Documented(claims=[*NO_HARM, "controller-replaced-in-time"])],
+        ),
+        "frozen-apart": Case(
+            steps=partial(replaced, sequence=frozen_apart),
+            cluster=ClusterPlan(controllers=3, session_timeout_ms=APART_SESSION_MS, settings=SETTINGS),
+            applies=ranges.KRAFT,
+            documented=[Documented(on=ranges.KRAFT, claims=[*NO_HARM, "controller-replaced-in-time"])],
+        ),
+        "cut-off": Case(
+            steps=partial(replaced, sequence=cut_off),
+            applies=ranges.ZOOKEEPER,
+            documented=[Documented(on=ranges.ZOOKEEPER, claims=[*NO_HARM, "stale-controller-refused"])],
+        ),
+    },
+)

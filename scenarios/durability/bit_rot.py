@@ -17,6 +17,8 @@ one, and joins the ISR without the records; when it leads, they are lost.
 """
 
 import time
+from collections.abc import Callable
+from functools import partial
 
 from harness.words import LOST, Case, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 
@@ -36,79 +38,9 @@ DAMAGED = frozenset({"corrupt-record"})
 DIFFERENT = DAMAGED | {"replica-divergence"}
 
 
-@scenario(
-    name="bit-rot",
-    claim="""A damaged record stays on the replica that has it: followers and readers refuse it, and nothing else looks
-        at it, but for recovery after a kill. A damaged index makes a follower skip records without an error.""",
-    source="Kafka documentation, Message Format: CRC, Design: log recovery; Log.read, Log.recoverLog",
-    operator="""Kafka does not look for damaged files, and no metric tells of one. If a follower logs that it found
-        invalid messages, its leader's disk is bad: make a healthy replica the leader, then give the damaged broker a
-        blank disk. Delete index files of a broker whose disk is suspect while it is down: they are made anew.""",
-    cluster=ClusterPlan(settings={"log.flush.offset.checkpoint.interval.ms": "3600000"}),
-    topic=TopicPlan(settings={"segment.ms": "2000", "index.interval.bytes": "1"}),
-    cases={
-        "leader": Case(
-            documented=[
-                Documented(
-                    on=ranges.OLD_MESSAGE_FORMATS,
-                    required=DIFFERENT,
-                    allowed=frozenset({"poll-skip", "internal-poll-skip"}),
-                    claims=[STAYS, UNNOTICED, TOLD, "reader-goes-on-behind-damage"],
-                    says="""The leader goes on leading. Its readers are given an error in place of the record, which two
-                        replicas in sync have, and go on behind it.""",
-                ),
-                Documented(
-                    required=DIFFERENT,
-                    claims=[STAYS, UNNOTICED, TOLD, "reader-stops-at-damage"],
-                    says="""The leader goes on leading. Its readers are given an error, again and again, and come no
-                        further, though two replicas in sync have the record, until another replica leads.""",
-                ),
-            ]
-        ),
-        "follower": Case(documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])]),
-        "follower-stopped": Case(documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])]),
-        "follower-killed": Case(
-            documented=[
-                Documented(
-                    required=DIFFERENT,
-                    allowed=frozenset({"log-truncated-below-high-watermark"}),
-                    claims=[STAYS, "recovery-cuts-damage"],
-                    says="""Recovery cuts the log where it is damaged, far below the high watermark, and the broker
-                        fetches again what it has cut: with nobody to fetch it from it would be lost.""",
-                )
-            ]
-        ),
-        "refill": Case(documented=[Documented(required=DIFFERENT, claims=[STAYS, "damage-is-refused"])]),
-        "index": Case(
-            topic={"segment.ms": "12000"},
-            documented=[
-                Documented(
-                    required=LOST | {"replica-divergence", "index-mismatch"},
-                    allowed=frozenset({"poll-skip", "internal-poll-skip"}),
-                    claims=["reader-is-not-told-of-gap", "leader-elected-from-isr"],
-                    says="""A follower that was away joins the ISR without the records that it asked for by way of the
-                        damaged index, and they are lost when it leads.""",
-                )
-            ],
-        ),
-    },
-)
-def bit_rot(run: Run) -> None:
-    t = run.partition()
-    steps_of = {
-        "leader": read_from_damaged,
-        "follower": damaged_while_up,
-        "follower-stopped": damaged_while_down,
-        "follower-killed": damaged_while_down,
-        "refill": refilled_from_damaged,
-        "index": filled_by_damaged_index,
-    }
-    steps = steps_of[run.case.name]
-    steps(run, t)
-
-
-def read_from_damaged(run: Run, t: Partition) -> None:
+def read_from_damaged(run: Run) -> None:
     """A consumer reads from a leader with a damaged record, until another replica leads."""
+    t = run.partition()
     damaged, others = run.leader_of(t), run.followers_of(t)
     send_and_close(run, t)
     end = 1 + (run.send(t)[-1].offset or 0)
@@ -127,8 +59,9 @@ def read_from_damaged(run: Run, t: Partition) -> None:
     run.send(t, 2)
 
 
-def damaged_while_up(run: Run, t: Partition) -> None:
+def damaged_while_up(run: Run) -> None:
     """A bit is flipped in what a running follower wrote long ago."""
+    t = run.partition()
     follower, _ = run.followers_of(t)
     send_and_close(run, t)
     run.flip_record(follower, t, STRUCK)
@@ -136,11 +69,12 @@ def damaged_while_up(run: Run, t: Partition) -> None:
     run.copy_replicas("damaged")
 
 
-def damaged_while_down(run: Run, t: Partition) -> None:
+def damaged_while_down(run: Run, end: Callable[[Run, Target], None]) -> None:
     """A bit is flipped while a follower is down."""
+    t = run.partition()
     follower, _ = run.followers_of(t)
     send_and_close(run, t)
-    (run.stop if run.case.name == "follower-stopped" else run.kill)(follower)
+    end(run, follower)
     run.flip_record(follower, t, STRUCK)
     run.copy_replicas("damaged")
     run.start(follower)
@@ -148,8 +82,9 @@ def damaged_while_down(run: Run, t: Partition) -> None:
     run.send(t, 2)
 
 
-def refilled_from_damaged(run: Run, t: Partition) -> None:
+def refilled_from_damaged(run: Run) -> None:
     """A blank follower meets a damaged leader, until another leads and the damaged one is blank itself."""
+    t = run.partition()
     damaged = run.leader_of(t)
     blank, healthy = run.followers_of(t)
     send_and_close(run, t)
@@ -168,8 +103,9 @@ def refilled_from_damaged(run: Run, t: Partition) -> None:
     run.send(t, 2)
 
 
-def filled_by_damaged_index(run: Run, t: Partition) -> None:
+def filled_by_damaged_index(run: Run) -> None:
     """A follower was away, and comes back to a leader with a damaged index; then it leads."""
+    t = run.partition()
     damaged = run.leader_of(t)
     away, other = run.followers_of(t)
     run.send(t, FIRST_MISSING)
@@ -216,3 +152,73 @@ def close_segment(run: Run, t: Partition, replicas: list[Target]) -> None:
         ),
         SEGMENT_LIMIT_S,
     )
+
+
+scenario(
+    name="bit-rot",
+    claim="""A damaged record stays on the replica that has it: followers and readers refuse it, and nothing else looks
+        at it, but for recovery after a kill. A damaged index makes a follower skip records without an error.""",
+    source="Kafka documentation, Message Format: CRC, Design: log recovery; Log.read, Log.recoverLog",
+    operator="""Kafka does not look for damaged files, and no metric tells of one. If a follower logs that it found
+        invalid messages, its leader's disk is bad: make a healthy replica the leader, then give the damaged broker a
+        blank disk. Delete index files of a broker whose disk is suspect while it is down: they are made anew.""",
+    cluster=ClusterPlan(settings={"log.flush.offset.checkpoint.interval.ms": "3600000"}),
+    topic=TopicPlan(settings={"segment.ms": "2000", "index.interval.bytes": "1"}),
+    cases={
+        "leader": Case(
+            steps=read_from_damaged,
+            documented=[
+                Documented(
+                    on=ranges.OLD_MESSAGE_FORMATS,
+                    required=DIFFERENT,
+                    allowed=frozenset({"poll-skip", "internal-poll-skip"}),
+                    claims=[STAYS, UNNOTICED, TOLD, "reader-goes-on-behind-damage"],
+                    says="""The leader goes on leading. Its readers are given an error in place of the record, which two
+                        replicas in sync have, and go on behind it.""",
+                ),
+                Documented(
+                    required=DIFFERENT,
+                    claims=[STAYS, UNNOTICED, TOLD, "reader-stops-at-damage"],
+                    says="""The leader goes on leading. Its readers are given an error, again and again, and come no
+                        further, though two replicas in sync have the record, until another replica leads.""",
+                ),
+            ],
+        ),
+        "follower": Case(
+            steps=damaged_while_up, documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])]
+        ),
+        "follower-stopped": Case(
+            steps=partial(damaged_while_down, end=Run.stop),
+            documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])],
+        ),
+        "follower-killed": Case(
+            steps=partial(damaged_while_down, end=Run.kill),
+            documented=[
+                Documented(
+                    required=DIFFERENT,
+                    allowed=frozenset({"log-truncated-below-high-watermark"}),
+                    claims=[STAYS, "recovery-cuts-damage"],
+                    says="""Recovery cuts the log where it is damaged, far below the high watermark, and the broker
+                        fetches again what it has cut: with nobody to fetch it from it would be lost.""",
+                )
+            ],
+        ),
+        "refill": Case(
+            steps=refilled_from_damaged,
+            documented=[Documented(required=DIFFERENT, claims=[STAYS, "damage-is-refused"])],
+        ),
+        "index": Case(
+            steps=filled_by_damaged_index,
+            topic={"segment.ms": "12000"},
+            documented=[
+                Documented(
+                    required=LOST | {"replica-divergence", "index-mismatch"},
+                    allowed=frozenset({"poll-skip", "internal-poll-skip"}),
+                    claims=["reader-is-not-told-of-gap", "leader-elected-from-isr"],
+                    says="""A follower that was away joins the ISR without the records that it asked for by way of the
+                        damaged index, and they are lost when it leads.""",
+                )
+            ],
+        ),
+    },
+)

@@ -21,6 +21,9 @@ sends ZooKeeper nothing, its session ends, and another one leads. These go by th
   (Before 2.4 its session ends first.)
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from harness.words import LOST, OFFSETS, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
 
 HOUR_S = 3600
@@ -43,99 +46,6 @@ OFTEN = {
     "log.retention.check.interval.ms": "1000",
     "log.flush.start.offset.checkpoint.interval.ms": "1000",  # so that followers' log starts show in their files
 }
-
-
-@scenario(
-    name="clock-step",
-    claim="""A broker whose wall clock is ahead for a minute deletes what it has, also what was written a second ago,
-        and with it every replica, and forgets what groups committed; one whose clock is behind refuses records (4.0)
-        and does not see that a replica lags.""",
-    source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33, KIP-107, KIP-937",
-    operator="""Watch each broker's clock as you watch its disk, have time servers slew and never step, and start no
-        broker before its clock is synchronised (chronyd's waitsync). Topics that must not lose anything want
-        retention.ms=-1 and deletion by request. After a step ahead compare log start offsets of all replicas before you
-        move leaders: a follower that deleted is in the ISR.""",
-    cluster=ClusterPlan(own_clocks=True),
-    cases={
-        "leader-ahead": Case(
-            applies=ranges.FOLLOWERS_FOLLOW_LOG_START,
-            settings=OFTEN,
-            documented=[
-                Documented(
-                    on=ranges.DELETION_REASON_LOGGED,
-                    required=LOST,
-                    claims=[DELETES],
-                    says="The log begins after everything, on all replicas, with the default retention of seven days.",
-                ),
-                Documented(required=LOST, says="The leader's log begins after everything, and then all do."),
-            ],
-        ),
-        "follower-ahead": Case(
-            applies=ranges.FOLLOWERS_FOLLOW_LOG_START,
-            settings=OFTEN,
-            documented=[
-                Documented(
-                    on=ranges.DELETION_REASON_LOGGED,
-                    required=LOST,
-                    claims=[DELETES, "leader-elected-from-isr"],
-                    says="""The follower deletes all that it has and stays in the ISR. Its clock is right again when the
-                        leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
-                        does.""",
-                ),
-                Documented(required=LOST, claims=["leader-elected-from-isr"]),
-            ],
-        ),
-        "coordinator-ahead": Case(
-            applies=ranges.TIME_STAMPS,
-            settings={"offsets.retention.check.interval.ms": "1000"},
-            topic={"retention.ms": "-1"},  # the coordinator has a replica, which is not what this is about
-            documented=[
-                Documented(
-                    required=frozenset({"committed-offset-lost"}),
-                    says="A group that committed a minute ago has no offset any more, with the default retention.",
-                )
-            ],
-        ),
-        "leader-behind": Case(
-            applies=ranges.TIME_STAMPS,
-            documented=[
-                Documented(
-                    on=ranges.TIME_STAMPS_BOUNDED,
-                    claims=["clock-behind-refuses-records"],
-                    says="Each record is refused as made more than an hour after now, until the clock is right.",
-                ),
-                Documented(
-                    claims=["clock-behind-takes-records"],
-                    says="Records are taken as ever; retention keeps them for two hours more.",
-                ),
-            ],
-        ),
-        "leader-behind-lag": Case(
-            applies=ranges.SESSIONS_BY_MONOTONIC_CLOCK,
-            settings={"replica.lag.time.max.ms": str(LAG_MS)},
-            documented=[
-                Documented(
-                    claims=["lag-not-seen-while-clock-behind"],
-                    says="""A follower that is cut from the leader stays in the ISR for as long as the clock is behind,
-                        and acks=all waits for it; it leaves when the clock is right.""",
-                )
-            ],
-        ),
-    },
-)
-def clock_step(run: Run) -> None:
-    t = run.partition()
-    ways = {
-        "leader-ahead": leader_ahead,
-        "follower-ahead": follower_ahead,
-        "coordinator-ahead": coordinator_ahead,
-        "leader-behind": leader_behind,
-        "leader-behind-lag": leader_behind_lag,
-    }
-    carry_out = ways[run.case.name]
-    carry_out(run, t)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t)
 
 
 def written_everywhere(run: Run, t: Partition) -> None:
@@ -196,3 +106,96 @@ def leader_behind_lag(run: Run, t: Partition) -> None:
     run.wait_isr(t, [leader, other])
     waiting.wait(WAIT_S)
     run.heal_network()
+
+
+def set_right(run: Run, sequence: Callable[[Run, Partition], None]) -> None:
+    """A clock is wrong for a while, and then all is as before."""
+    t = run.partition()
+    sequence(run, t)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
+    name="clock-step",
+    claim="""A broker whose wall clock is ahead for a minute deletes what it has, also what was written a second ago,
+        and with it every replica, and forgets what groups committed; one whose clock is behind refuses records (4.0)
+        and does not see that a replica lags.""",
+    source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33, KIP-107, KIP-937",
+    operator="""Watch each broker's clock as you watch its disk, have time servers slew and never step, and start no
+        broker before its clock is synchronised (chronyd's waitsync). Topics that must not lose anything want
+        retention.ms=-1 and deletion by request. After a step ahead compare log start offsets of all replicas before you
+        move leaders: a follower that deleted is in the ISR.""",
+    cluster=ClusterPlan(own_clocks=True),
+    cases={
+        "leader-ahead": Case(
+            steps=partial(set_right, sequence=leader_ahead),
+            applies=ranges.FOLLOWERS_FOLLOW_LOG_START,
+            settings=OFTEN,
+            documented=[
+                Documented(
+                    on=ranges.DELETION_REASON_LOGGED,
+                    required=LOST,
+                    claims=[DELETES],
+                    says="The log begins after everything, on all replicas, with the default retention of seven days.",
+                ),
+                Documented(required=LOST, says="The leader's log begins after everything, and then all do."),
+            ],
+        ),
+        "follower-ahead": Case(
+            steps=partial(set_right, sequence=follower_ahead),
+            applies=ranges.FOLLOWERS_FOLLOW_LOG_START,
+            settings=OFTEN,
+            documented=[
+                Documented(
+                    on=ranges.DELETION_REASON_LOGGED,
+                    required=LOST,
+                    claims=[DELETES, "leader-elected-from-isr"],
+                    says="""The follower deletes all that it has and stays in the ISR. Its clock is right again when the
+                        leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
+                        does.""",
+                ),
+                Documented(required=LOST, claims=["leader-elected-from-isr"]),
+            ],
+        ),
+        "coordinator-ahead": Case(
+            steps=partial(set_right, sequence=coordinator_ahead),
+            applies=ranges.TIME_STAMPS,
+            settings={"offsets.retention.check.interval.ms": "1000"},
+            topic={"retention.ms": "-1"},  # the coordinator has a replica, which is not what this is about
+            documented=[
+                Documented(
+                    required=frozenset({"committed-offset-lost"}),
+                    says="A group that committed a minute ago has no offset any more, with the default retention.",
+                )
+            ],
+        ),
+        "leader-behind": Case(
+            steps=partial(set_right, sequence=leader_behind),
+            applies=ranges.TIME_STAMPS,
+            documented=[
+                Documented(
+                    on=ranges.TIME_STAMPS_BOUNDED,
+                    claims=["clock-behind-refuses-records"],
+                    says="Each record is refused as made more than an hour after now, until the clock is right.",
+                ),
+                Documented(
+                    claims=["clock-behind-takes-records"],
+                    says="Records are taken as ever; retention keeps them for two hours more.",
+                ),
+            ],
+        ),
+        "leader-behind-lag": Case(
+            steps=partial(set_right, sequence=leader_behind_lag),
+            applies=ranges.SESSIONS_BY_MONOTONIC_CLOCK,
+            settings={"replica.lag.time.max.ms": str(LAG_MS)},
+            documented=[
+                Documented(
+                    claims=["lag-not-seen-while-clock-behind"],
+                    says="""A follower that is cut from the leader stays in the ISR for as long as the clock is behind,
+                        and acks=all waits for it; it leaves when the clock is right.""",
+                )
+            ],
+        ),
+    },
+)

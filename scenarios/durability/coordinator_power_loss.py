@@ -16,6 +16,8 @@ has not: of a transaction that was committed in both, the power loss leaves the 
 marker, and takes those in the second. Readers of committed records are given half of it, and nothing tells them.
 """
 
+from functools import partial
+
 from harness.words import (
     LOST,
     OFFSETS,
@@ -42,57 +44,9 @@ OTHER = "flushed"
 CUT = frozenset({"log-truncated-below-high-watermark"})
 
 
-@scenario(
-    name="coordinator-power-loss",
-    claim="""Offsets and transactions that were committed are in the memory of brokers, like records: with all of them
-        groups go back to older offsets, or to none, and a transaction may be there in one partition and not in
-        another.""",
-    source="Kafka documentation, Application vs. OS flush management, Consumer offset tracking; KIP-98",
-    operator="""After a power loss of all brokers expect groups to read again what they had done, and transactions to be
-        there in part: exactly once ends there. Topics that one transaction writes to need the same flush settings.
-        Cluster-wide log.flush.interval.messages=1 includes the coordinators' topics; flush.messages of your own does
-        not.""",
-    cluster=ClusterPlan(controller=1, disks=Disks()),  # no fourth broker, which would keep a copy
-    topic=TopicPlan(settings={"min.insync.replicas": "2"}),
-    cases={
-        "offsets": Case(
-            documented=[
-                Documented(
-                    required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
-                    allowed=CUT,
-                    says="Both groups' commits were acknowledged, and are gone; no record is.",
-                )
-            ]
-        ),
-        "offsets-flush-each": Case(
-            settings={"log.flush.interval.messages": "1"},
-            documented=[Documented(says="Coordinators' topics are flushed too: both groups are as they were.")],
-        ),
-        "transaction": Case(
-            applies=ranges.TRANSACTIONS,
-            documented=[
-                Documented(
-                    required=LOST | {"torn-transaction"},
-                    allowed=CUT,
-                    says="""Half of a committed transaction is left: the records of the topic that is flushed. The other
-                        half is lost.""",
-                )
-            ],
-        ),
-        "transaction-flush-each": Case(
-            applies=ranges.TRANSACTIONS,
-            settings={"log.flush.interval.messages": "1"},
-            documented=[Documented(claims=["flushed-records-survive"], says="The transaction is whole.")],
-        ),
-    },
-)
-def coordinator_power_loss(run: Run) -> None:
+def commit_offsets(run: Run, *, flushed: bool) -> None:
+    """One group has committed before, both commit at the last moment. `flushed`: each message is."""
     t = run.partition()
-    (commit_offsets if run.case.name.startswith("offsets") else commit_transactions)(run, t)
-
-
-def commit_offsets(run: Run, t: Partition) -> None:
-    """One group has committed before, both commit at the last moment."""
     replicas = run.replicas_of(t)
     run.send(t, BEFORE)
     run.commit(OLD, t, FIRST)
@@ -104,14 +58,14 @@ def commit_offsets(run: Run, t: Partition) -> None:
     run.wait_high_watermark(OFFSETS, 3, replicas)
     run.copy_replicas("armed")
     lose_all(run, t)
-    flushed = bool(run.case.settings)
     run.wait_committed(OLD, t, LAST if flushed else FIRST, timeout_s=ANSWER_LIMIT_S)
     run.wait_committed(NEW, t, LAST if flushed else None, timeout_s=ANSWER_LIMIT_S)
     run.send(t)
 
 
-def commit_transactions(run: Run, t: Partition) -> None:
+def commit_transactions(run: Run) -> None:
     """A transaction before, and one at the last moment, each in both topics."""
+    t = run.partition()
     run.create_topic(TopicPlan(name=OTHER, replicas=run.topic.replicas, settings={"flush.messages": "1"}))
     both = (t, Partition(OTHER, 0))
     with run.transaction("before") as transaction:
@@ -142,3 +96,53 @@ def lose_all(run: Run, t: Partition) -> None:
     run.copy_replicas("after the power loss")
     run.start(*replicas)
     run.wait_isr(t, replicas)
+
+
+scenario(
+    name="coordinator-power-loss",
+    claim="""Offsets and transactions that were committed are in the memory of brokers, like records: with all of them
+        groups go back to older offsets, or to none, and a transaction may be there in one partition and not in
+        another.""",
+    source="Kafka documentation, Application vs. OS flush management, Consumer offset tracking; KIP-98",
+    operator="""After a power loss of all brokers expect groups to read again what they had done, and transactions to be
+        there in part: exactly once ends there. Topics that one transaction writes to need the same flush settings.
+        Cluster-wide log.flush.interval.messages=1 includes the coordinators' topics; flush.messages of your own does
+        not.""",
+    cluster=ClusterPlan(controller=1, disks=Disks()),  # no fourth broker, which would keep a copy
+    topic=TopicPlan(settings={"min.insync.replicas": "2"}),
+    cases={
+        "offsets": Case(
+            steps=partial(commit_offsets, flushed=False),
+            documented=[
+                Documented(
+                    required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
+                    allowed=CUT,
+                    says="Both groups' commits were acknowledged, and are gone; no record is.",
+                )
+            ],
+        ),
+        "offsets-flush-each": Case(
+            steps=partial(commit_offsets, flushed=True),
+            settings={"log.flush.interval.messages": "1"},
+            documented=[Documented(says="Coordinators' topics are flushed too: both groups are as they were.")],
+        ),
+        "transaction": Case(
+            steps=commit_transactions,
+            applies=ranges.TRANSACTIONS,
+            documented=[
+                Documented(
+                    required=LOST | {"torn-transaction"},
+                    allowed=CUT,
+                    says="""Half of a committed transaction is left: the records of the topic that is flushed. The other
+                        half is lost.""",
+                )
+            ],
+        ),
+        "transaction-flush-each": Case(
+            steps=commit_transactions,
+            applies=ranges.TRANSACTIONS,
+            settings={"log.flush.interval.messages": "1"},
+            documented=[Documented(claims=["flushed-records-survive"], says="The transaction is whole.")],
+        ),
+    },
+)

@@ -8,12 +8,14 @@ What it could not write it has not acknowledged, so nothing is lost: another rep
 on. The broker ends itself again each time that it is started, until there is room.
 """
 
-from harness.words import Case, ClusterPlan, Disks, Documented, Run, scenario
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from harness.words import Case, ClusterPlan, Disks, Documented, Run, Target, scenario
 
 RATE_PER_S = 50
 USUAL = 150
 LIMIT_S = 90.0
-ELECTED = "leader-elected-from-isr"
 GIVES_UP = "|".join(
     (
         r"hutdown broker because all log dirs in .* have failed",
@@ -25,34 +27,14 @@ GIVES_UP = "|".join(
 )
 
 
-@scenario(
-    name="disk-full",
-    claim="""A broker that cannot write to its only log directory ends itself, whether that is full, broken or
-        read-only; nothing that was acknowledged is lost.""",
-    source="KIP-112; ReplicaManager, LogManager.handleLogDirFailure; KafkaStorageException (before 1.0)",
-    operator="""Alert on disk space long before there is none: a broker with a full disk ends itself, and one that has
-        lost its replicas to others fills theirs. Several log directories keep a broker alive when one breaks (from 1.0
-        on). Retention frees no room on a broker that is down.""",
-    cluster=ClusterPlan(disks=Disks(), settings={"min.insync.replicas": "2"}),
-    cases={
-        f"{role}-{how}" if how else role: Case(
-            variant=how, documented=[Documented(claims=[ELECTED] if role == "leader" else [])]
-        )
-        for role in ("leader", "follower")
-        for how in ("", "broken", "read-only")
-    },
-)
-def disk_full(run: Run) -> None:
+def disk_full(run: Run, role: str, strike: Callable[[Run, Target], None]) -> None:
+    """The disk of the leader, or of a follower, takes nothing any more while a producer sends."""
     t = run.partition()
     leader, followers = run.leader_of(t), run.followers_of(t)
-    struck = leader if run.case.name.startswith("leader") else followers[0]
+    struck = leader if role == "leader" else followers[0]
     with run.load(t, rate_per_s=RATE_PER_S) as load:
         load.wait_acked(USUAL, timeout_s=LIMIT_S)
-        if run.case.variant:
-            run.flush_disks(struck)
-        ways = {"": run.fill_disk, "broken": run.fail_disk, "read-only": run.make_disk_read_only}
-        strike = ways[run.case.variant]
-        strike(struck)
+        strike(run, struck)
         run.expect_exit(struck, GIVES_UP)
         if struck is leader:
             run.wait_leader(t, *followers)
@@ -62,3 +44,38 @@ def disk_full(run: Run) -> None:
         run.start(struck)
         run.wait_isr(t, run.replicas_of(t))
         load.wait_more(USUAL, timeout_s=LIMIT_S)
+
+
+def broken(run: Run, struck: Target) -> None:
+    """What was written is on the disk, and then it fails."""
+    run.flush_disks(struck)
+    run.fail_disk(struck)
+
+
+def read_only(run: Run, struck: Target) -> None:
+    """What was written is on the disk, and then it takes no more."""
+    run.flush_disks(struck)
+    run.make_disk_read_only(struck)
+
+
+def cases(role: str, claims: Sequence[str]) -> dict[str, Case]:
+    """The cases in which the disk of the leader, or of a follower, is struck."""
+    strikes = {role: Run.fill_disk, f"{role}-broken": broken, f"{role}-read-only": read_only}
+    documented = [Documented(claims=claims)]
+    return {
+        name: Case(steps=partial(disk_full, role=role, strike=strike), documented=documented)
+        for name, strike in strikes.items()
+    }
+
+
+scenario(
+    name="disk-full",
+    claim="""A broker that cannot write to its only log directory ends itself, whether that is full, broken or
+        read-only; nothing that was acknowledged is lost.""",
+    source="KIP-112; ReplicaManager, LogManager.handleLogDirFailure; KafkaStorageException (before 1.0)",
+    operator="""Alert on disk space long before there is none: a broker with a full disk ends itself, and one that has
+        lost its replicas to others fills theirs. Several log directories keep a broker alive when one breaks (from 1.0
+        on). Retention frees no room on a broker that is down.""",
+    cluster=ClusterPlan(disks=Disks(), settings={"min.insync.replicas": "2"}),
+    cases=cases("leader", claims=["leader-elected-from-isr"]) | cases("follower", claims=[]),
+)

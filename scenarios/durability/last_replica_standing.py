@@ -16,8 +16,9 @@ Unclean elections are as each release has them by default: on before 0.11, off s
 were frozen lead again as soon as they are thawed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, Target, TopicPlan, ranges, scenario
 
@@ -85,24 +86,83 @@ def old(outcome: Documented) -> Documented:
     return replace(outcome, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES)
 
 
+def stopped(run: Run, alone: bool) -> None:
+    """The followers are stopped, and come back after the leader."""
+    leader, followers = last_in_sync(run, Run.stop, alone=alone)
+    run.start(leader)
+    start_one_by_one(run, followers)
+
+
+def killed(run: Run, alone: bool) -> None:
+    """The followers are killed, and come back after the leader."""
+    leader, followers = last_in_sync(run, Run.kill, alone=alone)
+    run.start(leader)
+    start_one_by_one(run, followers)
+
+
+def frozen(run: Run, alone: bool) -> None:
+    """The followers stand still, and go on before the leader is back."""
+    leader, followers = last_in_sync(run, Run.freeze, alone=alone)
+    run.thaw()
+    run.wait_registered(followers)
+    run.start(leader)
+    start_one_by_one(run, [])
+
+
+def last_in_sync(run: Run, take_away: Callable[..., None], *, alone: bool) -> tuple[Target, list[Target]]:
+    """The followers go, and the leader, which is the ISR by itself, loses power. Records were acknowledged by it
+    `alone`, or by all of them before. Leader and followers.
+    """
+    t = run.partition()
+    run.send(t, BEFORE)
+    run.wait_high_watermark(t, BEFORE, run.replicas_of(t))
+    run.flush_disks()
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    if not alone:
+        run.send(t, COUNT, doomed=True)
+    take_away(run, *followers)
+    run.wait_isr(t, [leader])
+    if alone:
+        run.send(t, COUNT, doomed=True)
+    run.copy_replicas("armed")
+
+    run.lose_power(leader)
+    on_disk, _ = run.log_end_and_high_watermark(leader, t)
+    run.require("the leader's disk has not all of the ten records", on_disk < BEFORE + COUNT, log_end=on_disk)
+    run.wait_no_leader(t, leader)
+    run.copy_replicas("after the power loss")
+    return leader, followers
+
+
+def start_one_by_one(run: Run, followers: list[Target]) -> None:
+    """Those that are down come back, and all are in sync."""
+    t = run.partition()
+    for follower in followers:
+        run.start(follower)
+    run.wait_leader(t)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
 def cases() -> Iterator[tuple[str, Case]]:
     """min.insync.replicas × how the followers go × eligible leader replicas as the release has them, or not."""
-    for gone in ("stopped", "frozen", "killed"):
+    for gone, steps in (("stopped", stopped), ("frozen", frozen), ("killed", killed)):
         thawed = gone == "frozen"
+        all_had_it = partial(steps, alone=False)
         alone = [UNCLEANLY_LOST if thawed else BACK_FIRST, LAST_KNOWN, old(ALONE), ALONE]
-        yield f"min-1-{gone}", Case(variant=gone, documented=alone)
+        yield f"min-1-{gone}", Case(steps=partial(steps, alone=True), documented=alone)
         eligible = HOLE if gone == "killed" else KEPT
         two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, old(THROWN_AWAY), THROWN_AWAY]
-        yield f"min-2-{gone}", Case(variant=gone, topic=TWO, documented=two)
+        yield f"min-2-{gone}", Case(steps=all_had_it, topic=TWO, documented=two)
         off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))
         yield (
             f"min-2-{gone}-elr-off",
-            Case(variant=gone, topic=TWO, cluster=off, applies=ranges.LAST_KNOWN_LEADER, documented=[THROWN_AWAY]),
+            Case(steps=all_had_it, topic=TWO, cluster=off, applies=ranges.LAST_KNOWN_LEADER, documented=[THROWN_AWAY]),
         )
         yield (
             f"min-2-{gone}-elr-on",
             Case(
-                variant=gone,
+                steps=all_had_it,
                 topic=TWO,
                 cluster=on,
                 applies=ranges.ELIGIBLE_LEADERS_OPTIONAL,
@@ -111,7 +171,7 @@ def cases() -> Iterator[tuple[str, Case]]:
         )
 
 
-@scenario(
+scenario(
     name="last-replica-standing",
     claim="""The last replica in the ISR loses power and is elected when it is back, without what it had not flushed:
         acknowledged records are lost though other replicas have them.""",
@@ -124,43 +184,3 @@ def cases() -> Iterator[tuple[str, Case]]:
     topic=TopicPlan(settings={"min.insync.replicas": "1"}),
     cases=dict(cases()),
 )
-def last_replica_standing(run: Run) -> None:
-    t = run.partition()
-    alone = run.case.name.startswith("min-1")
-    run.send(t, BEFORE)
-    run.wait_high_watermark(t, BEFORE, run.replicas_of(t))
-    run.flush_disks()
-    leader, followers = run.leader_of(t), run.followers_of(t)
-    if not alone:
-        run.send(t, COUNT, doomed=True)
-    take_away(run, followers)
-    run.wait_isr(t, [leader])
-    if alone:
-        run.send(t, COUNT, doomed=True)
-    run.copy_replicas("armed")
-
-    run.lose_power(leader)
-    on_disk, _ = run.log_end_and_high_watermark(leader, t)
-    run.require("the leader's disk has not all of the ten records", on_disk < BEFORE + COUNT, log_end=on_disk)
-    run.wait_no_leader(t, leader)
-    run.copy_replicas("after the power loss")
-    if run.case.variant == "frozen":
-        run.thaw()
-        run.wait_registered(followers)
-    run.start(leader)
-    if run.case.variant != "frozen":
-        for follower in followers:
-            run.start(follower)
-    run.wait_leader(t)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t)
-
-
-def take_away(run: Run, followers: list[Target]) -> None:
-    """Stop, freeze or kill the followers, in the way of the case."""
-    if run.case.variant == "stopped":
-        run.stop(*followers)
-    elif run.case.variant == "frozen":
-        run.freeze(*followers)
-    else:
-        run.kill(*followers)

@@ -11,6 +11,8 @@ no broker goes on.
 The broker takes the directory back when it is started again, on a disk that works.
 """
 
+from functools import partial
+
 from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 from scenarios.durability.disk_full import GIVES_UP
 
@@ -28,7 +30,78 @@ NO_METADATA = Documented(
 )
 
 
-@scenario(
+def second_fails(run: Run, role: str) -> None:
+    """The second log directory of the leader, or of a follower, fails: the broker goes on with the first."""
+    struck, first, second = written(run, role)
+    run.fail_log_directory(struck)
+    if ranges.GOES_ON_WITH_OTHER_DIRECTORIES.holds(run.version):
+        go_on_with_one(run, struck, failed=second, other=first)
+    else:
+        end_itself(run, struck)
+    come_back(run, struck)
+
+
+def first_fails(run: Run) -> None:
+    """The first log directory of the leader fails, in which a KRaft broker has its metadata log too."""
+    struck, first, second = written(run, "leader")
+    run.fail_disk(struck)
+    if ranges.GOES_ON_WITH_OTHER_DIRECTORIES.holds(run.version) and not ranges.KRAFT.holds(run.version):
+        go_on_with_one(run, struck, failed=first, other=second)
+    else:
+        end_itself(run, struck)
+    come_back(run, struck)
+
+
+def written(run: Run, role: str) -> tuple[Target, Partition, Partition]:
+    """Who is struck, the leader or a follower, and the partitions in its first and in its second directory: their
+    records are on its disks.
+    """
+    one, two = both(run)
+    struck = run.leader_of(one) if role == "leader" else run.followers_of(one)[0]
+    for t in (one, two):
+        run.send(t, COUNT)
+    second = [t for t in (one, two) if run.second_directory_of(struck, t)]
+    run.require("one partition lies in the second directory", len(second) == 1, there=[str(t) for t in second])
+    run.flush_disks(struck)
+    return (struck, two, one) if second == [one] else (struck, one, two)
+
+
+def both(run: Run) -> tuple[Partition, Partition]:
+    """The partitions."""
+    return run.partition(0), run.partition(1)
+
+
+def go_on_with_one(run: Run, struck: Target, *, failed: Partition, other: Partition) -> None:
+    """Others take the partition in the directory that failed, and the broker keeps its place in the other."""
+    rest = [each for each in run.replicas_of(failed) if each.id != struck.id]
+    run.wait_leader(failed, *rest)
+    run.send(failed, COUNT, timeout_s=LIMIT_S)
+    run.wait_isr(failed, rest)
+    run.send(other, COUNT)
+    run.require("the broker is in the ISR of the other partition", struck.id in run.state_of(other).isr)
+    run.stop(struck)
+
+
+def end_itself(run: Run, struck: Target) -> None:
+    """The broker ends itself, and others take both partitions."""
+    run.expect_exit(struck, ENDS)
+    for t in both(run):
+        rest = [each for each in run.replicas_of(t) if each.id != struck.id]
+        run.wait_leader(t, *rest)
+        run.wait_isr(t, rest)
+        run.send(t, COUNT, timeout_s=LIMIT_S)
+
+
+def come_back(run: Run, struck: Target) -> None:
+    """The directory works again, and the broker is started."""
+    run.heal_disks()
+    run.start(struck)
+    for t in both(run):
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t, COUNT)
+
+
+scenario(
     name="log-directory-failure",
     claim="""A broker with two log directories, one of which fails, gives up the replicas there and goes on with the
         others; before 1.0, or if a KRaft broker's metadata log was there, it ends itself.""",
@@ -39,51 +112,14 @@ NO_METADATA = Documented(
     cluster=ClusterPlan(disks=Disks(log_directories=2), settings={"min.insync.replicas": "2"}),
     topic=TopicPlan(replicas=((1, 2, 3), (1, 2, 3))),
     cases={
-        "leader": Case(documented=[LED_BY_OTHERS, ENDS_ITSELF]),
-        "leader-first": Case(documented=[NO_METADATA, LED_BY_OTHERS, ENDS_ITSELF]),
+        "leader": Case(steps=partial(second_fails, role="leader"), documented=[LED_BY_OTHERS, ENDS_ITSELF]),
+        "leader-first": Case(steps=first_fails, documented=[NO_METADATA, LED_BY_OTHERS, ENDS_ITSELF]),
         "follower": Case(
+            steps=partial(second_fails, role="follower"),
             documented=[
                 Documented(on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES, claims=[LEFT, OTHER]),
                 Documented(says="The broker ends itself, and both partitions go on without it."),
-            ]
+            ],
         ),
     },
 )
-def log_directory_failure(run: Run) -> None:
-    one, two = (Partition(run.topic.name, number) for number in range(2))
-    leader, followers = run.leader_of(one), run.followers_of(one)
-    struck = followers[0] if run.case.name == "follower" else leader
-    rest = [each for each in (leader, *followers) if each.id != struck.id]
-    for t in (one, two):
-        run.send(t, COUNT)
-    second = [t for t in (one, two) if run.second_directory_of(struck, t)]
-    run.require("one partition lies in the second directory", len(second) == 1, there=[str(t) for t in second])
-    run.flush_disks(struck)
-    first = run.case.name == "leader-first"
-    (run.fail_disk if first else run.fail_log_directory)(struck)
-    if ranges.GOES_ON_WITH_OTHER_DIRECTORIES.holds(run.version) and not (first and ranges.KRAFT.holds(run.version)):
-        (failed,) = {one, two} - set(second) if first else second
-        (other,) = {one, two} - {failed}
-        go_on_with_one(run, struck, failed, other)
-        run.stop(struck)
-    else:
-        run.expect_exit(struck, ENDS)
-        for t in (one, two):
-            run.wait_leader(t, *rest)
-            run.wait_isr(t, rest)
-            run.send(t, COUNT, timeout_s=LIMIT_S)
-    run.heal_disks()
-    run.start(struck)
-    for t in (one, two):
-        run.wait_isr(t, run.replicas_of(t))
-        run.send(t, COUNT)
-
-
-def go_on_with_one(run: Run, struck: Target, failed: Partition, other: Partition) -> None:
-    """Others take the partition in the directory that failed, and the broker keeps its place in the other."""
-    rest = [each for each in run.replicas_of(failed) if each.id != struck.id]
-    run.wait_leader(failed, *rest)
-    run.send(failed, COUNT, timeout_s=LIMIT_S)
-    run.wait_isr(failed, rest)
-    run.send(other, COUNT)
-    run.require("the broker is in the ISR of the other partition", struck.id in run.state_of(other).isr)

@@ -11,56 +11,13 @@ answered last: a topic that was just created is gone. Brokers have seen more tha
 none of them renews its session or has another one, until each is started again.
 """
 
+from functools import partial
+
 from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 
 MADE_LAST = "made-last"
 REFUSES = "Refusing session request for client .* as it has seen zxid"
 NOTHING = "Everything that the cluster had stated is on the controllers' disks, and nothing acknowledged is lost."
-
-
-@scenario(
-    name="metadata-power-loss",
-    claim="""Controllers that lose power forget nothing that they have decided: topics that were just created and ISRs
-        that have just changed are as they were.""",
-    source="KIP-500, KIP-595; ZooKeeper administrator's guide: forceSync",
-    operator="""The metadata log, and ZooKeeper's log with its default forceSync=yes, survive a power loss; leave
-        forceSync alone. The records of your topics are the part that is at stake.""",
-    cluster=ClusterPlan(controllers=3, disks=Disks()),
-    topic=TopicPlan(settings={"min.insync.replicas": "1"}),
-    cases={
-        "one": Case(
-            applies=ranges.KRAFT,
-            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
-        ),
-        "majority": Case(
-            applies=ranges.KRAFT,
-            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
-        ),
-        "all": Case(
-            documented=[
-                Documented(
-                    on=ranges.ZOOKEEPER,
-                    claims=["zookeeper-keeps-what-it-told"],
-                    says="ZooKeeper flushes each transaction before it answers: nothing is gone.",
-                ),
-                Documented(claims=["metadata-survives-power-loss"], says=NOTHING),
-            ],
-        ),
-        "all-unforced": Case(
-            applies=ranges.ZOOKEEPER,
-            cluster=ClusterPlan(disks=Disks(), java_options="-Dzookeeper.forceSync=no"),
-            documented=[
-                Documented(
-                    claims=["unforced-zookeeper-forgets"],
-                    says="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which remember,
-                        until they are started again.""",
-                )
-            ],
-        ),
-    },
-)
-def metadata_power_loss(run: Run) -> None:
-    (unforced if run.case.name == "all-unforced" else forced)(run)
 
 
 def unforced(run: Run) -> None:
@@ -81,8 +38,10 @@ def unforced(run: Run) -> None:
     run.send(t)
 
 
-def forced(run: Run) -> None:
-    """A topic has just been made and a follower has just left an ISR when those who know of it lose power."""
+def forced(run: Run, most: int) -> None:
+    """A topic has just been made and a follower has just left an ISR when those who know of it lose power, or so
+    many of them.
+    """
     t, made_last = run.partition(), TopicPlan(name=MADE_LAST, replicas=run.topic.replicas)
     late = Partition(made_last.name, 0)
     run.send(t, 3)
@@ -93,7 +52,7 @@ def forced(run: Run) -> None:
     rest = [one for one in run.replicas_of(t) if one.id != follower.id]
     run.stop(follower)
     run.wait_isr(t, rest)
-    before, struck = run.state_of(t), keepers(run)
+    before, struck = run.state_of(t), keepers(run)[:most]
 
     run.lose_power(*struck)
     run.start(*struck)
@@ -113,9 +72,56 @@ def forced(run: Run) -> None:
 
 
 def keepers(run: Run) -> list[Target]:
-    """The controllers that the case strikes, the active one among them; or ZooKeeper."""
+    """The controllers, the active one first; or ZooKeeper."""
     if run.version.mode == "zookeeper":
         return [run.coordinator()]
     active = run.controller()
     others = [one for one in (run.node(f"controller-{n}") for n in (100, 101, 102)) if one.id != active.id]
-    return [active, *others][: {"one": 1, "majority": 2, "all": 3}[run.case.name]]
+    return [active, *others]
+
+
+scenario(
+    name="metadata-power-loss",
+    claim="""Controllers that lose power forget nothing that they have decided: topics that were just created and ISRs
+        that have just changed are as they were.""",
+    source="KIP-500, KIP-595; ZooKeeper administrator's guide: forceSync",
+    operator="""The metadata log, and ZooKeeper's log with its default forceSync=yes, survive a power loss; leave
+        forceSync alone. The records of your topics are the part that is at stake.""",
+    cluster=ClusterPlan(controllers=3, disks=Disks()),
+    topic=TopicPlan(settings={"min.insync.replicas": "1"}),
+    cases={
+        "one": Case(
+            steps=partial(forced, most=1),
+            applies=ranges.KRAFT,
+            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
+        ),
+        "majority": Case(
+            steps=partial(forced, most=2),
+            applies=ranges.KRAFT,
+            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
+        ),
+        "all": Case(
+            steps=partial(forced, most=3),
+            documented=[
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=["zookeeper-keeps-what-it-told"],
+                    says="ZooKeeper flushes each transaction before it answers: nothing is gone.",
+                ),
+                Documented(claims=["metadata-survives-power-loss"], says=NOTHING),
+            ],
+        ),
+        "all-unforced": Case(
+            steps=unforced,
+            applies=ranges.ZOOKEEPER,
+            cluster=ClusterPlan(disks=Disks(), java_options="-Dzookeeper.forceSync=no"),
+            documented=[
+                Documented(
+                    claims=["unforced-zookeeper-forgets"],
+                    says="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which remember,
+                        until they are started again.""",
+                )
+            ],
+        ),
+    },
+)

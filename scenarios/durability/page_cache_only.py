@@ -13,8 +13,6 @@ by one before the load. With log.flush.interval.ms a broker flushes in the
 background, from 30 s after its start on (LogManager's initial delay): what was written since the last flush is lost.
 """
 
-from dataclasses import replace
-
 from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
 
 ONE_BY_ONE = 50
@@ -26,17 +24,57 @@ CUT = frozenset({"log-truncated-below-high-watermark"})
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load: what it has in flight when the power goes is not waited for."""
 
-BOUNDED = "A flush each second bounds the loss to a second or two, and does not prevent it."
 DIVERGES = CUT | {"replica-divergence"}
 """Followers that truncate to their high watermark may keep a record that the next leader has another for."""
-LOSES = [
-    Documented(on=ranges.LEADER_EPOCHS, required=LOST, allowed=CUT, claims=["lost-records-are-recent"]),
-    Documented(on=ranges.TIME_STAMPS, required=LOST, allowed=DIVERGES, claims=["lost-records-are-recent"]),
-    Documented(required=LOST, allowed=DIVERGES),
-]
 
 
-@scenario(
+def recent_records_lost(says: str = "") -> list[Documented]:
+    """What was not written back is lost; how old that is can be told where records have time stamps."""
+    recent = ["lost-records-are-recent"]
+    return [
+        Documented(on=ranges.LEADER_EPOCHS, required=LOST, allowed=CUT, claims=recent, says=says),
+        Documented(on=ranges.TIME_STAMPS, required=LOST, allowed=DIVERGES, claims=recent, says=says),
+        Documented(required=LOST, allowed=DIVERGES, says=says),
+    ]
+
+
+def written_back_by_the_kernel(run: Run) -> None:
+    """The load is longer than the kernel takes to write back; what is younger is lost."""
+    t, replicas = run.partition(), run.replicas_of(run.partition())
+    acked = lose_power_under_load(run, run.vary(40, low=36, high=44))
+    ends = {one.node.name: run.log_end_and_high_watermark(one, t)[0] for one in replicas}
+    run.require("no disk has all that was acknowledged", max(ends.values()) < acked, acked=acked, ends=ends)
+    come_back(run)
+
+
+def flushed_each(run: Run) -> None:
+    """Each record is flushed, so there is nothing to wait for."""
+    lose_power_under_load(run, run.vary(12, low=8, high=15))
+    come_back(run)
+
+
+def lose_power_under_load(run: Run, load_s: float) -> int:
+    """A load goes on for so long, and all brokers lose power: how many records were acknowledged."""
+    t, replicas = run.partition(), run.replicas_of(run.partition())
+    run.send(t, ONE_BY_ONE)
+    run.wait_high_watermark(t, ONE_BY_ONE, replicas)
+    run.flush_disks()
+    with run.load(t, rate_per_s=RATE_PER_S, doomed=True, settings=GIVEN_UP_SOON) as load:
+        acked = ONE_BY_ONE + load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
+        run.lose_power(*replicas)
+    return acked
+
+
+def come_back(run: Run) -> None:
+    """All brokers are started again."""
+    t, replicas = run.partition(), run.replicas_of(run.partition())
+    run.copy_replicas("after the power loss")
+    run.start(*replicas)
+    run.wait_isr(t, replicas)
+    run.send(t)
+
+
+scenario(
     name="page-cache-only",
     claim="""A record acknowledged with acks=all is in the memory of every replica in sync, and on nobody's disk: when
         all of them lose power at one moment it is lost, unless the brokers flush before they acknowledge.""",
@@ -48,9 +86,14 @@ LOSES = [
     cluster=ClusterPlan(disks=Disks()),
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     cases={
-        "default": Case(documented=LOSES),
-        "xfs": Case(cluster=ClusterPlan(disks=Disks(file_system="xfs")), documented=LOSES),
+        "default": Case(steps=written_back_by_the_kernel, documented=recent_records_lost()),
+        "xfs": Case(
+            steps=written_back_by_the_kernel,
+            cluster=ClusterPlan(disks=Disks(file_system="xfs")),
+            documented=recent_records_lost(),
+        ),
         "flush-each": Case(
+            steps=flushed_each,
             settings={"log.flush.interval.messages": "1"},
             documented=[
                 Documented(
@@ -60,25 +103,11 @@ LOSES = [
             ],
         ),
         "flush-interval": Case(
+            steps=written_back_by_the_kernel,
             settings={"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "1000"},
-            documented=[replace(each, says=BOUNDED) for each in LOSES],
+            documented=recent_records_lost(
+                says="A flush each second bounds the loss to a second or two, and does not prevent it."
+            ),
         ),
     },
 )
-def page_cache_only(run: Run) -> None:
-    t = run.partition()
-    replicas = run.replicas_of(t)
-    run.send(t, ONE_BY_ONE)
-    run.wait_high_watermark(t, ONE_BY_ONE, replicas)
-    run.flush_disks()
-    load_s = run.vary(40, low=36, high=44) if run.case.name != "flush-each" else run.vary(12, low=8, high=15)
-    with run.load(t, rate_per_s=RATE_PER_S, doomed=True, settings=GIVEN_UP_SOON) as load:
-        acked = ONE_BY_ONE + load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
-        run.lose_power(*replicas)
-    ends = {one.node.name: run.log_end_and_high_watermark(one, t)[0] for one in replicas}
-    if run.case.name != "flush-each":
-        run.require("no disk has all that was acknowledged", max(ends.values()) < acked, acked=acked, ends=ends)
-    run.copy_replicas("after the power loss")
-    run.start(*replicas)
-    run.wait_isr(t, replicas)
-    run.send(t)

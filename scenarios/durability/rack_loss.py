@@ -12,7 +12,19 @@ eligible leader replicas the other rack then leads before the first is back: its
 
 from dataclasses import replace
 
-from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    LOST,
+    Case,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 BEFORE = 3
 COUNT = 10
@@ -38,7 +50,74 @@ ACROSS = Documented(
 )
 
 
-@scenario(
+def in_sync(run: Run) -> None:
+    """Both racks have everything when one loses power, and the other goes on."""
+    t, one, two, three, four = written(run)
+    run.send(t, COUNT - 1)
+    run.send(t, doomed=True)  # before 0.11, where the high watermark of followers is one fetch behind
+    run.lose_power(one, two)
+    run.wait_leader(t, three, four)
+    run.wait_isr(t, [three, four])
+    run.send(t)
+    come_back(run, t, one, two)
+
+
+def within(run: Run) -> None:
+    """One rack is cut off and acknowledges alone, and then it loses power."""
+    t, one, two, three, four = written(run)
+    send_to_one_rack(run, t, one, two, [three, four], acknowledged=True)
+    run.lose_power(one, two)
+    ends = {node.node.name: run.log_end_and_high_watermark(node, t)[0] for node in (one, two)}
+    run.require("no disk has all of these records", max(ends.values()) < BEFORE + 1 + COUNT, ends=ends)
+    run.heal_network()
+    run.wait_no_leader(t, one)
+    come_back(run, t, one, two)
+
+
+def across(run: Run) -> None:
+    """One rack is cut off and acknowledges nothing alone, and then it loses power."""
+    t, one, two, three, four = written(run)
+    send_to_one_rack(run, t, one, two, [three, four], acknowledged=False)
+    run.lose_power(one, two)
+    run.heal_network()
+    come_back(run, t, one, two)
+
+
+def written(run: Run) -> tuple[Partition, Target, Target, Target, Target]:
+    """Every disk has some records. The partition, the two replicas of the leader's rack, and the other two."""
+    t = run.partition()
+    one, two, three, four = replicas = run.replicas_of(t)
+    run.send(t, BEFORE)
+    run.wait_high_watermark(t, BEFORE, replicas)
+    run.flush_disks()
+    return t, one, two, three, four
+
+
+def send_to_one_rack(
+    run: Run, t: Partition, one: Target, two: Target, others: list[Target], *, acknowledged: bool
+) -> None:
+    """The leader's rack is cut off, and is the ISR: whether it acknowledges records is as min.insync.replicas says."""
+    run.cut([one], others)
+    run.producer().send_async(*t, doomed=True)  # only who lacks something leaves the ISR
+    run.wait_isr(t, [one, two])
+    alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
+    run.require(
+        "one rack goes on alone where min.insync.replicas allows it",
+        all((sent.outcome == "ok") == acknowledged for sent in alone),
+        answers=[sent.error_name or sent.outcome for sent in alone],
+    )
+    run.copy_replicas("alone")
+
+
+def come_back(run: Run, t: Partition, *struck: Target) -> None:
+    """The rack has power again."""
+    run.start(*struck)
+    run.wait_leader(t)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
     name="rack-loss",
     claim="""A rack that loses power takes no acknowledged record along, if min.insync.replicas is more than the
         replicas of any rack; otherwise it takes what it acknowledged alone.""",
@@ -58,6 +137,7 @@ ACROSS = Documented(
     topic=TopicPlan(replicas=((1, 2, 3, 4),)),
     cases={
         "in-sync": Case(
+            steps=in_sync,
             topic={"min.insync.replicas": "2"},
             documented=[
                 replace(
@@ -71,6 +151,7 @@ ACROSS = Documented(
             ],
         ),
         "within": Case(
+            steps=within,
             topic={"min.insync.replicas": "2"},
             documented=[
                 replace(
@@ -85,43 +166,9 @@ ACROSS = Documented(
             ],
         ),
         "across": Case(
+            steps=across,
             topic={"min.insync.replicas": "3"},
             documented=[replace(ACROSS, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES), ACROSS],
         ),
     },
 )
-def rack_loss(run: Run) -> None:
-    t = run.partition()
-    one, two, three, four = replicas = run.replicas_of(t)
-    run.send(t, BEFORE)
-    run.wait_high_watermark(t, BEFORE, replicas)
-    run.flush_disks()
-    if run.case.name == "in-sync":
-        run.send(t, COUNT - 1)
-        run.send(t, doomed=True)  # before 0.11, where the high watermark of followers is one fetch behind
-        run.lose_power(one, two)
-        run.wait_leader(t, three, four)
-        run.wait_isr(t, [three, four])
-        run.send(t)
-    else:
-        run.cut([one], [three, four])
-        run.producer().send_async(*t, doomed=True)  # only who lacks something leaves the ISR
-        run.wait_isr(t, [one, two])
-        alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
-        run.require(
-            "one rack goes on alone where min.insync.replicas allows it",
-            all((sent.outcome == "ok") == (run.case.name == "within") for sent in alone),
-            answers=[sent.error_name or sent.outcome for sent in alone],
-        )
-        run.copy_replicas("alone")
-        run.lose_power(one, two)
-        if run.case.name == "within":
-            ends = {node.node.name: run.log_end_and_high_watermark(node, t)[0] for node in (one, two)}
-            run.require("no disk has all of these records", max(ends.values()) < BEFORE + 1 + COUNT, ends=ends)
-        run.heal_network()
-        if run.case.name == "within":
-            run.wait_no_leader(t, one)
-    run.start(one, two)
-    run.wait_leader(t)
-    run.wait_isr(t, replicas)
-    run.send(t)

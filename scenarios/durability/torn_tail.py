@@ -7,14 +7,31 @@ checks its log from the recovery point on, and cuts it after the last batch that
 from the leader. Nothing below is touched.
 """
 
-from harness.words import Case, Documented, Run, scenario
+from collections.abc import Callable
+from functools import partial
+
+from harness.words import Case, Documented, Partition, Run, Target, scenario
 
 ZEROS = 5000
 """More than a page."""
-CUT = "torn-tail-is-cut"
 
 
-@scenario(
+def torn(run: Run, tear: Callable[[Run, Target, Partition], None]) -> None:
+    """A follower is killed, and the end of its log is not what it wrote."""
+    t = run.partition()
+    run.send(t, 5)
+    follower, _ = run.followers_of(t)
+    run.wait_high_watermark(t, 5, [follower])
+    run.kill(follower)
+    tear(run, follower, t)
+    run.copy_replicas("torn")
+    run.start(follower)
+    run.wait_isr(t, run.replicas_of(t))
+    run.copy_replicas("back")
+    run.send(t, 2)
+
+
+scenario(
     name="torn-tail",
     claim="""A log that ends in half a batch, or in zeros, is cut after its last whole batch when its broker starts, and
         what is missing is fetched again.""",
@@ -23,31 +40,20 @@ CUT = "torn-tail-is-cut"
         with a replica that has the rest: with acks=all and min.insync.replicas=2 there is one.""",
     cases={
         "half-batch": Case(
+            steps=partial(torn, tear=Run.tear_tail),
             documented=[
                 Documented(
                     required=frozenset({"log-truncated-below-high-watermark"}),
                     allowed=frozenset({"unreplicated-acknowledgement"}),
-                    claims=[CUT],
+                    claims=["torn-tail-is-cut"],
                     says="""The broker has lost what it had acknowledged to its leader, is in the ISR all the same until
                         its session ends, and fetches it again.""",
                 )
-            ]
+            ],
         ),
-        "zeros": Case(documented=[Documented(claims=[CUT])]),
+        "zeros": Case(
+            steps=partial(torn, tear=partial(Run.extend_by_zeros, count=ZEROS)),
+            documented=[Documented(claims=["torn-tail-is-cut"])],
+        ),
     },
 )
-def torn_tail(run: Run) -> None:
-    t = run.partition()
-    run.send(t, 5)
-    torn, _ = run.followers_of(t)
-    run.wait_high_watermark(t, 5, [torn])
-    run.kill(torn)
-    if run.case.name == "half-batch":
-        run.tear_tail(torn, t)
-    else:
-        run.extend_by_zeros(torn, t, ZEROS)
-    run.copy_replicas("torn")
-    run.start(torn)
-    run.wait_isr(t, run.replicas_of(t))
-    run.copy_replicas("back")
-    run.send(t, 2)

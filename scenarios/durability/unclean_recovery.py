@@ -11,18 +11,22 @@ How long that takes is told by the broker, and stands in the table of durations:
 with all of it to be read and with the last segment alone. Each segment must be opened as well, read or not.
 """
 
-from harness.words import Case, Documented, Run, TopicPlan, scenario
+from collections.abc import Callable
+from functools import partial
+
+from harness.words import Case, Documented, Run, Target, TopicPlan, scenario
 
 RECORDS = 1000
 RECORD_BYTES = 10_000
 RATE_PER_S = 200
 LARGER = 10
 """So many times as many records, as fast as they go, are in the cases with a larger log."""
-LARGE = "100-mb"
 SEGMENT_BYTES = 1 << 20
 """The least that a topic may have from 4.0 on; ten segments in the smaller log."""
 FEWEST = 5
 """So many of them at least are known to be flushed in the case with checkpoints."""
+HALF = RECORDS * LARGER * RECORD_BYTES // 2
+"""Of the larger log."""
 LIMIT_S = 90.0
 LARGE_LIMIT_S = 180.0
 INTERVAL = "log.flush.offset.checkpoint.interval.ms"
@@ -43,7 +47,57 @@ THE_LAST = [
 ]
 
 
-@scenario(
+def clean_stop(run: Run) -> None:
+    """A follower is stopped cleanly."""
+    write_slowly(run)
+    end_and_return(run, Run.stop)
+
+
+def killed(run: Run, write: Callable[[Run], None]) -> None:
+    """A follower is killed that has written no recovery point."""
+    write(run)
+    end_and_return(run, Run.kill)
+
+
+def killed_checkpointed(run: Run, write: Callable[[Run], None], flushed_bytes: int) -> None:
+    """A follower is killed whose recovery point covers so much of the log at least."""
+    write(run)
+    run.wait_recovery_point(run.partition(), flushed_bytes // RECORD_BYTES, run.followers_of(run.partition())[0])
+    end_and_return(run, Run.kill)
+
+
+def write_slowly(run: Run) -> None:
+    """Ten megabytes, in some seconds."""
+    write(run, RECORDS, RATE_PER_S, LIMIT_S)
+
+
+def write_much(run: Run) -> None:
+    """A hundred, as fast as they go."""
+    write(run, RECORDS * LARGER, None, LARGE_LIMIT_S)
+
+
+def write(run: Run, records: int, rate_per_s: int | None, timeout_s: float) -> None:
+    """So many records, until a follower has them."""
+    t = run.partition()
+    with run.load(t, records=records, rate_per_s=rate_per_s, record_bytes=RECORD_BYTES) as load:
+        load.wait_acked(records, timeout_s=timeout_s)
+    follower, _ = run.followers_of(t)
+    run.wait_log_end(t, run.log_end_and_high_watermark(run.leader_of(t), t)[0], [follower])
+
+
+def end_and_return(run: Run, end: Callable[[Run, Target], None]) -> None:
+    """The follower ends, and is started again."""
+    t = run.partition()
+    follower, _ = run.followers_of(t)
+    end(run, follower)
+    run.copy_replicas("down")
+    run.read_checkpoints(follower)
+    run.start(follower)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
     name="unclean-recovery",
     claim="""After a kill a broker reads its logs from the checkpointed recovery point on, which is up to a minute old;
         after a clean stop it reads nothing.""",
@@ -54,27 +108,18 @@ THE_LAST = [
         num.recovery.threads.per.data.dir; a lower log.flush.offset.checkpoint.interval.ms costs little.""",
     topic=TopicPlan(settings={"segment.bytes": str(SEGMENT_BYTES)}),
     cases={
-        "clean-stop": Case(documented=[Documented(claims=["clean-stop-recovers-nothing"])]),
-        "killed": Case(settings=NEVER, documented=EVERYTHING),
-        "killed-checkpointed": Case(settings=EACH_SECOND, documented=THE_LAST),
-        f"killed-{LARGE}": Case(settings=NEVER, variant=LARGE, documented=EVERYTHING),
-        f"killed-checkpointed-{LARGE}": Case(settings=EACH_SECOND, variant=LARGE, documented=THE_LAST),
+        "clean-stop": Case(steps=clean_stop, documented=[Documented(claims=["clean-stop-recovers-nothing"])]),
+        "killed": Case(steps=partial(killed, write=write_slowly), settings=NEVER, documented=EVERYTHING),
+        "killed-checkpointed": Case(
+            steps=partial(killed_checkpointed, write=write_slowly, flushed_bytes=FEWEST * SEGMENT_BYTES),
+            settings=EACH_SECOND,
+            documented=THE_LAST,
+        ),
+        "killed-100-mb": Case(steps=partial(killed, write=write_much), settings=NEVER, documented=EVERYTHING),
+        "killed-checkpointed-100-mb": Case(
+            steps=partial(killed_checkpointed, write=write_much, flushed_bytes=HALF),
+            settings=EACH_SECOND,
+            documented=THE_LAST,
+        ),
     },
 )
-def unclean_recovery(run: Run) -> None:
-    t = run.partition()
-    follower, _ = run.followers_of(t)
-    large = run.case.variant == LARGE
-    records = RECORDS * LARGER if large else RECORDS
-    with run.load(t, records=records, rate_per_s=None if large else RATE_PER_S, record_bytes=RECORD_BYTES) as load:
-        load.wait_acked(records, timeout_s=LARGE_LIMIT_S if large else LIMIT_S)
-    run.wait_log_end(t, run.log_end_and_high_watermark(run.leader_of(t), t)[0], [follower])
-    if run.case.settings == EACH_SECOND:
-        flushed = records * RECORD_BYTES // 2 if large else FEWEST * SEGMENT_BYTES
-        run.wait_recovery_point(t, flushed // RECORD_BYTES, follower)
-    (run.stop if run.case.name == "clean-stop" else run.kill)(follower)
-    run.copy_replicas("down")
-    run.read_checkpoints(follower)
-    run.start(follower)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t)

@@ -19,7 +19,9 @@ the logs that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointL
 the marker, which alone asks whether they were loaded (loadLogsCompletedFlags).
 """
 
-from harness.words import Bug, Case, ClusterPlan, Disks, Documented, Exhibit, Run, ranges, scenario
+from collections.abc import Callable
+
+from harness.words import Bug, Case, ClusterPlan, Disks, Documented, Exhibit, Run, Target, ranges, scenario
 
 DELETED_RECORDS_RETURN = Bug(
     id="deleted-records-return",
@@ -54,7 +56,104 @@ STAYS = Documented(says="With the controller there first, brokers load their log
 HEARS = Documented(says="It hears from the leader where the log begins.")
 
 
-@scenario(
+def stopped(run: Run) -> None:
+    """All are stopped, and brokers are started first: they give up."""
+    t, brokers = run.partition(), run.replicas_of(run.partition())
+    delete_half(run)
+    run.stop(*brokers, run.coordinator())
+    run.wait_log_start_checkpointed(t, 5, brokers)
+    give_up(run, brokers)
+    start_all(run, brokers)
+    run.send(t)
+
+
+def crashed(run: Run) -> None:
+    """All are killed, and brokers are started first: they give up."""
+    crash(run, lambda nodes: run.kill(*nodes))
+
+
+def without_power(run: Run) -> None:
+    """All lose power, and brokers are started first: they give up."""
+
+    def lose_power(nodes: list[Target]) -> None:
+        run.flush_disks()
+        run.lose_power(*nodes)
+
+    crash(run, lose_power)
+
+
+def one_gives_up(run: Run) -> None:
+    """One broker is stopped with the controller and gives up; the others are up all along."""
+    t = run.partition()
+    one = run.replicas_of(t)[:1]
+    delete_half(run)
+    run.stop(*one, run.coordinator())
+    run.wait_log_start_checkpointed(t, 5, one)
+    give_up(run, one)
+    start_all(run, one)
+    run.elect_preferred_leader(t)
+    run.wait_leader(t, *one)
+    run.send(t)
+
+
+def controllers_first(run: Run) -> None:
+    """All are stopped, and the controller is started first."""
+    t, brokers = run.partition(), run.replicas_of(run.partition())
+    delete_half(run)
+    run.stop(*brokers, run.coordinator())
+    run.wait_log_start_checkpointed(t, 5, brokers)
+    start_all(run, brokers)
+    run.send(t)
+
+
+def delete_half(run: Run) -> None:
+    """Ten records are read, and five deleted: what nobody had read before it was deleted would count as lost."""
+    t = run.partition()
+    with run.consume(t) as consumer:
+        run.send(t, 10)
+        consumer.wait_read(10, timeout_s=60)
+    run.delete_records(t, 5)
+
+
+def crash(run: Run, strike: Callable[[list[Target]], None]) -> None:
+    """All go down at once, when the files of log starts are written, which a clean stop writes."""
+    t, brokers, controller = run.partition(), run.replicas_of(run.partition()), run.coordinator()
+    delete_half(run)
+    run.wait_log_start_checkpointed(t, 5, brokers)
+    strike([*brokers, controller])
+    give_up(run, brokers)
+    tell_log_starts(run, brokers)
+    run.start(controller)
+    for broker in brokers:
+        run.start_early(broker)  # a controller that is started anew knows of no session that ends
+    run.wait_registered(brokers)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+def give_up(run: Run, brokers: list[Target]) -> None:
+    """Brokers find no controller, and end themselves."""
+    for broker in brokers:
+        run.start_early(broker)
+    for broker in brokers:
+        run.expect_exit(broker, GAVE_UP)
+
+
+def tell_log_starts(run: Run, brokers: list[Target]) -> None:
+    """Where the log begins by the brokers' files."""
+    seen = {broker.node.name: run.checkpointed_log_start(broker, run.partition()) for broker in brokers}
+    run.note(f"by the brokers' files the log begins at: {seen}")
+
+
+def start_all(run: Run, brokers: list[Target]) -> None:
+    """The controller is started, and then the brokers."""
+    tell_log_starts(run, brokers)
+    run.start(run.coordinator())
+    run.start(*brokers)
+    run.wait_isr(run.partition(), run.replicas_of(run.partition()))
+
+
+scenario(
     name="museum-deleted-records-return",
     claim="""Records that DeleteRecords had deleted on every replica are read again after all brokers were started once
         while no controller could be reached.""",
@@ -66,56 +165,21 @@ HEARS = Documented(says="It hears from the leader where the log begins.")
     applies=ranges.KRAFT,
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
-        "default": Case(documented=RETURNS),
-        "crashed": Case(documented=RETURNS, variant="crashed"),
+        "default": Case(steps=stopped, documented=RETURNS),
+        "crashed": Case(steps=crashed, documented=RETURNS),
         "power-cut": Case(
-            documented=RETURNS, variant="power-cut", cluster=ClusterPlan(settings=SETTINGS, disks=Disks())
+            steps=without_power, documented=RETURNS, cluster=ClusterPlan(settings=SETTINGS, disks=Disks())
         ),
-        "own-settings": Case(documented=RETURNS, cluster=ClusterPlan(settings={"min.insync.replicas": "2"})),
+        "own-settings": Case(
+            steps=stopped, documented=RETURNS, cluster=ClusterPlan(settings={"min.insync.replicas": "2"})
+        ),
         "one-broker": Case(
-            documented=RETURNS, replicas=((1,),), cluster=ClusterPlan(brokers=(1,), controller=2, settings=SETTINGS)
+            steps=stopped,
+            documented=RETURNS,
+            replicas=((1,),),
+            cluster=ClusterPlan(brokers=(1,), controller=2, settings=SETTINGS),
         ),
-        "one-gives-up": Case(documented=[HEARS], variant="one-gives-up"),
-        "controllers-first": Case(documented=[STAYS], variant="controllers-first"),
+        "one-gives-up": Case(steps=one_gives_up, documented=[HEARS]),
+        "controllers-first": Case(steps=controllers_first, documented=[STAYS]),
     },
 )
-def deleted_records_return(run: Run) -> None:
-    t = run.partition()
-    replicas, controllers = run.replicas_of(t), run.coordinator()
-    brokers = replicas[:1] if run.case.variant == "one-gives-up" else replicas
-    with run.consume(t) as consumer:  # what nobody had read before it was deleted would count as lost
-        run.send(t, 10)
-        consumer.wait_read(10, timeout_s=60)
-    run.delete_records(t, 5)
-
-    crashed = run.case.variant in ("crashed", "power-cut")
-    if crashed:
-        run.wait_log_start_checkpointed(t, 5, brokers)  # a clean stop writes it
-        if run.case.variant == "crashed":
-            run.kill(*brokers, controllers)
-        else:
-            run.flush_disks()
-            run.lose_power(*brokers, controllers)
-    else:
-        run.stop(*brokers, controllers)
-        run.wait_log_start_checkpointed(t, 5, brokers)
-    if run.case.variant != "controllers-first":
-        for broker in brokers:
-            run.start_early(broker)
-        for broker in brokers:
-            run.expect_exit(broker, GAVE_UP)
-    seen = {broker.node.name: run.checkpointed_log_start(broker, t) for broker in brokers}
-    run.note(f"by the brokers' files the log begins at: {seen}")
-
-    run.start(controllers)
-    if crashed:
-        for broker in brokers:
-            run.start_early(broker)  # a controller that is started anew knows of no session that ends
-        run.wait_registered(brokers)
-    else:
-        run.start(*brokers)
-    run.wait_isr(t, replicas)
-    if run.case.variant == "one-gives-up":
-        run.elect_preferred_leader(t)
-        run.wait_leader(t, *brokers)
-    run.send(t)

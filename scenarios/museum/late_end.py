@@ -23,7 +23,25 @@ librdkafka's own 60 s (socket.timeout.ms) nothing came late: the kernel of the c
 connection up before its next attempt.
 """
 
-from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+from harness.words import (
+    Bug,
+    Case,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    OpenTransaction,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    VersionRange,
+    ranges,
+    scenario,
+)
 from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, SKIPPED, STATE, THREE
 
 KAFKA_17754 = Bug(
@@ -37,8 +55,8 @@ KAFKA_17754 = Bug(
     "to the next, so a request that comes late ends the one that is ongoing then.",
     says=("Initialized transactionalId", "Creating new marker queue"),
 )
-LONG = {"transaction.timeout.ms": "600000"}
-ASKED_AGAIN_SOON = {"librdkafka": {"socket.timeout.ms": "3000"}, "java": {"request.timeout.ms": "3000"}}
+ASKED_AGAIN_SOON = {"socket.timeout.ms": "3000", "transaction.timeout.ms": "600000"}
+JAVA_ASKED_AGAIN_SOON = {"request.timeout.ms": "3000", "transaction.timeout.ms": "600000"}
 ONE_BROKER = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
@@ -49,7 +67,78 @@ OWN_TIMEOUTS_LIMIT_S = 90.0
 TORN = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED)
 
 
-@scenario(
+def late(run: Run, settings: Mapping[str, str], torn: VersionRange = ranges.EVERY_VERSION) -> None:
+    """The request to abort a transaction is delayed, and comes in the next one: that is `torn` on some versions."""
+    one, two, leader, coordinator = halves(run, settings)
+    with aborting(run, one):
+        run.delay_clients(coordinator)
+    with run.transaction() as last:
+        last.send(one)
+        before, _ = run.log_end_and_high_watermark(leader, one)
+        run.heal_network()
+        run.wait_delivered()
+        if torn.holds(run.version):
+            run.wait_files(
+                "the late request has been carried out: another marker is there",
+                lambda: run.log_end_and_high_watermark(leader, one)[0] > before,
+                lambda: str(run.log_end_and_high_watermark(leader, one)),
+                LATE_S,
+            )
+        last.send(two)
+    read_all(run, one, two, last, records=5 if torn.holds(run.version) else 6)
+
+
+def in_time(run: Run, settings: Mapping[str, str]) -> None:
+    """Nothing is late."""
+    one, two, leader, _ = halves(run, settings)
+    with aborting(run, one):
+        pass
+    with run.transaction() as last:
+        last.send(one)
+        run.log_end_and_high_watermark(leader, one)
+        run.heal_network()
+        last.send(two)
+    read_all(run, one, two, last, records=6)
+
+
+def halves(run: Run, settings: Mapping[str, str]) -> tuple[Partition, Partition, Target, Target]:
+    """Two partitions with a record each, their leader, which is another broker than the coordinator where there is
+    one, and the coordinator of the producer, which has had one transaction.
+    """
+    with run.transaction(settings=settings) as first:
+        first.send(run.partition())
+    coordinator = run.leader_of(STATE)
+    others = [one for one in run.replicas_of(run.partition()) if one.id != coordinator.id]
+    placed = (*others, coordinator)
+    ids = tuple(one.id for one in placed)
+    run.create_topic(TopicPlan(name="halves", replicas=(ids, ids)))
+    one, two = Partition("halves", 0), Partition("halves", 1)
+    run.send(one)
+    run.send(two)
+    return one, two, placed[0], coordinator
+
+
+@contextmanager
+def aborting(run: Run, t: Partition) -> Iterator[None]:
+    """A transaction that sends a record and is aborted after the block. What its own marker adds has been written
+    before the next transaction's record is taken.
+    """
+    with run.transaction(commit=False, timeout_s=OWN_TIMEOUTS_LIMIT_S) as aborted:
+        aborted.send(t)
+        yield
+    run.require("the transaction is aborted", aborted.ended is not None and aborted.ended.outcome == "ok")
+
+
+def read_all(run: Run, one: Partition, two: Partition, last: OpenTransaction, *, records: int) -> None:
+    """The last transaction is committed, and so many records are read."""
+    run.require("the commit is acknowledged", last.ended is not None and last.ended.outcome == "ok")
+    run.send(one)
+    run.send(two)
+    with run.consume(one, committed_only=True) as consumer:
+        consumer.wait_read(records, timeout_s=60)
+
+
+scenario(
     name="museum-late-end",
     claim="""A transaction that was acknowledged as committed is there by half: a late packet of the transaction before
         had aborted the rest, and nobody was told.""",
@@ -68,8 +157,9 @@ TORN = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED)
     cluster=ClusterPlan(brokers=(1,), controller=1, settings=ONE_BROKER),
     topic=TopicPlan(replicas=((1,),)),
     cases={
-        "default": Case(documented=[TORN]),
+        "default": Case(steps=partial(late, settings=ASKED_AGAIN_SOON), documented=[TORN]),
         "java": Case(
+            steps=partial(late, settings=JAVA_ASKED_AGAIN_SOON, torn=ranges.TRANSACTIONS_KEEP_THE_EPOCH),
             client="java",
             documented=[
                 Documented(
@@ -79,50 +169,25 @@ TORN = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED)
                 TORN,
             ],
         ),
-        "java-older": Case(client="java-3.9.2", applies=ranges.TRANSACTIONS_RAISE_THE_EPOCH, documented=[TORN]),
-        "replicated": Case(replicas=THREE, cluster=IN_PRODUCTION, documented=[TORN]),
-        "java-defaults": Case(client="java-3.9.2", replicas=THREE, cluster=IN_PRODUCTION, documented=[TORN]),
-        "in-time": Case(documented=[Documented(says="Nothing is late, and all of it is read.")]),
+        "java-older": Case(
+            steps=partial(late, settings=JAVA_ASKED_AGAIN_SOON),
+            client="java-3.9.2",
+            applies=ranges.TRANSACTIONS_RAISE_THE_EPOCH,
+            documented=[TORN],
+        ),
+        "replicated": Case(
+            steps=partial(late, settings=ASKED_AGAIN_SOON), replicas=THREE, cluster=IN_PRODUCTION, documented=[TORN]
+        ),
+        "java-defaults": Case(
+            steps=partial(late, settings={}),
+            client="java-3.9.2",
+            replicas=THREE,
+            cluster=IN_PRODUCTION,
+            documented=[TORN],
+        ),
+        "in-time": Case(
+            steps=partial(in_time, settings=ASKED_AGAIN_SOON),
+            documented=[Documented(says="Nothing is late, and all of it is read.")],
+        ),
     },
 )
-def late_end(run: Run) -> None:
-    late = run.case.name != "in-time"
-    torn_by_it = late and not (run.case.name == "java" and ranges.TRANSACTIONS_RAISE_THE_EPOCH.holds(run.version))
-    kind, _, _ = run.case.client.partition("-")
-    settings = {} if run.case.name == "java-defaults" else ASKED_AGAIN_SOON[kind] | LONG
-    with run.transaction(settings=settings) as first:
-        first.send(run.partition())
-    coordinator = run.leader_of(STATE)
-    others = [one for one in run.replicas_of(run.partition()) if one.id != coordinator.id]
-    placed = (*others, coordinator)
-    leader, ids = placed[0], tuple(one.id for one in placed)
-    run.create_topic(TopicPlan(name="halves", replicas=(ids, ids)))
-    one, two = Partition("halves", 0), Partition("halves", 1)
-    run.send(one)
-    run.send(two)
-
-    with run.transaction(commit=False, timeout_s=OWN_TIMEOUTS_LIMIT_S) as aborted:
-        aborted.send(one)
-        if late:
-            run.delay_clients(coordinator)
-    run.require("the transaction is aborted", aborted.ended is not None and aborted.ended.outcome == "ok")
-    # What the abort's own marker adds has been written before the next transaction's record is taken.
-    with run.transaction() as torn:
-        torn.send(one)
-        before, _ = run.log_end_and_high_watermark(leader, one)
-        run.heal_network()
-        if late:
-            run.wait_delivered()
-        if torn_by_it:
-            run.wait_files(
-                "the late request has been carried out: another marker is there",
-                lambda: run.log_end_and_high_watermark(leader, one)[0] > before,
-                lambda: str(run.log_end_and_high_watermark(leader, one)),
-                LATE_S,
-            )
-        torn.send(two)
-    run.require("the commit is acknowledged", torn.ended is not None and torn.ended.outcome == "ok")
-    run.send(one)
-    run.send(two)
-    with run.consume(one, committed_only=True) as consumer:
-        consumer.wait_read(5 if torn_by_it else 6, timeout_s=60)

@@ -22,6 +22,7 @@ the readers (`next-commits`), and it makes of the first transaction what becomes
 """
 
 from dataclasses import replace
+from functools import partial
 
 from harness.words import (
     Bug,
@@ -33,6 +34,7 @@ from harness.words import (
     OpenTransaction,
     Partition,
     Run,
+    Target,
     TopicPlan,
     ranges,
     scenario,
@@ -73,99 +75,54 @@ SHORT = {"transaction.timeout.ms": "10000"}
 STATE = Partition("__transaction_state", 0)
 
 
-@scenario(
-    name="museum-marker-lost",
-    claim="""After an unclean election, or a power loss, that drops the marker of a committed transaction, no record
-        that is acknowledged from then on is ever given to consumers under read_committed.""",
-    source="KAFKA-20716, KIP-98",
-    operator="""Keep unclean.leader.election.enable=false for topics that transactions write to. A power loss of all
-        replicas can do the same. If it happened, a transaction that the same producer commits in that partition
-        releases the readers, and keeps what was committed. To abort the open one (kafka-transactions find-hanging, and
-        abort) releases them too, but makes its records aborted ones.""",
-    exhibit=Exhibit(bug=KAFKA_20716, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
-    applies=ranges.TRANSACTIONS,
-    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
-    topic=TopicPlan(replicas=((1, 2),)),
-    cases={
-        "default": Case(topic=UNCLEAN, documented=STUCK),
-        "replicated": Case(topic=UNCLEAN, replicas=THREE, cluster=IN_PRODUCTION, documented=STUCK),
-        "power-cut": Case(
-            replicas=THREE, cluster=replace(IN_PRODUCTION, disks=Disks()), variant="power-cut", documented=STUCK
-        ),
-        "next-commits": Case(
-            topic=UNCLEAN,
-            variant="next",
-            documented=[
-                Documented(
-                    allowed=MARKER_CUT,
-                    says="The next transaction's marker ends both, and all is read.",
-                )
-            ],
-        ),
-        "next-aborts": Case(
-            topic=UNCLEAN,
-            variant="next",
-            documented=[
-                Documented(on=KAFKA_20716.affected, required=HALF, allowed=MARKER_CUT | SKIPPED),
-                Documented(on=KAFKA_20716.unaffected),
-            ],
-        ),
-        "clean": Case(
-            topic=UNCLEAN,
-            documented=[Documented(says="The replica that leads has the marker, and all is read.")],
-        ),
-    },
-)
-def marker_lost(run: Run) -> None:
-    t, replicas = run.partition(), run.replicas_of(run.partition())
-    elsewhere = Partition("elsewhere", 0)
-    run.create_topic(TopicPlan(name=elsewhere.topic, replicas=run.topic.replicas))
-    (lose_power if run.case.variant == "power-cut" else elect_uncleanly)(run, t, elsewhere)
-    run.wait_isr(t, replicas)
-    if run.case.variant == "next":
-        with run.transaction(commit=run.case.name == "next-commits") as later:
-            later.send(t)
-        run.require("the later transaction has ended", later.ended is not None and later.ended.outcome == "ok")
-    run.send(t, 3)
-    run.watch_ends(t, WATCHED_S)
-    if run.case.variant == "next":
-        with (
-            run.consume(t, committed_only=True) as consumer,
-            run.consume(elsewhere, committed_only=True) as beside,
-        ):
-            consumer.wait_read(6 if run.case.name == "next-commits" else 4, timeout_s=60)
-            beside.wait_read(2, timeout_s=60)
-
-
-def elect_uncleanly(run: Run, t: Partition, elsewhere: Partition) -> None:
-    """The marker is written while the last replica is down, which then leads, or, if `clean`, has copied it before."""
+def elected_without_marker(run: Run) -> None:
+    """A replica leads that has the transaction's record and not its marker."""
+    t, elsewhere = partitions(run)
     *in_sync, behind = run.replicas_of(t)
-    before = run.send(t) if run.case.variant == "next" else []
-    with run.transaction() as transaction:
-        transaction.send(t)
-        if before:
-            transaction.send(elsewhere)  # so that there is another half of it
-        run.wait_high_watermark(t, len(before) + 1, [*in_sync, behind])
-        run.kill(behind)
-    require_complete(run, transaction, elsewhere)
-    run.copy_replicas("marked")
+    commit_while_away(run, elsewhere, behind)
+    elect_uncleanly(run, behind, in_sync)
+    watch(run)
 
-    if run.case.name == "clean":
-        run.start(behind)
-        run.wait_isr(t, [*in_sync, behind])
-        run.kill(*in_sync)
-    else:
-        run.kill(*in_sync)
-        run.start(behind)
+
+def elected_with_marker(run: Run) -> None:
+    """The replica has copied the marker before it leads."""
+    t, elsewhere = partitions(run)
+    *in_sync, behind = run.replicas_of(t)
+    commit_while_away(run, elsewhere, behind)
+    run.start(behind)
+    run.wait_isr(t, [*in_sync, behind])
+    run.kill(*in_sync)
     run.wait_leader(t, behind)
     run.start(*in_sync)
+    watch(run)
 
 
-def lose_power(run: Run, t: Partition, elsewhere: Partition) -> None:
+def next_transaction(run: Run, *, commits: bool) -> None:
+    """A replica leads without the marker, and the same producer has another transaction there."""
+    t, elsewhere = partitions(run)
+    *in_sync, behind = run.replicas_of(t)
+    commit_while_away(run, elsewhere, behind, half_elsewhere=True)
+    elect_uncleanly(run, behind, in_sync)
+    run.wait_isr(t, run.replicas_of(t))
+    with run.transaction(commit=commits) as later:
+        later.send(t)
+    run.require("the later transaction has ended", later.ended is not None and later.ended.outcome == "ok")
+    run.send(t, 3)
+    run.watch_ends(t, WATCHED_S)
+    with (
+        run.consume(t, committed_only=True) as consumer,
+        run.consume(elsewhere, committed_only=True) as beside,
+    ):
+        consumer.wait_read(6 if commits else 4, timeout_s=60)
+        beside.wait_read(2, timeout_s=60)
+
+
+def power_lost(run: Run) -> None:
     """The record of the transaction is on the disks, and so is what its coordinator has noted; its marker is not.
 
     A transaction that its coordinator had for open would be aborted when its time is over, and hold nothing back.
     """
+    t, elsewhere = partitions(run)
     replicas = run.replicas_of(t)
     with run.transaction(settings=SHORT) as transaction:
         transaction.send(t)
@@ -181,6 +138,46 @@ def lose_power(run: Run, t: Partition, elsewhere: Partition) -> None:
     run.lose_power(*replicas)
     run.copy_replicas("after the power loss")
     run.start(*replicas)
+    watch(run)
+
+
+def partitions(run: Run) -> tuple[Partition, Partition]:
+    """That of the transaction, and another, on the same replicas."""
+    elsewhere = Partition("elsewhere", 0)
+    run.create_topic(TopicPlan(name=elsewhere.topic, replicas=run.topic.replicas))
+    return run.partition(), elsewhere
+
+
+def commit_while_away(run: Run, elsewhere: Partition, away: Target, *, half_elsewhere: bool = False) -> None:
+    """A transaction's marker is written while a replica is down that has its record; another half of it is
+    elsewhere, if that is asked for, and a record before it.
+    """
+    t = run.partition()
+    before = run.send(t) if half_elsewhere else []
+    with run.transaction() as transaction:
+        transaction.send(t)
+        if half_elsewhere:
+            transaction.send(elsewhere)
+        run.wait_high_watermark(t, len(before) + 1, run.replicas_of(t))
+        run.kill(away)
+    require_complete(run, transaction, elsewhere)
+    run.copy_replicas("marked")
+
+
+def elect_uncleanly(run: Run, behind: Target, in_sync: list[Target]) -> None:
+    """The replica that was away comes back to dead ones, and leads."""
+    run.kill(*in_sync)
+    run.start(behind)
+    run.wait_leader(run.partition(), behind)
+    run.start(*in_sync)
+
+
+def watch(run: Run) -> None:
+    """All replicas are in sync, records are acknowledged, and readers are given them or not."""
+    t = run.partition()
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, 3)
+    run.watch_ends(t, WATCHED_S)
 
 
 def require_complete(run: Run, transaction: OpenTransaction, elsewhere: Partition) -> None:
@@ -189,3 +186,51 @@ def require_complete(run: Run, transaction: OpenTransaction, elsewhere: Partitio
     with run.transaction() as second:
         second.send(elsewhere)
     run.require("the next one is, too", second.ended is not None and second.ended.outcome == "ok")
+
+
+scenario(
+    name="museum-marker-lost",
+    claim="""After an unclean election, or a power loss, that drops the marker of a committed transaction, no record
+        that is acknowledged from then on is ever given to consumers under read_committed.""",
+    source="KAFKA-20716, KIP-98",
+    operator="""Keep unclean.leader.election.enable=false for topics that transactions write to. A power loss of all
+        replicas can do the same. If it happened, a transaction that the same producer commits in that partition
+        releases the readers, and keeps what was committed. To abort the open one (kafka-transactions find-hanging, and
+        abort) releases them too, but makes its records aborted ones.""",
+    exhibit=Exhibit(bug=KAFKA_20716, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
+    applies=ranges.TRANSACTIONS,
+    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
+    topic=TopicPlan(replicas=((1, 2),)),
+    cases={
+        "default": Case(steps=elected_without_marker, topic=UNCLEAN, documented=STUCK),
+        "replicated": Case(
+            steps=elected_without_marker, topic=UNCLEAN, replicas=THREE, cluster=IN_PRODUCTION, documented=STUCK
+        ),
+        "power-cut": Case(
+            steps=power_lost, replicas=THREE, cluster=replace(IN_PRODUCTION, disks=Disks()), documented=STUCK
+        ),
+        "next-commits": Case(
+            steps=partial(next_transaction, commits=True),
+            topic=UNCLEAN,
+            documented=[
+                Documented(
+                    allowed=MARKER_CUT,
+                    says="The next transaction's marker ends both, and all is read.",
+                )
+            ],
+        ),
+        "next-aborts": Case(
+            steps=partial(next_transaction, commits=False),
+            topic=UNCLEAN,
+            documented=[
+                Documented(on=KAFKA_20716.affected, required=HALF, allowed=MARKER_CUT | SKIPPED),
+                Documented(on=KAFKA_20716.unaffected),
+            ],
+        ),
+        "clean": Case(
+            steps=elected_with_marker,
+            topic=UNCLEAN,
+            documented=[Documented(says="The replica that leads has the marker, and all is read.")],
+        ),
+    },
+)

@@ -9,7 +9,7 @@ connection is reset. Brokers and client are of one release here; only the client
 """
 
 from harness.words import Bug, Case, Documented, Exhibit, Run, ranges, scenario
-from scenarios.producer.lost_acknowledgement import APPENDED, DUPLICATE, lost_acknowledgement
+from scenarios.producer import APPENDED, DUPLICATE, lose_acknowledgement
 
 KAFKA_13598 = Bug(
     id="KAFKA-13598",
@@ -45,4 +45,4 @@ KAFKA_13598 = Bug(
     },
 )
 def not_idempotent(run: Run) -> None:
-    lost_acknowledgement.steps(run)
+    lose_acknowledgement(run)

@@ -18,7 +18,23 @@ one never comes back into the ISR, and while the leader is restarted nobody can 
 With `restarted` a follower that has the batch is merely restarted, which does no harm.
 """
 
-from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from collections.abc import Callable
+from functools import partial
+
+from harness.words import (
+    Bug,
+    Case,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    VersionRange,
+    ranges,
+    scenario,
+)
 from scenarios.museum.marker_lost import IN_PRODUCTION, THREE
 
 KAFKA_17375 = Bug(
@@ -42,8 +58,6 @@ WATCHED_S = 30.0
 ANSWER_LIMIT_S = 30.0
 ROLLED = {"3:log.segment.bytes": BELOW}
 """The broker that is restarted first has the new setting; the others have not yet."""
-HAVE_IT = frozenset({"blank-disk", "restarted"})
-"""Cases in which every replica has the batch when segment.bytes is lowered."""
 RETURNS = Documented(on=KAFKA_17375.unaffected, claims=["restarted-replicas-return"])
 REFUSED = (
     Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out", "acks-all-refused-below-min-isr"]),
@@ -51,82 +65,100 @@ REFUSED = (
 )
 
 
-@scenario(
-    name="museum-segment-below-batch",
-    claim="""After segment.bytes of a topic was lowered below the size of a batch that is in its log, a replica that has
-        not copied that batch yet never comes back into the ISR; when the leader dies, the partition is offline.""",
-    source="KAFKA-17375",
-    operator="""Keep segment.bytes of a topic above its max.message.bytes, and above the largest batch that was ever
-        written to it, before you lower it or move replicas. If a follower logs that a partition is marked as failed,
-        raise segment.bytes again and restart the follower.""",
-    exhibit=Exhibit(bug=KAFKA_17375, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
-    applies=ranges.FAILS_SINGLE_PARTITIONS,
-    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"min.insync.replicas": "1"}),
-    topic=TopicPlan(replicas=((1, 2),), settings=LARGE),
-    cases={
-        "default": Case(
-            variant=BELOW,
-            documented=[Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out"]), RETURNS],
-        ),
-        "blank-disk": Case(variant=BELOW, replicas=THREE, cluster=IN_PRODUCTION, documented=REFUSED),
-        "rolling-restart": Case(replicas=THREE, cluster=IN_PRODUCTION, settings=ROLLED, documented=REFUSED),
-        "restarted": Case(
-            variant=BELOW,
-            replicas=THREE,
-            cluster=IN_PRODUCTION,
-            documented=[
-                Documented(
-                    claims=["restarted-replicas-return"],
-                    says="A follower that has the batch need not copy it, and is in sync again.",
-                )
-            ],
-        ),
-        "above": Case(
-            variant=ABOVE,
-            documented=[
-                Documented(
-                    claims=["restarted-replicas-return"],
-                    says="The batch fits into a segment: the follower copies it, and leads when the leader dies.",
-                )
-            ],
-        ),
-    },
-)
-def segment_below_batch(run: Run) -> None:
-    t = run.partition()
-    *others, follower = run.replicas_of(t)
-    run.create_topic(TopicPlan(name="beside", replicas=run.topic.replicas))
-    beside = Partition("beside", 0)
-    run.send(t)
+def follower_away(run: Run, segment_bytes: str, refuses: VersionRange) -> None:
+    """The only follower is away while a large batch is written and segment.bytes is changed: it refuses the batch, or
+    has it when the leader dies.
+    """
+    t, beside = run.partition(), create_beside(run)
+    leader, follower = run.replicas_of(t)
+    stop_follower(run, [leader], follower)
+    write_batch(run, beside)
+    run.set_topic(t.topic, "segment.bytes", segment_bytes, told=[leader])
+    run.start(follower)
+    run.wait_isr(beside, [leader, follower])
+    if refuses.holds(run.version):
+        give_partition_up(run, follower)
+        lose_leader(run, t, beside)
+    else:
+        run.wait_isr(t, [leader, follower])
+        run.kill(leader)
+        run.wait_leader(t, follower)
+        run.start(leader)
+    all_back(run)
 
-    has_it = run.case.name in HAVE_IT
-    if not has_it:
-        run.stop(follower)
-        run.wait_isr(t, others)
+
+def blank_disk(run: Run) -> None:
+    """A replica has the batch, loses its disk, and has to copy it."""
+    with_the_batch(run, Run.wipe, refuses=KAFKA_17375.affected)
+
+
+def restarted(run: Run) -> None:
+    """A replica has the batch, and need not copy it."""
+    with_the_batch(run, lambda _run, _follower: None, refuses=ranges.NO_VERSION)
+
+
+def with_the_batch(run: Run, strike: Callable[[Run, Target], None], refuses: VersionRange) -> None:
+    """Every replica has the batch when segment.bytes is lowered; then one of them is away, and comes back."""
+    t, beside = run.partition(), create_beside(run)
+    *others, follower = run.replicas_of(t)
+    write_batch(run, beside)
+    run.set_topic(t.topic, "segment.bytes", BELOW, told=[*others, follower])
+    stop_follower(run, others, follower)
+    strike(run, follower)
+    come_back_to_two(run, others, follower, refuses)
+
+
+def rolling_restart(run: Run) -> None:
+    """The follower that is restarted first has the new setting of all brokers, and lacks the batch."""
+    t, beside = run.partition(), create_beside(run)
+    *others, follower = run.replicas_of(t)
+    stop_follower(run, others, follower)
+    write_batch(run, beside)
+    come_back_to_two(run, others, follower, KAFKA_17375.affected)
+
+
+def create_beside(run: Run) -> Partition:
+    """Another partition on the same replicas, which goes on; the first one has a record."""
+    run.create_topic(TopicPlan(name="beside", replicas=run.topic.replicas))
+    run.send(run.partition())
+    return Partition("beside", 0)
+
+
+def stop_follower(run: Run, others: list[Target], follower: Target) -> None:
+    """The follower is away."""
+    run.stop(follower)
+    run.wait_isr(run.partition(), others)
+
+
+def write_batch(run: Run, beside: Partition) -> None:
+    """A batch that is larger than segment.bytes will be."""
     settings = {"message.max.bytes": LARGE["max.message.bytes"]}
-    with run.load(t, records=1, record_bytes=BATCH_BYTES, settings=settings) as load:
+    with run.load(run.partition(), records=1, record_bytes=BATCH_BYTES, settings=settings) as load:
         load.wait_acked(1, timeout_s=30)
     run.send(beside)
-    if run.case.variant:
-        run.set_topic(t.topic, "segment.bytes", run.case.variant, told=[*others, *([follower] if has_it else [])])
-    if has_it:
-        run.stop(follower)
-        run.wait_isr(t, others)
-    if run.case.name == "blank-disk":
-        run.wipe(follower)
 
+
+def come_back_to_two(run: Run, others: list[Target], follower: Target, refuses: VersionRange) -> None:
+    """The follower comes back to two replicas in sync, and has the partition, or refuses the batch."""
+    t, beside = run.partition(), Partition("beside", 0)
     run.start(follower)
     run.wait_isr(beside, [*others, follower])
-    if stays_out(run):
-        run.wait_log_line(follower, f"Partition {t} marked as failed", "that it gives the partition up")
-        run.let_pass(WATCHED_S, "the follower has had its time to come back")
-        (lose_leader if len(others) == 1 else restart_leader)(run, t, beside)
-    elif len(others) == 1:
-        run.wait_isr(t, [*others, follower])
-        run.kill(*others)
-        run.wait_leader(t, follower)
-        run.start(*others)
-    run.wait_isr(t, [*others, follower])
+    if refuses.holds(run.version):
+        give_partition_up(run, follower)
+        restart_leader(run, t, beside)
+    all_back(run)
+
+
+def give_partition_up(run: Run, follower: Target) -> None:
+    """The follower refuses the batch, and tries no more."""
+    run.wait_log_line(follower, f"Partition {run.partition()} marked as failed", "that it gives the partition up")
+    run.let_pass(WATCHED_S, "the follower has had its time to come back")
+
+
+def all_back(run: Run) -> None:
+    """Every replica is in sync."""
+    t = run.partition()
+    run.wait_isr(t, run.replicas_of(t))
     run.send(t)
 
 
@@ -157,6 +189,46 @@ def restart_leader(run: Run, t: Partition, beside: Partition) -> None:
     run.start(follower)
 
 
-def stays_out(run: Run) -> bool:
-    """Whether the follower refuses the batch in this case."""
-    return run.case.name in ("default", "blank-disk", "rolling-restart") and KAFKA_17375.affects(run.version)
+scenario(
+    name="museum-segment-below-batch",
+    claim="""After segment.bytes of a topic was lowered below the size of a batch that is in its log, a replica that has
+        not copied that batch yet never comes back into the ISR; when the leader dies, the partition is offline.""",
+    source="KAFKA-17375",
+    operator="""Keep segment.bytes of a topic above its max.message.bytes, and above the largest batch that was ever
+        written to it, before you lower it or move replicas. If a follower logs that a partition is marked as failed,
+        raise segment.bytes again and restart the follower.""",
+    exhibit=Exhibit(bug=KAFKA_17375, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
+    applies=ranges.FAILS_SINGLE_PARTITIONS,
+    cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"min.insync.replicas": "1"}),
+    topic=TopicPlan(replicas=((1, 2),), settings=LARGE),
+    cases={
+        "default": Case(
+            steps=partial(follower_away, segment_bytes=BELOW, refuses=KAFKA_17375.affected),
+            documented=[Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out"]), RETURNS],
+        ),
+        "blank-disk": Case(steps=blank_disk, replicas=THREE, cluster=IN_PRODUCTION, documented=REFUSED),
+        "rolling-restart": Case(
+            steps=rolling_restart, replicas=THREE, cluster=IN_PRODUCTION, settings=ROLLED, documented=REFUSED
+        ),
+        "restarted": Case(
+            steps=restarted,
+            replicas=THREE,
+            cluster=IN_PRODUCTION,
+            documented=[
+                Documented(
+                    claims=["restarted-replicas-return"],
+                    says="A follower that has the batch need not copy it, and is in sync again.",
+                )
+            ],
+        ),
+        "above": Case(
+            steps=partial(follower_away, segment_bytes=ABOVE, refuses=ranges.NO_VERSION),
+            documented=[
+                Documented(
+                    claims=["restarted-replicas-return"],
+                    says="The batch fits into a segment: the follower copies it, and leads when the leader dies.",
+                )
+            ],
+        ),
+    },
+)

@@ -6,6 +6,8 @@ catches up and is back. Where it is down for less, TCP sends again what was lost
 pause for as long as the link is down, and no longer.
 """
 
+from functools import partial
+
 from harness.words import Case, ClusterPlan, Documented, Run, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
 
@@ -14,7 +16,20 @@ BRIEF = {"replica.lag.time.max.ms": "10000", "replica.socket.timeout.ms": "10000
 FLAPS = 3
 
 
-@scenario(
+def flapping(run: Run, down_s: float, up_s: float, *, leaves: bool) -> None:
+    """The link goes down and up, and the follower leaves the ISR each time, or stays."""
+    t = run.partition()
+    leader, (follower, _) = run.leader_of(t), run.followers_of(t)
+    with clients(run, t):
+        run.flap([leader], [follower], times=FLAPS, down_s=down_s, up_s=up_s)
+        shrunk = [len(state.isr) for state in run.observer.history_of(*t)].count(2)
+        run.note(f"the ISR was short of one replica {shrunk} times in {FLAPS} flaps")
+        run.require("the ISR flaps with the link, unless the cuts are brief", (shrunk >= 2) == leaves, shrunk=shrunk)
+        run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
     name="flapping-link",
     claim="""A follower whose link goes down for longer than replica.lag.time.max.ms leaves the ISR each time and comes
         back each time; with shorter cuts it stays. Nothing is lost.""",
@@ -24,12 +39,18 @@ FLAPS = 3
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "acks-1": Case(
+            steps=partial(flapping, down_s=4.5, up_s=6.0, leaves=True),
             acks="1",
             settings=LONG,
             documented=[Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])],
         ),
-        "acks-all": Case(settings=LONG, documented=[Documented(claims=SHRUNK)]),
+        "acks-all": Case(
+            steps=partial(flapping, down_s=4.5, up_s=6.0, leaves=True),
+            settings=LONG,
+            documented=[Documented(claims=SHRUNK)],
+        ),
         "brief": Case(
+            steps=partial(flapping, down_s=1.0, up_s=2.0, leaves=False),
             settings=BRIEF,
             documented=[
                 Documented(
@@ -40,14 +61,3 @@ FLAPS = 3
         ),
     },
 )
-def flapping_link(run: Run) -> None:
-    t = run.partition()
-    leader, (follower, _) = run.leader_of(t), run.followers_of(t)
-    brief = run.case.name == "brief"
-    with clients(run, t):
-        run.flap([leader], [follower], times=FLAPS, down_s=1.0 if brief else 4.5, up_s=2.0 if brief else 6.0)
-        shrunk = [len(state.isr) for state in run.observer.history_of(*t)].count(2)
-        run.note(f"the ISR was short of one replica {shrunk} times in {FLAPS} flaps")
-        run.require("the ISR flaps with the link, unless the cuts are brief", (shrunk >= 2) != brief, shrunk=shrunk)
-        run.wait_isr(t, run.replicas_of(t))
-    run.send(t)

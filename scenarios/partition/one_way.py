@@ -5,11 +5,11 @@ are lost. TCP makes no difference of it, for each way carries the other's acknow
 and leaves the ISR in time. ZooKeeper or the controller sees both of them alive all the while: neither is elected anew.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Case, ClusterPlan, Documented, Run, Target, ranges, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
 
-ACKS_1 = [Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]
-ACKS_ALL = [
+LEAVES_AND_RETURNS = [Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]
+WRITES_WAIT_UNTIL_IT_LEFT = [
     Documented(
         on=ranges.ISR_SHRINK_HOLDS_BACK,
         says="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next record, which a
@@ -20,7 +20,35 @@ ACKS_ALL = [
 ]
 
 
-@scenario(
+def to_follower(run: Run) -> None:
+    """The follower does not hear the leader."""
+    leader, (follower, _) = run.leader_of(run.partition()), run.followers_of(run.partition())
+    cut_one_way(run, follower, sender=leader, receiver=follower)
+
+
+def to_leader(run: Run) -> None:
+    """The leader does not hear the follower."""
+    leader, (follower, _) = run.leader_of(run.partition()), run.followers_of(run.partition())
+    cut_one_way(run, follower, sender=follower, receiver=leader)
+
+
+def cut_one_way(run: Run, follower: Target, *, sender: Target, receiver: Target) -> None:
+    """The follower leaves the ISR, and is back when the link is healed."""
+    t = run.partition()
+    leader, others = run.leader_of(t), [one for one in run.followers_of(t) if one.id != follower.id]
+    with clients(run, t) as load:
+        run.cut([sender], [receiver], one_way=True)
+        run.wait_isr(t, [leader, *others])
+        load.wait_more(40, timeout_s=30)
+        run.require("the follower is still registered", follower.id in run.observer.state.brokers)
+        run.copy_replicas("apart")
+
+        run.heal_network()
+        run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
     name="one-way",
     claim="""A follower that hears nothing from the leader, or is not heard by it, leaves the ISR in time, though its
         session lasts; it is back when the link is healed, and nothing is lost.""",
@@ -29,23 +57,9 @@ ACKS_ALL = [
         UnderReplicatedPartitions, not only the number of brokers.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
-        "to-follower-acks-1": Case(acks="1", variant="to-follower", documented=ACKS_1),
-        "to-follower-acks-all": Case(variant="to-follower", documented=ACKS_ALL),
-        "to-leader-acks-1": Case(acks="1", variant="to-leader", documented=ACKS_1),
-        "to-leader-acks-all": Case(variant="to-leader", documented=ACKS_ALL),
+        "to-follower-acks-1": Case(acks="1", steps=to_follower, documented=LEAVES_AND_RETURNS),
+        "to-follower-acks-all": Case(steps=to_follower, documented=WRITES_WAIT_UNTIL_IT_LEFT),
+        "to-leader-acks-1": Case(acks="1", steps=to_leader, documented=LEAVES_AND_RETURNS),
+        "to-leader-acks-all": Case(steps=to_leader, documented=WRITES_WAIT_UNTIL_IT_LEFT),
     },
 )
-def one_way(run: Run) -> None:
-    t = run.partition()
-    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
-    sender, receiver = (leader, follower) if run.case.variant == "to-follower" else (follower, leader)
-    with clients(run, t) as load:
-        run.cut([sender], [receiver], one_way=True)
-        run.wait_isr(t, [leader, other])
-        load.wait_more(40, timeout_s=30)
-        run.require("the follower is still registered", follower.id in run.observer.state.brokers)
-        run.copy_replicas("apart")
-
-        run.heal_network()
-        run.wait_isr(t, run.replicas_of(t))
-    run.send(t)

@@ -12,16 +12,37 @@ KRaft's controller looks at partitions, not at brokers: whatever another leads g
 the share is gone with 4.0.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from functools import partial
+
+from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, VersionRange, ranges, scenario
 
 CHECK_S = 5
 RATE_PER_S = 50
-ALONE = {"above": 3, "below": 24}
-"""So many further partitions the broker is to lead that returns; that of consumers' offsets may be another."""
 RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", "leader-epoch-rises-by-one")
 
 
-@scenario(
+def returning_broker(run: Run, others: int, back: VersionRange) -> None:
+    """A leader dies and returns, which is the preferred leader of so many `others` too: leadership goes back on
+    the versions of `back`. (That of consumers' offsets may be led by it too.)
+    """
+    t = run.partition()
+    preferred, heir, _ = run.replicas_of(t)
+    run.create_topic(TopicPlan(name="alone", replicas=((preferred.id,),) * others))
+
+    with run.consume(t) as consumer, run.load(t, rate_per_s=RATE_PER_S) as load:
+        load.wait_more(50, timeout_s=30)
+        run.kill(preferred)
+        run.wait_leader(t, heir)
+        run.start(preferred)
+        run.wait_isr(t, run.replicas_of(t))
+        if back.holds(run.version):
+            run.wait_leader(t, preferred)
+        # As many as are sent in three intervals: at least two checks have found nothing to do.
+        consumer.wait_read(load.wait_more(3 * CHECK_S * RATE_PER_S, timeout_s=60).acked, timeout_s=30)
+    run.send(t)
+
+
+scenario(
     name="auto-leader-rebalance",
     claim="""With auto.leader.rebalance.enable leadership goes back to a preferred replica that is in sync again, by the
         next check, if its broker lacks more than leader.imbalance.per.broker.percentage of its leaderships.""",
@@ -39,8 +60,12 @@ RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", "leader-e
         }
     ),
     cases={
-        "above": Case(documented=[Documented(claims=RETURNS)]),
+        "above": Case(
+            steps=partial(returning_broker, others=3, back=ranges.EVERY_VERSION),
+            documented=[Documented(claims=RETURNS)],
+        ),
         "below": Case(
+            steps=partial(returning_broker, others=24, back=ranges.KRAFT),
             documented=[
                 Documented(
                     on=ranges.ZOOKEEPER,
@@ -54,23 +79,7 @@ RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", "leader-e
                     says="""Leadership goes back to the preferred replica by the next check: KRaft's controller knows no
                         share of leaderships that a broker may lack.""",
                 ),
-            ]
+            ],
         ),
     },
 )
-def auto_leader_rebalance(run: Run) -> None:
-    t = run.partition()
-    preferred, heir, _ = run.replicas_of(t)
-    run.create_topic(TopicPlan(name="alone", replicas=((preferred.id,),) * ALONE[run.case.name]))
-
-    with run.consume(t) as consumer, run.load(t, rate_per_s=RATE_PER_S) as load:
-        load.wait_more(50, timeout_s=30)
-        run.kill(preferred)
-        run.wait_leader(t, heir)
-        run.start(preferred)
-        run.wait_isr(t, run.replicas_of(t))
-        if run.case.name == "above" or ranges.KRAFT.holds(run.version):
-            run.wait_leader(t, preferred)
-        # As many as are sent in three intervals: at least two checks have found nothing to do.
-        consumer.wait_read(load.wait_more(3 * CHECK_S * RATE_PER_S, timeout_s=60).acked, timeout_s=30)
-    run.send(t)

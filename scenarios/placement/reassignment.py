@@ -13,7 +13,21 @@ Up to 2.3 old leaders delete their replica and forget who waits there: on 0.8.2,
 heard nothing of its request until that timed out, 30 s later, and sent it again; consumers had nothing to read as long.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.words import (
+    Case,
+    ClusterPlan,
+    Documented,
+    LoadGenerator,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 RECORDS = 10_000
 RECORD_BYTES = 1000
@@ -50,45 +64,43 @@ def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
     ]
 
 
-@scenario(
-    name="reassignment",
-    claim="""A partition moves to other brokers while it is written, in two steps that its assignment names: new
-        replicas are added, and the old ones removed when the new ones are in sync. Nothing acknowledged is lost, nor
-        if a broker dies half way.""",
-    source="Kafka documentation, Expanding your cluster; KIP-455; Kafka sources, KafkaController: "
-    "onPartitionReassignment, ReplicationControlManager: alterPartitionReassignments",
-    operator="""Moving partitions is safe under load, and goes on by itself when a broker that takes part dies and
-        returns. Until the new replicas are in sync the old ones hold your records: do not take them down for good
-        before the assignment has changed. Before 2.4 producers may stand still for request.timeout.ms when a leader
-        moves.""",
-    cluster=ClusterPlan(
-        brokers=(1, 2, 3, 4), controller=5, settings={"replica.socket.timeout.ms": "3000", **SMALL_FETCHES}
-    ),
-    topic=TopicPlan(replicas=((1, 2),)),
-    cases={
-        "plain": Case(documented=documented("removed-replicas-are-deleted", requests=PAUSES)),
-        "target-killed": Case(documented=documented(requests=PAUSES)),
-        "source-killed": Case(documented=documented("leader-replaced-in-time")),
-    },
-)
-def reassignment(run: Run) -> None:
+def undisturbed(run: Run) -> None:
+    """The partition moves, and nothing goes wrong."""
+    with moving(run):
+        run.wait_reassigned(run.partition())
+
+
+def target_killed(run: Run) -> None:
+    """The broker that is to lead in the end dies half way, and comes back."""
+    t, target = run.partition(), run.without(run.partition())[0]
+    with moving(run) as load:
+        kill_half_way(run, t, target, copying=target)
+        load.wait_more(100, timeout_s=30)
+        run.start(target)
+        run.wait_reassigned(t)
+
+
+def source_killed(run: Run) -> None:
+    """The leader dies half way, and comes back when the partition has moved."""
+    t, target = run.partition(), run.without(run.partition())[0]
+    source = run.leader_of(t)
+    with moving(run):
+        kill_half_way(run, t, source, copying=target)
+        run.wait_reassigned(t)
+        run.start(source)
+
+
+@contextmanager
+def moving(run: Run) -> Iterator[LoadGenerator]:
+    """A partition with a long log has been asked to move, under load; what was sent until it has is read in the end."""
     t = run.partition()
-    source, target = run.leader_of(t), run.without(t)[0]
     with run.load(t, records=RECORDS, record_bytes=RECORD_BYTES, settings=SMALL_BATCHES) as before:
         before.wait_acked(RECORDS, timeout_s=60)
 
     with run.consume(t) as consumer, run.load(t, rate_per_s=100, settings=SMALL_BATCHES) as load:
         load.wait_more(50, timeout_s=30)
         run.reassign(t, run.without(t))
-        if run.case.name == "target-killed":
-            kill_half_way(run, t, target, copying=target)
-            load.wait_more(100, timeout_s=30)
-            run.start(target)
-        elif run.case.name == "source-killed":
-            kill_half_way(run, t, source, copying=target)
-        run.wait_reassigned(t)
-        if run.case.name == "source-killed":
-            run.start(source)
+        yield load
         consumer.wait_read(RECORDS + load.wait_more(100, timeout_s=60).acked, timeout_s=60)
     run.send(t)
 
@@ -106,3 +118,26 @@ def kill_half_way(run: Run, t: Partition, victim: Target, *, copying: Target) ->
     half_way = copying.id not in in_sync and copied < RECORDS
     run.require("a broker died half way through the move", half_way, isr=in_sync, copied=copied, of=RECORDS)
     run.copy_replicas("half-way")
+
+
+scenario(
+    name="reassignment",
+    claim="""A partition moves to other brokers while it is written, in two steps that its assignment names: new
+        replicas are added, and the old ones removed when the new ones are in sync. Nothing acknowledged is lost, nor
+        if a broker dies half way.""",
+    source="Kafka documentation, Expanding your cluster; KIP-455; Kafka sources, KafkaController: "
+    "onPartitionReassignment, ReplicationControlManager: alterPartitionReassignments",
+    operator="""Moving partitions is safe under load, and goes on by itself when a broker that takes part dies and
+        returns. Until the new replicas are in sync the old ones hold your records: do not take them down for good
+        before the assignment has changed. Before 2.4 producers may stand still for request.timeout.ms when a leader
+        moves.""",
+    cluster=ClusterPlan(
+        brokers=(1, 2, 3, 4), controller=5, settings={"replica.socket.timeout.ms": "3000", **SMALL_FETCHES}
+    ),
+    topic=TopicPlan(replicas=((1, 2),)),
+    cases={
+        "plain": Case(steps=undisturbed, documented=documented("removed-replicas-are-deleted", requests=PAUSES)),
+        "target-killed": Case(steps=target_killed, documented=documented(requests=PAUSES)),
+        "source-killed": Case(steps=source_killed, documented=documented("leader-replaced-in-time")),
+    },
+)

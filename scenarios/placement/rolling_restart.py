@@ -14,16 +14,19 @@ acks=all writes wait for it for replica.lag.time.max.ms, ten seconds there, and 
 stopped cleanly has left the ISR, but its last fetch may bring it back in, and then it stays as well.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, VersionRange, ranges, scenario
+from collections.abc import Callable
+from functools import partial
+
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, Target, TopicPlan, VersionRange, ranges, scenario
 
 SETTINGS = {"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}
 COMBINED = ClusterPlan(combined=True, settings=SETTINGS)
 ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 TRUNCATES = "Followers that start truncate to their own high watermark: that nothing is lost by it is not documented."
-WAITS = """A controller that is killed stays in the ISR where it followed, and acks=all waits for it until its leaders
-    have missed it for replica.lag.time.max.ms."""
-MAY_WAIT = """A controller that is stopped may be back in an ISR before it ends, and then stays there: acks=all waits
-    for it until its leader has missed it for replica.lag.time.max.ms."""
+KILLED_IS_WAITED_FOR = """A controller that is killed stays in the ISR where it followed, and acks=all waits for
+    it until its leaders have missed it for replica.lag.time.max.ms."""
+STOPPED_IS_WAITED_FOR = """A controller that is stopped may be back in an ISR before it ends, and then stays
+    there: acks=all waits for it until its leader has missed it for replica.lag.time.max.ms."""
 
 
 def documented(*claims: str, on: VersionRange = ranges.EVERY_VERSION, says: str = "") -> list[Documented]:
@@ -37,7 +40,26 @@ def documented(*claims: str, on: VersionRange = ranges.EVERY_VERSION, says: str 
     ]
 
 
-@scenario(
+def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
+    """One broker after the other ends, and is started again; the next one's turn comes when all are in sync."""
+    partitions = [run.partition(number) for number in range(3)]
+    t = partitions[0]
+    may_be_lost = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100, doomed=may_be_lost) as load:
+        load.wait_more(100, timeout_s=30)
+        for restarted in run.replicas_of(t):
+            end(run, restarted)
+            for p in partitions:
+                run.wait_isr(p, [one for one in run.replicas_of(p) if one.id != restarted.id])
+            load.wait_more(100, timeout_s=60)
+            run.start(restarted)
+            for p in partitions:
+                run.wait_isr(p, run.replicas_of(p))
+        consumer.wait_read(load.wait_more(100, timeout_s=60).acked, timeout_s=60)
+    run.send(t)
+
+
+scenario(
     name="rolling-restart",
     claim="""All brokers can be restarted in turn, cleanly or not, while producers with acks=all and
         min.insync.replicas=2 go on: nothing acknowledged is lost.""",
@@ -49,50 +71,39 @@ def documented(*claims: str, on: VersionRange = ranges.EVERY_VERSION, says: str 
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={
         "clean": Case(
+            steps=partial(restart_all, end=Run.stop),
             documented=[
-                *documented("leader-moved-before-shutdown", on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR, says=MAY_WAIT),
+                *documented(
+                    "leader-moved-before-shutdown",
+                    on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
+                    says=STOPPED_IS_WAITED_FOR,
+                ),
                 *documented("leader-moved-before-shutdown", "writes-pause-briefly"),
-            ]
+            ],
         ),
         "killed": Case(
+            steps=partial(restart_all, end=Run.kill),
             documented=[
                 *documented(
                     "leader-replaced-in-time",
                     "dead-controller-stays-in-isr",
                     on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
-                    says=WAITS,
+                    says=KILLED_IS_WAITED_FOR,
                 ),
                 *documented("leader-replaced-in-time", "writes-pause-for-the-session"),
-            ]
+            ],
         ),
         "clean-combined": Case(
+            steps=partial(restart_all, end=Run.stop),
             cluster=COMBINED,
             applies=ranges.KRAFT,
             documented=documented("leader-moved-before-shutdown", "one-controller-at-a-time"),
         ),
         "killed-combined": Case(
+            steps=partial(restart_all, end=Run.kill),
             cluster=COMBINED,
             applies=ranges.KRAFT,
             documented=documented("leader-replaced-in-time", "one-controller-at-a-time"),
         ),
     },
 )
-def rolling_restart(run: Run) -> None:
-    partitions = [run.partition(number) for number in range(3)]
-    t = partitions[0]
-    may_be_lost = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    with run.consume(t) as consumer, run.load(t, rate_per_s=100, doomed=may_be_lost) as load:
-        load.wait_more(100, timeout_s=30)
-        for restarted in run.replicas_of(t):
-            if "clean" in run.case.name:
-                run.stop(restarted)
-            else:
-                run.kill(restarted)
-            for p in partitions:
-                run.wait_isr(p, [one for one in run.replicas_of(p) if one.id != restarted.id])
-            load.wait_more(100, timeout_s=60)
-            run.start(restarted)
-            for p in partitions:
-                run.wait_isr(p, run.replicas_of(p))
-        consumer.wait_read(load.wait_more(100, timeout_s=60).acked, timeout_s=60)
-    run.send(t)

@@ -1,1 +1,25 @@
 """What producers are told, and what is in the log."""
+
+from harness.words import Run
+
+DUPLICATE = frozenset({"duplicate"})
+APPENDED = "unanswered-record-on-disk"
+ANSWER_LIMIT_S = 60.0
+
+
+def lose_acknowledgement(run: Run) -> None:
+    """The acknowledgement of a record that is written gets lost, with the connection that it was to come on."""
+    t, acks = run.partition(), run.case.acks
+    run.send(t, 3, acks=acks)
+    leader, producer = run.leader_of(t), run.producer(acks=acks)
+
+    run.hold_answers(leader)
+    sent = producer.send_async(t.topic, t.number)
+    run.wait_log_end(t, 4, run.replicas_of(t))
+    run.copy_replicas("appended")
+    run.require("the client has heard nothing of the record", not sent.done)
+
+    run.reset_clients(leader)
+    run.heal_network()
+    sent.wait(ANSWER_LIMIT_S)
+    run.send(t, acks=acks)

@@ -5,7 +5,7 @@ That send() has returned says that the record is in the client's memory. A recor
 takes over where acknowledgements end sends it a second time.
 """
 
-from harness.words import Case, Documented, Run, scenario
+from harness.words import Case, Documented, Partition, Run, ScriptedProducer, scenario
 
 TAKE_LIMIT_S = 30.0
 RECORDS = 5
@@ -24,7 +24,37 @@ PRESENT = [
 LINGER = {"linger.ms": "60000"}
 
 
-@scenario(
+def lingering(run: Run) -> None:
+    """The records wait in the client's memory for others when it dies."""
+    t = run.partition()
+    run.send(t, 3, settings={"linger.ms": "0"})
+    producer = run.producer()
+    for _ in range(RECORDS):
+        producer.hand_over(t.topic, t.number, timeout_s=TAKE_LIMIT_S)
+    die_and_go_on(run, t, producer)
+
+
+def unanswered(run: Run) -> None:
+    """The records are on every replica when the client dies, and it was told of none."""
+    t = run.partition()
+    run.send(t, 3, settings={"linger.ms": "0"})
+    producer = run.producer(settings={"linger.ms": "0"})
+    run.hold_answers(run.leader_of(t))
+    for number in range(RECORDS):
+        producer.hand_over(t.topic, t.number, timeout_s=TAKE_LIMIT_S)
+        run.wait_log_end(t, 3 + number + 1, run.replicas_of(t))
+    die_and_go_on(run, t, producer)
+
+
+def die_and_go_on(run: Run, t: Partition, producer: ScriptedProducer) -> None:
+    """The client dies, and another sends."""
+    run.copy_replicas("taken")
+    run.kill_client(producer)
+    run.heal_network()
+    run.send(t, settings={"linger.ms": "0", "client.id": "another"})
+
+
+scenario(
     name="client-crash",
     claim="""A record that a producer had taken and that was not acknowledged when it died may be in the log or not: not
         if it lingered in the client's memory, and for sure if the leader had written it.""",
@@ -32,25 +62,9 @@ LINGER = {"linger.ms": "60000"}
     operator="""Treat a record as sent when it is acknowledged, not when send() returns; after a crash begin again with
         the first that was not acknowledged, and expect some of these twice.""",
     cases={
-        "lingering": Case(client_settings=LINGER, variant="lingering", documented=ABSENT),
-        "unanswered": Case(variant="unanswered", documented=PRESENT),
-        "java-lingering": Case(client="java", client_settings=LINGER, variant="lingering", documented=ABSENT),
-        "java-unanswered": Case(client="java", variant="unanswered", documented=PRESENT),
+        "lingering": Case(client_settings=LINGER, steps=lingering, documented=ABSENT),
+        "unanswered": Case(steps=unanswered, documented=PRESENT),
+        "java-lingering": Case(client="java", client_settings=LINGER, steps=lingering, documented=ABSENT),
+        "java-unanswered": Case(client="java", steps=unanswered, documented=PRESENT),
     },
 )
-def client_crash(run: Run) -> None:
-    t, written = run.partition(), run.case.variant == "unanswered"
-    run.send(t, 3, settings={"linger.ms": "0"})
-    producer, leader = run.producer(settings={} if not written else {"linger.ms": "0"}), run.leader_of(t)
-
-    if written:
-        run.hold_answers(leader)
-    for number in range(RECORDS):
-        producer.hand_over(t.topic, t.number, timeout_s=TAKE_LIMIT_S)
-        if written:
-            run.wait_log_end(t, 3 + number + 1, run.replicas_of(t))
-    run.copy_replicas("taken")
-    run.kill_client(producer)
-
-    run.heal_network()
-    run.send(t, settings={"linger.ms": "0", "client.id": "another"})

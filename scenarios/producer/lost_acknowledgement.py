@@ -7,9 +7,8 @@ not retry, it reports an error for a record that is there.
 """
 
 from harness.words import Case, Documented, Run, ranges, scenario
+from scenarios.producer import APPENDED, DUPLICATE, lose_acknowledgement
 
-DUPLICATE = frozenset({"duplicate"})
-APPENDED = "unanswered-record-on-disk"
 TWICE = [Documented(required=DUPLICATE, claims=[APPENDED])]
 ONCE = [Documented(on=ranges.IDEMPOTENCE, says="The record is acknowledged, and in the log once.", claims=[APPENDED])]
 UNKNOWN = [
@@ -20,7 +19,6 @@ UNKNOWN = [
 ]
 RETRY = {"retries": "10", "enable.idempotence": "false"}
 IDEMPOTENT = {"retries": "10", "enable.idempotence": "true"}
-ANSWER_LIMIT_S = 60.0
 
 
 def of_client(prefix: str, client: str) -> dict[str, Case]:
@@ -56,17 +54,4 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
     },
 )
 def lost_acknowledgement(run: Run) -> None:
-    t, acks = run.partition(), run.case.acks
-    run.send(t, 3, acks=acks)
-    leader, producer = run.leader_of(t), run.producer(acks=acks)
-
-    run.hold_answers(leader)
-    sent = producer.send_async(t.topic, t.number)
-    run.wait_log_end(t, 4, run.replicas_of(t))
-    run.copy_replicas("appended")
-    run.require("the client has heard nothing of the record", not sent.done)
-
-    run.reset_clients(leader)
-    run.heal_network()
-    sent.wait(ANSWER_LIMIT_S)
-    run.send(t, acks=acks)
+    lose_acknowledgement(run)

@@ -11,7 +11,7 @@ again in their order. A long back-off alone turns nothing: what is sent while th
 waits behind it.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Case, ClusterPlan, Documented, Pending, Run, TopicPlan, ranges, scenario
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 SEVERAL = {"retries": "10", "enable.idempotence": "false", IN_FLIGHT: "5"}
@@ -34,27 +34,79 @@ ANOTHER = {"client.id": "another", "enable.idempotence": "false"}
 ANSWER_LIMIT_S = 60.0
 
 
+def accepted_while_in_flight(run: Run) -> None:
+    """The second record is accepted while the first, which was refused, is in flight to its client's knowledge."""
+    t, (first, second) = run.partition(), send_two(run, hold_first_answer=True)
+    run.wait_log_end(t, 6, run.replicas_of(t))
+    run.require("it has heard nothing of either", not first.done and not second.done)
+    let_answers_come(run, first, second)
+
+
+def held_answer(run: Run) -> None:
+    """The second record is sent while the answer to the first is held back."""
+    let_answers_come(run, *send_two(run, hold_first_answer=True))
+
+
+def back_off(run: Run) -> None:
+    """The second record is sent while the first waits to be tried again."""
+    let_answers_come(run, *send_two(run, hold_first_answer=False))
+
+
+def send_two(run: Run, *, hold_first_answer: bool) -> tuple[Pending, Pending]:
+    """Two records: when the first comes too few replicas are in sync, and when the second is sent enough are."""
+    t = run.partition()
+    run.send(t, 3)
+    leader, followers, producer = run.leader_of(t), run.followers_of(t), run.producer()
+    run.send(t, acks="1", only=leader, settings=ANOTHER)
+    run.freeze(*followers)
+    run.send(t, acks="1", only=leader, settings=ANOTHER)
+    run.wait_leader_knows_isr(t, [leader])
+
+    if hold_first_answer:
+        run.hold_answers(leader)
+    first = producer.send_async(t.topic, t.number)
+    run.wait_log_line(leader, "NotEnoughReplicas", "that it refuses the first record")
+    run.thaw()
+    run.wait_leader_knows_isr(t, run.replicas_of(t))
+    run.require("the client is not done with the first record", not first.done)
+    return first, producer.send_async(t.topic, t.number)
+
+
+def let_answers_come(run: Run, first: Pending, second: Pending) -> None:
+    """The client hears of both records."""
+    run.copy_replicas("second-sent")
+    run.heal_network()
+    first.wait(ANSWER_LIMIT_S)
+    second.wait(ANSWER_LIMIT_S)
+    run.send(run.partition())
+
+
 def of_client(prefix: str, client: str) -> dict[str, Case]:
     """The cases of a client library."""
     rdkafka = client == "librdkafka"
     own = RARELY if rdkafka else {}
     return {
         f"{prefix}several-in-flight": Case(
-            client=client, client_settings=SEVERAL | own, variant="accepted", documented=TURNED
+            steps=accepted_while_in_flight, client=client, client_settings=SEVERAL | own, documented=TURNED
         ),
         f"{prefix}one-in-flight": Case(
-            client=client, client_settings=ONE | own, documented=TURNED_BY_LIBRDKAFKA if rdkafka else IN_ORDER
+            steps=held_answer,
+            client=client,
+            client_settings=ONE | own,
+            documented=TURNED_BY_LIBRDKAFKA if rdkafka else IN_ORDER,
         ),
         f"{prefix}idempotent": Case(
-            client=client, client_settings=IDEMPOTENT | own, documented=IN_ORDER, applies=ranges.IDEMPOTENCE
+            steps=held_answer,
+            client=client,
+            client_settings=IDEMPOTENT | own,
+            documented=IN_ORDER,
+            applies=ranges.IDEMPOTENCE,
         ),
-        f"{prefix}back-off": Case(
-            client=client, client_settings=BACK_OFF | own, variant="back-off", documented=IN_ORDER
-        ),
+        f"{prefix}back-off": Case(steps=back_off, client=client, client_settings=BACK_OFF | own, documented=IN_ORDER),
     }
 
 
-@scenario(
+scenario(
     name="refused-then-accepted",
     claim="""Retries turn the order of records where a refused one is sent again behind one that was accepted: with
         several requests in flight and without idempotence.""",
@@ -65,29 +117,3 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     cases=of_client("", "librdkafka") | of_client("java-", "java"),
 )
-def refused_then_accepted(run: Run) -> None:
-    t = run.partition()
-    run.send(t, 3)
-    leader, followers, producer = run.leader_of(t), run.followers_of(t), run.producer()
-    run.send(t, acks="1", only=leader, settings=ANOTHER)
-    run.freeze(*followers)
-    run.send(t, acks="1", only=leader, settings=ANOTHER)
-    run.wait_leader_knows_isr(t, [leader])
-
-    if run.case.variant != "back-off":
-        run.hold_answers(leader)
-    first = producer.send_async(t.topic, t.number)
-    run.wait_log_line(leader, "NotEnoughReplicas", "that it refuses the first record")
-    run.thaw()
-    run.wait_leader_knows_isr(t, run.replicas_of(t))
-    run.require("the client is not done with the first record", not first.done)
-    second = producer.send_async(t.topic, t.number)
-    if run.case.variant == "accepted":
-        run.wait_log_end(t, 6, run.replicas_of(t))
-        run.require("it has heard nothing of either", not first.done and not second.done)
-    run.copy_replicas("second-sent")
-
-    run.heal_network()
-    first.wait(ANSWER_LIMIT_S)
-    second.wait(ANSWER_LIMIT_S)
-    run.send(t)

@@ -6,7 +6,7 @@ and writes the record when it goes on, after the client has reported the error. 
 a failure and sends the record again has it twice, with idempotence too: to the broker that is another batch.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Case, ClusterPlan, Documented, Pending, Run, Sent, ranges, scenario
 
 ONE_ATTEMPT = {"retries": "0", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
 IN_LOG = "The record that the client has given up is in the log, once."
@@ -23,26 +23,75 @@ ANSWER_LIMIT_S = 60.0
 """The client's own time-out has to come first."""
 
 
+def answered_late(run: Run) -> None:
+    """The record is written, and its answer is held back."""
+    give_up_what_is_written(run)
+    run.heal_network()
+    run.send(run.partition(), settings={"client.id": "another"})
+
+
+def sent_again(run: Run) -> None:
+    """The record is written, its answer is held back, and the application sends it again."""
+    given_up = give_up_what_is_written(run)
+    run.heal_network()
+    run.producer().send_async(*run.partition(), again=given_up).wait(ANSWER_LIMIT_S)
+    run.send(run.partition(), settings={"client.id": "another"})
+
+
+def carried_out_late(run: Run) -> None:
+    """The leader stands still with the request, and writes the record when it goes on."""
+    t = run.partition()
+    run.send(t, 3)
+    leader, producer = run.leader_of(t), run.producer()
+    run.freeze(leader)
+    give_up(run, producer.send_async(t.topic, t.number))
+    run.copy_replicas("given up")
+    run.thaw()
+    run.wait_log_end(t, 4, run.replicas_of(t))
+    run.send(t, settings={"client.id": "another"})
+
+
+def give_up_what_is_written(run: Run) -> Sent:
+    """A record is on every replica when its producer gives it up, which has heard nothing."""
+    t = run.partition()
+    run.send(t, 3)
+    leader, producer = run.leader_of(t), run.producer()
+    run.hold_answers(leader)
+    sent = producer.send_async(t.topic, t.number)
+    run.wait_log_end(t, 4, run.replicas_of(t))
+    run.copy_replicas("written")
+    return give_up(run, sent)
+
+
+def give_up(run: Run, sent: Pending) -> Sent:
+    """Wait until the producer reports a record as one of which it does not know what became."""
+    given_up = sent.wait(ANSWER_LIMIT_S)
+    run.require("the client does not know what became of it", given_up.outcome == "info", error=given_up.error_name)
+    return given_up
+
+
 def of_client(prefix: str, client: str) -> dict[str, Case]:
     """The cases of a client library."""
     short = ONE_ATTEMPT | ({"socket.timeout.ms": "2000"} if client == "librdkafka" else {})
     idempotent = short | {"retries": "10", "enable.idempotence": "true"}
     return {
-        f"{prefix}answered-late": Case(client=client, client_settings=short, documented=ANSWERED_LATE),
+        f"{prefix}answered-late": Case(
+            steps=answered_late, client=client, client_settings=short, documented=ANSWERED_LATE
+        ),
         f"{prefix}carried-out-late": Case(
-            client=client, client_settings=short, variant="frozen", documented=CARRIED_OUT_LATE
+            client=client, client_settings=short, steps=carried_out_late, documented=CARRIED_OUT_LATE
         ),
         f"{prefix}sent-again": Case(
             client=client,
             client_settings=idempotent,
-            variant="again",
+            steps=sent_again,
             documented=SENT_AGAIN,
             applies=ranges.IDEMPOTENCE,
         ),
     }
 
 
-@scenario(
+scenario(
     name="time-out",
     claim="""A record for which a producer reports a time-out may be in the log, or come there later; sent again by the
         application it is there twice.""",
@@ -53,25 +102,3 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
     cluster=ClusterPlan(session_timeout_ms=30_000),
     cases=of_client("", "librdkafka") | of_client("java-", "java"),
 )
-def time_out(run: Run) -> None:
-    t, frozen = run.partition(), run.case.variant == "frozen"
-    run.send(t, 3)
-    leader, producer = run.leader_of(t), run.producer()
-
-    run.freeze(leader) if frozen else run.hold_answers(leader)
-    sent = producer.send_async(t.topic, t.number)
-    if not frozen:
-        run.wait_log_end(t, 4, run.replicas_of(t))
-        run.copy_replicas("written")
-    given_up = sent.wait(ANSWER_LIMIT_S)
-    run.require("the client does not know what became of it", given_up.outcome == "info", error=given_up.error_name)
-    if frozen:
-        run.copy_replicas("given up")
-
-    run.thaw()
-    run.heal_network()
-    if frozen:
-        run.wait_log_end(t, 4, run.replicas_of(t))
-    if run.case.variant == "again":
-        producer.send_async(t.topic, t.number, again=given_up).wait(ANSWER_LIMIT_S)
-    run.send(t, settings={"client.id": "another"})

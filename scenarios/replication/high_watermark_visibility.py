@@ -6,28 +6,34 @@ fetch that asked for both. The record shows once the follower goes on and fetche
 it, or has left the ISR (from 2.7 to 3.0 only with the next record: KAFKA-13091).
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from collections.abc import Callable
+
+from harness.words import Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
 from scenarios.replication import wait_shrunk
 
 READ_LIMIT_S = 30.0
 HIDDEN = [Documented(claims=["record-hidden-until-isr-has-it"])]
 
 
-@scenario(
-    name="high-watermark-visibility",
-    claim="""A record that the leader has acknowledged by itself is given to no consumer until every replica in the ISR
-        has it, or has left.""",
-    source="Kafka documentation, Design: replication; KIP-101",
-    operator="""A consumer that does not see a new record is not necessarily behind: the record may be waiting for a
-        slow replica. Look at the ISR and the followers before you look at the consumer.""",
-    cluster=ClusterPlan(session_timeout_ms=20000),
-    topic=TopicPlan(replicas=((1, 2), (1, 3))),
-    cases={
-        "catches-up": Case(settings={"replica.lag.time.max.ms": "30000"}, documented=HIDDEN),
-        "leaves-isr": Case(settings={"replica.lag.time.max.ms": "3000"}, documented=HIDDEN),
-    },
-)
-def high_watermark_visibility(run: Run) -> None:
+def catches_up(run: Run) -> None:
+    """The follower goes on, and has the record."""
+    hidden(run, lambda _leader: run.thaw())
+
+
+def leaves_isr(run: Run) -> None:
+    """The follower is out of the ISR, and need not have the record any more."""
+    t = run.partition()
+
+    def leave(leader: Target) -> None:
+        wait_shrunk(run, t, [leader])
+        if ranges.ISR_SHRINK_HOLDS_BACK.holds(run.version):
+            run.send(t)
+
+    hidden(run, leave)
+
+
+def hidden(run: Run, until: Callable[[Target], None]) -> None:
+    """A record that a frozen follower lacks is given to no consumer, until something happens."""
     t, beside = run.partition(0), run.partition(1)
     leader, (frozen,) = run.leader_of(t), run.followers_of(t)
     with run.consume(t) as consumer:
@@ -42,12 +48,23 @@ def high_watermark_visibility(run: Run) -> None:
         run.send(beside)
         consumer.wait_position(*beside, 2, timeout_s=READ_LIMIT_S)
 
-        if run.case.name == "catches-up":
-            run.thaw()
-        else:
-            wait_shrunk(run, t, [leader])
-            if ranges.ISR_SHRINK_HOLDS_BACK.holds(run.version):
-                run.send(t)
+        until(leader)
         consumer.wait_position(*t, 4, timeout_s=READ_LIMIT_S)
     run.thaw()
     run.wait_isr(t, run.replicas_of(t))
+
+
+scenario(
+    name="high-watermark-visibility",
+    claim="""A record that the leader has acknowledged by itself is given to no consumer until every replica in the ISR
+        has it, or has left.""",
+    source="Kafka documentation, Design: replication; KIP-101",
+    operator="""A consumer that does not see a new record is not necessarily behind: the record may be waiting for a
+        slow replica. Look at the ISR and the followers before you look at the consumer.""",
+    cluster=ClusterPlan(session_timeout_ms=20000),
+    topic=TopicPlan(replicas=((1, 2), (1, 3))),
+    cases={
+        "catches-up": Case(steps=catches_up, settings={"replica.lag.time.max.ms": "30000"}, documented=HIDDEN),
+        "leaves-isr": Case(steps=leaves_isr, settings={"replica.lag.time.max.ms": "3000"}, documented=HIDDEN),
+    },
+)

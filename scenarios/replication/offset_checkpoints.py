@@ -16,11 +16,13 @@ it stays there and serves none of its replicas. It does so too with a letter in 
 changed. Both are mended by removing the file.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
+from collections.abc import Callable
+from functools import partial
+
+from harness.words import Case, ClusterPlan, Documented, Partition, Run, Target, ranges, scenario
 
 BEYOND = 1000
-WRONG = {"old-file": 1, "high-watermark-beyond-log": BEYOND, "recovery-point-beyond-log": BEYOND}
-"""What the file says of a log that ends at 3, by case."""
+"""An offset beyond a log that ends at 3."""
 HEAD = 0.45
 """So much of the file is its version and the number of its lines."""
 UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
@@ -40,98 +42,37 @@ BOUNDED = "wrong-checkpoint-is-bounded"
 PERIODIC = "high-watermarks-checkpointed-in-time"
 
 
-@scenario(
-    name="offset-checkpoints",
-    claim="""A broker checkpoints its high watermarks every five seconds and when it stops cleanly; after kill -9 the
-        file is behind, and without it a high watermark is 0. What the file says is believed up to the log's end.""",
-    source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
-    operator="""Never delete replication-offset-checkpoint or recovery-point-offset-checkpoint by hand, least of all
-        before 0.11, where a follower without the file fetches its whole log again. Stop brokers cleanly, so that
-        the files are up to date.""",
-    cluster=ClusterPlan(settings={"replica.high.watermark.checkpoint.interval.ms": "5000"}),
-    cases={
-        "clean-stop": Case(documented=[Documented(claims=[PERIODIC, "clean-stop-writes-checkpoints"])]),
-        "kill": Case(documented=[Documented(claims=[PERIODIC, "killed-high-watermark-is-recent"])]),
-        "missing-file": Case(
-            documented=[
-                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
-                Documented(claims=[KEPT]),
-            ]
-        ),
-        "empty-file": Case(
-            documented=[
-                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
-                Documented(claims=[KEPT]),
-            ]
-        ),
-        "cut-file": Case(documented=UNREADABLE),
-        "flipped-bit": Case(applies=ranges.NO_BROKEN_LOG_DIRECTORIES, documented=UNREADABLE),
-        "old-file": Case(
-            documented=[
-                Documented(
-                    on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]
-                ),
-                Documented(claims=[KEPT]),
-            ]
-        ),
-        "high-watermark-beyond-log": Case(documented=[Documented(claims=[KEPT, BOUNDED])]),
-        "recovery-point-beyond-log": Case(documented=[Documented(claims=[KEPT])]),
-    },
-)
-def offset_checkpoints(run: Run) -> None:
+def end_between_two_writings(run: Run, end: Callable[[Run, Target], None]) -> None:
+    """The leader acknowledges three records when it has just written its file, and ends."""
     t = run.partition()
     run.send(t, 3)
-    if run.case.name in WRONG:
-        restart_with_wrong_file(run, t)
-    elif run.case.name in ("missing-file", "empty-file"):
-        restart_without_file(run, t)
-    elif run.case.name in ("cut-file", "flipped-bit"):
-        restart_with_unreadable_file(run, t)
-    else:
-        end_between_two_writings(run, t)
-    run.wait_isr(t, run.replicas_of(t))
-    run.copy_replicas("back")
-    run.send(t)
-
-
-def end_between_two_writings(run: Run, t: Partition) -> None:
-    """The leader acknowledges three records when it has just written its file, and ends."""
     leader = run.leader_of(t)
     run.wait_checkpoint_written(leader)
     run.wait_checkpoint_written(leader)
     run.send(t, 3)
-    (run.kill if run.case.name == "kill" else run.stop)(leader)
+    end(run, leader)
     run.copy_replicas("ended")
     run.read_checkpoints(leader)
     run.start(leader)
+    come_back(run)
 
 
-def restart_without_file(run: Run, t: Partition) -> None:
+def start_without_file(run: Run, spoil: Callable[[Run, Target], None]) -> None:
     """A follower is killed and finds no file of high watermarks, or an empty one, when it starts again."""
-    follower, _ = run.followers_of(t)
-    run.wait_high_watermark(t, 3, [follower])
-    run.kill(follower)
-    if run.case.name == "empty-file":
-        run.cut_checkpoint(follower, left=0)
-    else:
-        run.remove_checkpoint(follower)
+    follower = kill_follower(run)
+    spoil(run, follower)
     run.copy_replicas("without-the-file")
     run.start(follower)
+    come_back(run)
 
 
-def restart_with_unreadable_file(run: Run, t: Partition) -> None:
+def start_with_unreadable_file(run: Run, spoil: Callable[[Run, Target], None]) -> None:
     """A follower is killed and finds a file without its last lines, or with a letter in a number, until somebody
     removes it.
     """
-    follower, _ = run.followers_of(t)
-    others = [target for target in run.replicas_of(t) if target.id != follower.id]
-    run.wait_high_watermark(t, 3, [follower])
-    run.kill(follower)
-    if run.case.name == "cut-file":
-        run.cut_checkpoint(follower, left=HEAD)
-    else:
-        run.flip_checkpoint(follower)
-    run.wait_isr(t, others)
+    t, follower = run.partition(), kill_follower(run)
+    spoil(run, follower)
+    run.wait_isr(t, [target for target in run.replicas_of(t) if target.id != follower.id])
     if ranges.LOG_DIRECTORIES_FAIL.holds(run.version):
         run.start_early(follower)
         run.expect_exit(follower, "all log dirs .* have failed")
@@ -144,21 +85,110 @@ def restart_with_unreadable_file(run: Run, t: Partition) -> None:
         run.kill(follower)
     run.remove_checkpoint(follower)
     run.start(follower)
+    come_back(run)
 
 
-def restart_with_wrong_file(run: Run, t: Partition) -> None:
-    """A follower is killed and finds another offset in one of its files when it starts again."""
+def start_with_old_file(run: Run) -> None:
+    """A follower is killed and finds a high watermark of before."""
+    follower = kill_follower(run)
+    run.overwrite_high_watermark(follower, run.partition(), 1)
+    run.copy_replicas("with-the-wrong-file")
+    start_and_write_again(run, follower)
+
+
+def start_with_offset_beyond(run: Run, overwrite: Callable[[Run, Target, Partition, int], None]) -> None:
+    """A follower is killed and finds an offset beyond its log in one of its files."""
+    follower = kill_follower(run)
+    run.copy_replicas("ended")  # before: a high watermark beyond its log would look like a log that was cut
+    overwrite(run, follower, run.partition(), BEYOND)
+    start_and_write_again(run, follower)
+
+
+def kill_follower(run: Run) -> Target:
+    """A follower is killed that has checkpointed the high watermark."""
+    t = run.partition()
+    run.send(t, 3)
     follower, _ = run.followers_of(t)
-    offset = WRONG[run.case.name]
-    overwrite = run.overwrite_recovery_point if "recovery" in run.case.name else run.overwrite_high_watermark
     run.wait_high_watermark(t, 3, [follower])
     run.kill(follower)
-    if offset == BEYOND:  # copied before: a high watermark beyond its log would look like a log that was cut
-        run.copy_replicas("ended")
-    overwrite(follower, t, offset)
-    if offset != BEYOND:
-        run.copy_replicas("with-the-wrong-file")
+    return follower
+
+
+def start_and_write_again(run: Run, follower: Target) -> None:
+    """The follower is in sync, and has written its files again."""
+    t = run.partition()
     run.start(follower)
     run.wait_isr(t, run.replicas_of(t))
     run.wait_checkpoint_written(follower)
     run.read_checkpoints(follower)
+    come_back(run)
+
+
+def come_back(run: Run) -> None:
+    """All replicas are in sync again."""
+    t = run.partition()
+    run.wait_isr(t, run.replicas_of(t))
+    run.copy_replicas("back")
+    run.send(t)
+
+
+scenario(
+    name="offset-checkpoints",
+    claim="""A broker checkpoints its high watermarks every five seconds and when it stops cleanly; after kill -9 the
+        file is behind, and without it a high watermark is 0. What the file says is believed up to the log's end.""",
+    source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
+    operator="""Never delete replication-offset-checkpoint or recovery-point-offset-checkpoint by hand, least of all
+        before 0.11, where a follower without the file fetches its whole log again. Stop brokers cleanly, so that
+        the files are up to date.""",
+    cluster=ClusterPlan(settings={"replica.high.watermark.checkpoint.interval.ms": "5000"}),
+    cases={
+        "clean-stop": Case(
+            steps=partial(end_between_two_writings, end=Run.stop),
+            documented=[Documented(claims=[PERIODIC, "clean-stop-writes-checkpoints"])],
+        ),
+        "kill": Case(
+            steps=partial(end_between_two_writings, end=Run.kill),
+            documented=[Documented(claims=[PERIODIC, "killed-high-watermark-is-recent"])],
+        ),
+        "missing-file": Case(
+            steps=partial(start_without_file, spoil=Run.remove_checkpoint),
+            documented=[
+                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
+                Documented(claims=[KEPT]),
+            ],
+        ),
+        "empty-file": Case(
+            steps=partial(start_without_file, spoil=partial(Run.cut_checkpoint, left=0)),
+            documented=[
+                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
+                Documented(claims=[KEPT]),
+            ],
+        ),
+        "cut-file": Case(
+            steps=partial(start_with_unreadable_file, spoil=partial(Run.cut_checkpoint, left=HEAD)),
+            documented=UNREADABLE,
+        ),
+        "flipped-bit": Case(
+            steps=partial(start_with_unreadable_file, spoil=Run.flip_checkpoint),
+            applies=ranges.NO_BROKEN_LOG_DIRECTORIES,
+            documented=UNREADABLE,
+        ),
+        "old-file": Case(
+            steps=start_with_old_file,
+            documented=[
+                Documented(
+                    on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]
+                ),
+                Documented(claims=[KEPT]),
+            ],
+        ),
+        "high-watermark-beyond-log": Case(
+            steps=partial(start_with_offset_beyond, overwrite=Run.overwrite_high_watermark),
+            documented=[Documented(claims=[KEPT, BOUNDED])],
+        ),
+        "recovery-point-beyond-log": Case(
+            steps=partial(start_with_offset_beyond, overwrite=Run.overwrite_recovery_point),
+            documented=[Documented(claims=[KEPT])],
+        ),
+    },
+)

@@ -6,7 +6,9 @@ leader that has none of these records; without unclean elections the partition w
 min.insync.replicas=2 the leader acknowledged nothing to begin with.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from functools import partial
+
+from harness.words import LOST, Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
 from scenarios.replication import wait_shrunk
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}
@@ -17,7 +19,55 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
 """
 
 
-@scenario(
+def elected_uncleanly(run: Run, *, acknowledged: bool) -> None:
+    """A follower leads that has nothing of what the leader wrote alone, whether it acknowledged that or not."""
+    t, leader = run.partition(), go_on_alone(run, acknowledged=acknowledged)
+    others = [one for one in run.replicas_of(t) if one.id != leader.id]
+    run.kill(leader)
+    run.heal_network()
+    run.wait_leader(t, *others)
+    run.send(t, acks="1")
+    come_back(run, leader)
+
+
+def waits_for_its_leader(run: Run) -> None:
+    """Nobody leads until the leader is back."""
+    t, leader = run.partition(), go_on_alone(run, acknowledged=True)
+    run.kill(leader)
+    run.heal_network()
+    run.wait_no_leader(t, leader)
+    come_back(run, leader)
+
+
+def go_on_alone(run: Run, *, acknowledged: bool) -> Target:
+    """The leader is cut from its followers and is the ISR by itself: whether it acknowledges records is as
+    min.insync.replicas says. The leader.
+    """
+    t = run.partition()
+    run.send(t, 3)
+    leader, followers = run.leader_of(t), run.followers_of(t)
+    run.cut([leader], followers)
+    run.producer().send_async(*t, doomed=True)  # for as long as it waits, its producer's next records wait too
+    wait_shrunk(run, t, [leader])
+    alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(3)]
+    run.require(
+        "the leader goes on alone where min.insync.replicas allows it",
+        all((one.outcome == "ok") == acknowledged for one in alone),
+        answers=[one.error_name or one.outcome for one in alone],
+    )
+    run.copy_replicas("alone")
+    return leader
+
+
+def come_back(run: Run, leader: Target) -> None:
+    """The old leader is started again."""
+    t = run.partition()
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+scenario(
     name="shrink-to-leader",
     claim="""A leader that is cut from its followers goes on alone with acks=all, and what it acknowledged is lost when
         it dies and an unclean election follows.""",
@@ -34,6 +84,7 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
     topic=TopicPlan(settings={"min.insync.replicas": "1"}),
     cases={
         "unclean": Case(
+            steps=partial(elected_uncleanly, acknowledged=True),
             settings=UNCLEAN,
             documented=[
                 Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=CUT_BACK),
@@ -41,6 +92,7 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
             ],
         ),
         "clean": Case(
+            steps=waits_for_its_leader,
             documented=[
                 Documented(
                     on=ranges.LAST_KNOWN_LEADER,
@@ -54,6 +106,7 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
             ],
         ),
         "two-in-sync": Case(
+            steps=partial(elected_uncleanly, acknowledged=False),
             settings=UNCLEAN,
             topic={"min.insync.replicas": "2"},
             documented=[
@@ -72,28 +125,3 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
         ),
     },
 )
-def shrink_to_leader(run: Run) -> None:
-    t = run.partition()
-    run.send(t, 3)
-    leader, followers = run.leader_of(t), run.followers_of(t)
-    run.cut([leader], followers)
-    run.producer().send_async(*t, doomed=True)  # for as long as it waits, its producer's next records wait too
-    wait_shrunk(run, t, [leader])
-    alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(3)]
-    run.require(
-        "the leader goes on alone where min.insync.replicas allows it",
-        all((one.outcome == "ok") == (run.case.name != "two-in-sync") for one in alone),
-        answers=[one.error_name or one.outcome for one in alone],
-    )
-    run.copy_replicas("alone")
-
-    run.kill(leader)
-    run.heal_network()
-    if run.case.name == "clean":
-        run.wait_no_leader(t, leader)
-    else:
-        run.wait_leader(t, *followers)
-        run.send(t, acks="1")
-    run.start(leader)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t)

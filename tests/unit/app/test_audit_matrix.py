@@ -337,7 +337,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, made: Scenario, version: versions.V
     monkeypatch.setattr(f"{made.file}.Subjects", plan_and_end)
     stage = MagicMock(version=version, given=())
     with pytest.raises(Planned):
-        made.steps(stage)
+        made.steps_of()(stage)
     return found
 
 
