@@ -4,12 +4,14 @@ it.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,6 +27,7 @@ from harness.words import EVERY_VERSION, Case, Documented, ranges
 if TYPE_CHECKING:
     from harness.run import Run
 
+ROOT = Path(__file__).parents[2]
 OLD = ("0.8.2.2", "0.9.0.1", "0.10.2.2")
 PINNED = ("2.2.2-pinned", "2.8.2-pinned", "3.9.2-pinned")
 EPOCH = ("0.11.0.3", "1.1.1", "2.2.2", "2.8.2", "3.9.2-zk")
@@ -268,3 +271,37 @@ def test_a_folder_without_init_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setitem(sys.modules, "scenarios", package)
     with pytest.raises(UsageError, match=r"no __init__\.py"):
         all_scenarios()
+
+
+def say(run: Any, word: str) -> None:
+    run.said.append(word)
+
+
+def walked(made: Scenario, case: str) -> list[str]:
+    run: Any = SimpleNamespace(said=[])
+    made.steps_of(case)(run)
+    return list(run.said)
+
+
+def test_a_case_takes_its_own_steps_or_the_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry: dict[str, Scenario] = {}
+    monkeypatch.setattr("harness.scenario._REGISTRY", registry)
+
+    told: dict[str, Any] = {"name": "x", "claim": "c", "source": "s", "operator": "o"}
+    documented = (Documented(),)
+    own = Case(steps=partial(say, word="own"), documented=documented)
+    made = scenario(**told, cases={"own": own, "other": Case(documented=documented)})(partial(say, word="shared"))
+    assert (walked(made, "own"), walked(made, "other")) == (["own"], ["shared"])
+
+    scenario(**told | {"name": "y"}, cases={"own": own, "other": Case(documented=documented)})
+    scenario(**told | {"name": "z"}, cases={"own": own})
+    assert registry.keys() == {"x", "z"}, "of y a case has no steps yet: there is something to decorate"
+    assert walked(registry["z"], "own") == ["own"]
+    with pytest.raises(UsageError, match="scenario z, case other: it names no function of steps"):
+        replace(registry["z"], cases={"other": Case(documented=documented)}).steps_of("other")
+
+
+def test_no_steps_ask_which_case_they_are() -> None:
+    asked = re.compile(r"\bcase\.(name|settings|topic|client|cluster|steps)\b")
+    for path in (ROOT / "scenarios").rglob("*.py"):
+        assert asked.findall(path.read_text()) == [], path
