@@ -36,13 +36,12 @@ from harness.run.ends import Ends
 from harness.run.groups import Groups
 from harness.run.migration import Migration
 from harness.run.nemesis import Nemesis
-from harness.run.parts import Parts
+from harness.run.parts import OfCase, Parts
 from harness.run.sequence_log import PreconditionNotHeld, SequenceLog
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import OFFSETS, Partition, Target, Who
 
 if TYPE_CHECKING:
-    from harness.case import Case
     from harness.cluster.versions import Version
     from harness.plan import TopicPlan
     from harness.subjects import UserSubject
@@ -56,8 +55,8 @@ class Run(SequenceLog, Who, Waits, Disks, Administration, Nemesis, Migration, Cl
 
     version: Version
     topic: TopicPlan
-    case: Case
-    """The case of the scenario that is run: its acks, its client's settings."""
+    case: OfCase
+    """What the steps may know of the case that is run: its acks, its client's settings."""
     given: tuple[UserSubject, ...]
     """Subjects of the user's own, in place of the scenario's."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
     from evidence.timeline import Timeline
-    from harness.case import Case
     from harness.cluster.admin import Admin
     from harness.cluster.cluster import Cluster
     from harness.cluster.state import ClusterObserver
@@ -20,6 +19,20 @@ if TYPE_CHECKING:
     from harness.workloads.libraries import Library
 
 
+class OfCase(Protocol):
+    """What a run is told of the case that is run. Its name is not among it: steps do not ask which case they are."""
+
+    @property
+    def acks(self) -> str:
+        """Which acknowledgement the sends wait for that the claim is about."""
+        ...
+
+    @property
+    def client_settings(self) -> Mapping[str, str]:
+        """Settings of the producers, by the client's own names."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What a run is made of: the running cluster, its witnesses, and the directory that takes everything down."""
@@ -27,7 +40,7 @@ class Parts:
     version: Version
     topics: list[TopicPlan]
     """The scenario's topic, then those that its steps make."""
-    case: Case
+    case: OfCase
     run_dir: RunDir
     timeline: Timeline
     cluster: Cluster

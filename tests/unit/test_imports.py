@@ -35,8 +35,9 @@ HARNESS = (
     {"cluster"},
     {"setup", "observers", "removal"},
     {"faults", "workloads"},
-    {"subjects", "case"},
+    {"subjects"},
     {"run", "bugs"},
+    {"case"},
     {"scenario"},
     {"runner", "words"},
 )
