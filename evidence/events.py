@@ -529,15 +529,6 @@ LogDetail = Literal[
 """What a line says beyond its kind. Of `high-watermark`: the replica was loaded with it; the log is truncated below it;
 the follower goes by its own. Of `epoch-request`: the leader knows nothing of the epoch; its end cuts nothing off. Of
 `become-follower`: the follower begins to fetch at the offset. Of `election`: why there was one, where lines say so."""
-_WORDS: Final[tuple[tuple[LogKind, str, LogDetail], ...]] = (
-    ("high-watermark", "Log loaded", "loaded"),
-    ("high-watermark", " below high watermark ", "below"),
-    ("high-watermark", "runcat", "falls-back"),  # Truncating, truncation
-    ("epoch-request", "unknown", "unknown-epoch"),
-    ("epoch-request", "No truncation", "nothing-to-cut"),
-    ("become-follower", "Added fetcher", "fetches"),
-)
-"""What tells the details of lines apart in runs whose events do not say."""
 
 
 class Software(Event, frozen=True, kw_only=True, tag="software"):
@@ -570,19 +561,13 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
     partition: int | None = None
     offset: int | None = None
     leader_epoch: int | None = None
-    detail: LogDetail | UnsetType | None = UNSET
+    detail: LogDetail | None = None
+    """What it says beyond its kind."""
     line: str
     leader: int | None = None
     """Of elections: who was elected."""
     isr: tuple[int, ...] | None = None
     """Of changes of an ISR: what it is now."""
-
-    @property
-    def says(self) -> LogDetail | None:
-        """The line's detail: as its event says, or, in runs of before, its words."""
-        if not isinstance(self.detail, UnsetType):
-            return self.detail
-        return next((detail for kind, words, detail in _WORDS if kind == self.event and words in self.line), None)
 
 
 OffsetKind = Literal["log-end", "remote-log-end", "high-watermark", "fetch", "response"]

@@ -6,7 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from evidence.events import LogDetail, LogKind
 
 
 def run_dir(place: Path) -> None:
@@ -45,5 +47,26 @@ def _fault(event: dict[str, Any]) -> dict[str, Any]:
     return made | {"proof": {"kind": kind, **proof} if verified else None, "seen": str(proof.get("seen", ""))}
 
 
-CHANGED = {"fault": _fault}
+DETAILS: Final[tuple[tuple[LogKind, str, LogDetail], ...]] = (
+    ("high-watermark", "Log loaded", "loaded"),
+    ("high-watermark", " below high watermark ", "below"),
+    ("high-watermark", "runcat", "falls-back"),  # Truncating, truncation
+    ("epoch-request", "unknown", "unknown-epoch"),
+    ("epoch-request", "No truncation", "nothing-to-cut"),
+    ("become-follower", "Added fetcher", "fetches"),
+)
+"""What tells the details of lines apart in runs whose events do not say."""
+
+
+def _log(event: dict[str, Any]) -> dict[str, Any]:
+    """A telling line has its detail in a field."""
+    return event if "detail" in event else event | {"detail": detail_of(event["event"], event["line"])}
+
+
+def detail_of(event: str, line: str) -> LogDetail | None:
+    """What a line says beyond its kind."""
+    return next((detail for kind, words, detail in DETAILS if kind == event and words in line), None)
+
+
+CHANGED = {"fault": _fault, "log": _log}
 """By kind of event, what makes it one of schema 2."""

@@ -57,7 +57,7 @@ def _replica(facts: RunFacts, where: TopicPartition, said: list[ReplicaOffset], 
     ends = [_said(one) for one in traced_ends]
     ends += [_logged(line) for line in lines if line.offset is not None and _tells_of_the_end(line)]
     marks = [_said(one) for one in traced_marks]
-    marks += [_logged(line) for line in lines if line.event == "high-watermark" and line.says == "loaded"]
+    marks += [_logged(line) for line in lines if line.event == "high-watermark" and line.detail == "loaded"]
     marks += [
         Point(at_ns=one.at_ns, offset=one.offsets[named(where)], witness=f"in its {one.file}")
         for one in of(facts.events, Checkpoint)
@@ -84,7 +84,7 @@ def _replica(facts: RunFacts, where: TopicPartition, said: list[ReplicaOffset], 
 
 def _tells_of_the_end(line: Log) -> bool:
     """Whether a line's offset is where the replica's log ends."""
-    return line.event in ("truncate", "become-leader") or (line.event == "become-follower" and line.says != "fetches")
+    return line.event in ("truncate", "become-leader") or (line.event == "become-follower" and line.detail != "fetches")
 
 
 def _said(one: ReplicaOffset) -> Point:

@@ -328,7 +328,7 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
             reasons = [a for a in near if _is_reason(a.line) and a.line.offset == line.offset]
             found = [a for a in found if a not in reasons]
             quotes = [quote for reason in reasons for quote in reason.quotes]
-            below = any(reason.line.says == "below" for reason in reasons)
+            below = any(reason.line.detail == "below" for reason in reasons)
             reason = reasons[0].line if reasons else None
             found.append(Act(line, reason=reason, below=below, quotes=[*quotes, line.line]))
         elif line.event == "become-follower" and line.offset is not None and cuts:
@@ -340,7 +340,7 @@ def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
 
 def _is_reason(line: Log) -> bool:
     """Whether a line gives the reason for a truncation; of the lines about high watermarks only some do."""
-    return line.event in REASONS and (line.event != "high-watermark" or line.says in ("falls-back", "below"))
+    return line.event in REASONS and (line.event != "high-watermark" or line.detail in ("falls-back", "below"))
 
 
 def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
@@ -453,20 +453,20 @@ def _says(line: Log, where: str) -> str:
             return f"becomes leader of {where}{epoch}{ends}"
         case "retention":
             return f"deletes records of {where}: by the retention that it goes by they are too old"
-        case "become-follower" if line.says == "fetches":
+        case "become-follower" if line.detail == "fetches":
             return f"begins to fetch {where}{epoch} at offset {line.offset}"
         case "become-follower":
             return f"becomes follower of {where}{epoch}{ends}"
-        case "high-watermark" if line.says == "loaded":
+        case "high-watermark" if line.detail == "loaded":
             return f"loads {where} with high watermark {line.offset}"
-        case "high-watermark" if line.says == "below":
+        case "high-watermark" if line.detail == "below":
             return f"truncates {where} to offset {line.offset}, below its high watermark"
-        case "high-watermark" if line.says == "falls-back":
+        case "high-watermark" if line.detail == "falls-back":
             return f"goes by its own high watermark, {line.offset}"
-        case "epoch-request" if line.says == "unknown-epoch":
+        case "epoch-request" if line.detail == "unknown-epoch":
             return f"learns nothing from the leader about its epoch and goes by offset {line.offset}"
         case "epoch-request":
-            cut = ", and has nothing to cut" if line.says == "nothing-to-cut" else ""
+            cut = ", and has nothing to cut" if line.detail == "nothing-to-cut" else ""
             return f"learns from the leader that its epoch ends at offset {line.offset}{cut}"
         case "recovery":
             return f"recovers {where} after a crash"

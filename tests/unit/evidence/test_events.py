@@ -182,18 +182,3 @@ def test_a_broker_that_is_registered_and_fenced_is_not_alive(tmp_path: Path, bro
     path.write_text(f'{{"kind":"broker","monotonic_ns":1,"wall_ns":1,"node":"broker-1",{broker}}}\n')
     (event,) = read(path).of(Broker)
     assert event.alive == alive
-
-
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"event": "high-watermark", "detail": "loaded"}, "loaded"),
-        ({"event": "high-watermark", "detail": None}, None),
-        ({"event": "high-watermark"}, "falls-back"),
-        ({"event": "truncate"}, None),
-    ],
-)
-def test_what_a_line_says_is_in_the_event_or_in_runs_of_before_in_its_words(fields: dict[str, Any], says: str) -> None:
-    where = {"kind": "log", "monotonic_ns": 1, "wall_ns": 1, "source": "broker-log", "node": "broker-1"}
-    line = {"line": "Truncating partition t-0 to local high watermark 3"}
-    assert msgspec.convert(where | fields | line, Log).says == says

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from evidence.engine import ContainerAction
 from evidence.events import Log, LogKind
 from judgement.report import facts
 from judgement.report.steps import acts, fault_steps, log_steps, metadata_steps, state_text, truncations
+from tests.convert import detail_of
 from tests.unit.judgement.report.synthetic import START_NS, Synthetic
 
 T0 = ("t", 0)
@@ -19,7 +21,8 @@ def logged(
     run: Synthetic, at_s: float, event: LogKind, offset: int | None, line: str, *, topic: str | None = "t"
 ) -> None:
     partition = None if topic is None else 0
-    run.event(at_s, Log(node="broker-2", event=event, topic=topic, partition=partition, offset=offset, line=line))
+    where: dict[str, Any] = {"node": "broker-2", "topic": topic, "partition": partition}
+    run.event(at_s, Log(event=event, offset=offset, detail=detail_of(event, line), line=line, **where))
 
 
 def said(run: Synthetic) -> list[str]:

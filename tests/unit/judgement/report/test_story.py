@@ -83,7 +83,7 @@ def test_a_truncation_above_the_record_keeps_it(tmp_path: Path) -> None:
     run_dir = synthetic.with_files(synthetic.double_failover_lost(tmp_path))
     run_dir.timeline.write_text(
         run_dir.timeline.read_text().replace(
-            '"offset":3,"leader_epoch":null,"line"', '"offset":4,"leader_epoch":null,"line"'
+            '"offset":3,"leader_epoch":null,"detail":null,"line"', '"offset":4,"leader_epoch":null,"detail":null,"line"'
         )
     )
     steps = told(run_dir)[0].steps
@@ -95,7 +95,7 @@ def test_a_truncation_above_a_record_that_no_copy_shows_is_none_of_its_story(tmp
     run_dir = change(synthetic.double_failover_lost(tmp_path), lambda e: e["kind"] != "moment")
     run_dir.timeline.write_text(
         run_dir.timeline.read_text().replace(
-            '"offset":3,"leader_epoch":null,"line"', '"offset":4,"leader_epoch":null,"line"'
+            '"offset":3,"leader_epoch":null,"detail":null,"line"', '"offset":4,"leader_epoch":null,"detail":null,"line"'
         )
     )
     assert not [step for step in told(run_dir)[0].steps if "truncates" in step.text]
