@@ -10,7 +10,7 @@ in another (analysis.indefinite). Pieces name such operations, and a piece in wh
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from analysis.read_copies import holdings, unsent
 from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where, merge
 from analysis.run_evidence import evidence_of
-from analysis.run_files import course_of, facts_of
+from analysis.run_files import course_of, record_of
 from analysis.subjects import count
 from analysis.together import TOGETHER, look_together
 from checks import claims
@@ -50,8 +50,9 @@ from evidence.history.read import (
     open_run,
     strangers,
 )
+from evidence.run import RunRecord
 from evidence.rundir import RunDir
-from evidence.subjects import place_of, subjects_of
+from evidence.subjects import place_of
 
 NOT_READ: Final = (LOST_WRITE, UNSEEN)
 """Anomalies whose evidence names records that nobody read."""
@@ -79,11 +80,11 @@ def check_piece(piece: Piece, history: History | None = None) -> Result:
     result = Result()
     run_dir = RunDir(Path(piece.run_dir))
     try:
-        facts = facts_of(run_dir)
+        run = record_of(run_dir)
         if piece.topic:
-            _check_partition(run_dir, facts, piece, history, result)
+            _check_partition(run_dir, run, piece, history, result)
         else:
-            _check_run(run_dir, facts, result)
+            _check_run(run_dir, run, result)
     except UsageError as error:
         result.problems.append({"what": "unreadable run", "process": "", "detail": str(error)})
     except Exception as error:
@@ -94,16 +95,14 @@ def check_piece(piece: Piece, history: History | None = None) -> Result:
     return result
 
 
-def _check_partition(
-    run_dir: RunDir, facts: Mapping[str, Any], piece: Piece, history: History | None, result: Result
-) -> None:
+def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: History | None, result: Result) -> None:
     where = (piece.topic, piece.partition)
     course = course_of(run_dir, where)
-    seen, copies = see(run_dir, facts, piece, course, history, result)
+    seen, copies = see(run_dir, run, piece, course, history, result)
     view, whole = seen.view, seen.whole if seen.left_out else lambda: seen.view
     result.problems += [problem.as_json() for problem in seen.history.problems]
     check_partition(result, where, {HISTORY: view, COPIES: copies, DELETIONS: confirmed(course, *where)}, whole)
-    result.unknown += unknown_operations(view, _of_kind(facts, PROCESSOR))
+    result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
     result.lags += [] if lag is None else [lag]
     result.problems += unsent(view, copies, seen.sent)
@@ -112,14 +111,14 @@ def _check_partition(
     )
     _add_holdings(copies, result)
     _count(seen, where, result)
-    own = [one for one in subjects_of(facts) if place_of(one) == where]
+    own = [one for one in run.subjects if place_of(one) == where]
     result.subjects += [count(whole(), one) for one in own]
     if seen.left_out is None and where in seen.history.tables:  # a partition so large that rows are left out has none
-        result.availability += cost_of_faults(where, seen.history.tables[where], facts, seen.history, course)
+        result.availability += cost_of_faults(where, seen.history.tables[where], run, seen.history, course)
 
 
-def _of_kind(facts: Mapping[str, Any], kind: str) -> list[str]:
-    return [str(one.get("name")) for one in facts.get("processes") or () if one.get("kind") == kind]
+def _of_kind(run: RunRecord, kind: str) -> list[str]:
+    return [one.name for one in run.of_kind(kind)]
 
 
 def _add_holdings(copies: Copies, result: Result) -> None:
@@ -157,25 +156,25 @@ def _count(seen: Seen, where: Where, result: Result) -> None:
         result.unknown_errors.update(indefinite["error_name"].to_pylist())
 
 
-def _check_run(run_dir: RunDir, facts: Mapping[str, Any], result: Result) -> None:
+def _check_run(run_dir: RunDir, run: RunRecord, result: Result) -> None:
     """Check the run as a whole: its processes' histories, its timeline, the metadata, the claims."""
     reading = timeline.read(run_dir.timeline)
     result.problems += [
         {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
     ]
     course = Course(reading.trusted)
-    history = open_run(run_dir, facts, only=NO_PARTITION)
-    compared = (*history.problems, *strangers(run_dir, facts), *differing(run_dir, facts))
+    history = open_run(run_dir, run, only=NO_PARTITION)
+    compared = (*history.problems, *strangers(run_dir, run), *differing(run_dir, run))
     result.problems += [problem.as_json() for problem in compared]
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
     for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
         result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
-    given: dict[Reads, Any] = {CLUSTER: course, GROUPS: course, SETTINGS: facts}
+    given: dict[Reads, Any] = {CLUSTER: course, GROUPS: course, SETTINGS: run}
     for check in checks_of("run"):
         result.run(check, None, partial(check.function, *(given[kind] for kind in check.reads)))
-    evidence = evidence_of(run_dir, facts, course)
-    for name in claims.declared(facts):
+    evidence = evidence_of(run_dir, run, course)
+    for name in claims.declared(run):
         result.claim(name, evidence)
     if not course.states:
         result.problems.append(

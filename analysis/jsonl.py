@@ -59,12 +59,15 @@ from checks.view import (
 )
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError
 from evidence.history import schema
+from evidence.run import RunRecord
 from evidence.text import forgiving_output, visible
 
 PRODUCER: Final = 1
 """All values of a key are this producer's."""
 GATHERED: Final = (TRANSACTIONS, DEPENDENCIES)
 """What is gathered of each key. How a reader was isolated is not stated: nothing is said of half-committed ones."""
+OF_OTHERS: Final = RunRecord(scenario="", version="")
+"""What was run, where nothing is known of it."""
 PERMITTED: Final = frozenset({WRITE_CYCLE})
 """Anomalies that Kafka permits whatever a history's clients were set to, of which it says nothing."""
 NO_ACKS: Final = -2
@@ -387,7 +390,7 @@ def _count(key: Key, result: Result) -> None:
 def summary(findings: Mapping[str, Any]) -> Iterator[str]:
     """The findings for people: a line for each finding and each problem."""
     for finding in findings["findings"]:
-        told = permitted({}, finding) if finding["anomaly"] in PERMITTED else None
+        told = permitted(OF_OTHERS, finding) if finding["anomaly"] in PERMITTED else None
         yield finding["summary"] + (f" (no contradiction: {told})" if told else "")
         yield f"    {json.dumps(finding['evidence'][0])}"
     for problem in findings["problems"]:

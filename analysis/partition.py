@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +37,7 @@ from evidence.history.read import (
     sealed_files,
     sealed_partitions,
 )
+from evidence.run import RunRecord
 from evidence.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Seen:
 
 def see(
     run_dir: RunDir,
-    facts: Mapping[str, Any],
+    run: RunRecord,
     piece: Piece,
     course: Course,
     read: History | None,
@@ -81,41 +82,41 @@ def see(
     def view(history: History) -> PartitionView:
         rows = history.tables.get(where, history.operations.slice(0, 0))
         endings = endings_of(history.operations)
-        known = circumstances(facts, history) | {"elsewhere": elsewhere(run_dir, facts, where)}
+        known = circumstances(run, history) | {"elsewhere": elsewhere(run_dir, run, where)}
         return view_of(*where, rows, **known, endings=endings, settled=piece.settled)
 
     # Files of other partitions are counted once for the run, by the piece of its metadata.
     @cache
     def whole() -> PartitionView:
-        return view(read or open_run(run_dir, facts, only=where, counted=False))
+        return view(read or open_run(run_dir, run, only=where, counted=False))
 
     def copies(copied: Callable[[str], CopiedRecords] | None = None) -> Copies:
         try:
-            found, problems = load_copies(run_dir, course, *where, compacted=_compacted(facts, where[0]), copied=copied)
+            found, problems = load_copies(run_dir, course, *where, compacted=_compacted(run, where[0]), copied=copied)
         except Exception as error:
             detail = f"{where[0]}-{where[1]}: {error!r}"
             found, problems = Copies(), [{"what": "unreadable replicas", "process": "", "detail": detail}]
         result.problems += problems
         return found
 
-    screening = None if read else _screening(run_dir, facts, where, course)
+    screening = None if read else _screening(run_dir, run, where, course)
     if screening is None:
-        history = read or open_run(run_dir, facts, only=where, counted=False)
+        history = read or open_run(run_dir, run, only=where, counted=False)
         return Seen(history, view(history), None, whole), copies()
-    history = open_run(run_dir, facts, only=NO_PARTITION, counted=False)
+    history = open_run(run_dir, run, only=NO_PARTITION, counted=False)
     kept, loaded = _kept(screening, where, copies)
     history = replace(history, tables={where: kept.table})
     return Seen(history, view(history), kept, whole, screening.table), loaded
 
 
-def elsewhere(run_dir: RunDir, facts: Mapping[str, Any], where: Where) -> Elsewhere:
+def elsewhere(run_dir: RunDir, run: RunRecord, where: Where) -> Elsewhere:
     """To which other topic-partitions of a run values were sent; its histories are read when that is asked."""
 
     def sent_to(values: Ints) -> dict[int, Where]:
         sent: dict[int, Where] = {}
         reserved: dict[int, Where] = {}
-        for other in sorted((stated_partitions(facts) | sealed_partitions(run_dir, facts)) - {where}):
-            table = open_run(run_dir, facts, only=other, counted=False).tables.get(other)
+        for other in sorted((stated_partitions(run) | sealed_partitions(run_dir, run)) - {where}):
+            table = open_run(run_dir, run, only=other, counted=False).tables.get(other)
             if table is None:
                 continue
             there = view_of(*other, table)
@@ -129,9 +130,9 @@ def elsewhere(run_dir: RunDir, facts: Mapping[str, Any], where: Where) -> Elsewh
     return sent_to
 
 
-def _screening(run_dir: RunDir, facts: Mapping[str, Any], where: Where, course: Course) -> Screening | None:
+def _screening(run_dir: RunDir, run: RunRecord, where: Where, course: Course) -> Screening | None:
     """A large partition's histories, scanned once; None if it is not large, or the checks need every row."""
-    files = sealed_files(run_dir, facts, where, least=LARGE_ROWS)
+    files = sealed_files(run_dir, run, where, least=LARGE_ROWS)
     try:
         if files is None:
             return None
@@ -163,15 +164,15 @@ def _kept(
     return kept, replace(copies, copies=parts)
 
 
-def circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]:
-    """The arguments of `view_of` that come from the run's facts: isolation levels, and histories that are missing."""
-    kinds = {str(process.get("name")): process.get("kind") for process in facts.get("processes") or ()}
+def circumstances(run: RunRecord, history: History) -> dict[str, Any]:
+    """The arguments of `view_of` that come from the run's record: isolation levels, and histories that are missing."""
+    kinds = {process.name: process.kind for process in run.processes}
     torn = {problem.process for problem in history.problems}
     return {
         "uncommitted_readers": [
-            str(process.get("name"))
-            for process in facts.get("processes") or ()
-            if (process.get("settings") or {}).get("isolation.level") == UNCOMMITTED or process.get("final")
+            process.name
+            for process in run.processes
+            if process.settings.get("isolation.level") == UNCOMMITTED or process.final
         ],
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
         "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in torn),
@@ -179,16 +180,15 @@ def circumstances(facts: Mapping[str, Any], history: History) -> dict[str, Any]:
     }
 
 
-def _compacted(facts: Mapping[str, Any], topic: str) -> bool:
-    settings = [one.get("settings") or {} for one in facts.get("topics") or () if one.get("name") == topic]
-    return any("compact" in str(one.get("cleanup.policy", "")) for one in settings)
+def _compacted(run: RunRecord, topic: str) -> bool:
+    return any("compact" in one.settings.get("cleanup.policy", "") for one in run.topics if one.name == topic)
 
 
 def cost_of_faults(
-    where: Where, rows: pa.Table, facts: Mapping[str, Any], history: History, course: Course
+    where: Where, rows: pa.Table, run: RunRecord, history: History, course: Course
 ) -> list[dict[str, Any]]:
     """What faults cost the clients of a partition; nothing if too little was written."""
-    final = {str(process["name"]) for process in facts.get("processes") or () if process.get("final")}
+    final = {process.name for process in run.processes if process.final}
     cost = availability(*where, rows, course.faults, final=final, ended=_ended(history))
     return [] if cost is None else [cost]
 

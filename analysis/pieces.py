@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from analysis.run_files import facts_of, stated_partitions
+from analysis.run_files import record_of, stated_partitions
 from checks.settled_operations import NOTHING_SETTLED, Settled
 from evidence.history.read import sealed_partitions
 from evidence.rundir import RunDir
@@ -31,7 +31,7 @@ def pieces(run_dir: RunDir) -> list[Piece]:
 
     Raises UsageError if the directory is not that of a run.
     """
-    facts = facts_of(run_dir)
-    stated, sealed = stated_partitions(facts), sealed_partitions(run_dir, facts)
+    run = record_of(run_dir)
+    stated, sealed = stated_partitions(run), sealed_partitions(run_dir, run)
     path = str(run_dir.path)
     return [*(Piece(path, *where) for where in sorted(stated | sealed)), Piece(path, "", -1)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,25 +11,26 @@ from evidence.history import schema
 from evidence.history.read import (
     open_run,
 )
+from evidence.run import RunRecord
 from evidence.rundir import RunDir
 from kafkafiles.replica import read_replica
 
 
-def evidence_of(run_dir: RunDir, facts: Mapping[str, Any], course: Course) -> RunEvidence:
+def evidence_of(run_dir: RunDir, run: RunRecord, course: Course) -> RunEvidence:
     """The evidence of a run, whose histories and copies are read when a claim asks for them."""
     return RunEvidence(
-        run=facts,
+        run=run,
         course=course,
-        acknowledged=lambda *where: _acknowledged(run_dir, facts, where),
-        read_at=lambda *where: _read_at(run_dir, facts, where),
+        acknowledged=lambda *where: _acknowledged(run_dir, run, where),
+        read_at=lambda *where: _read_at(run_dir, run, where),
         damaged=lambda *where: _damaged(run_dir, where),
-        read_errors=lambda *where: _read_errors(run_dir, facts, where),
+        read_errors=lambda *where: _read_errors(run_dir, run, where),
     )
 
 
-def _acknowledged(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]) -> list[tuple[int, int]]:
+def _acknowledged(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[tuple[int, int]]:
     """When each acknowledged record of a partition was sent and acknowledged, in the order of the latter."""
-    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
     if table is None:
         return []
     sends = table.filter(_ended_well(table, schema.SEND))
@@ -40,11 +38,9 @@ def _acknowledged(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, i
     return list(zip(times["invoked_ns"].to_pylist(), times["completed_ns"].to_pylist(), strict=True))
 
 
-def _read_at(
-    run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]
-) -> dict[tuple[int, int], tuple[int, ...]] | None:
+def _read_at(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[tuple[int, int], tuple[int, ...]] | None:
     """The offsets at which each record of a partition was read, by producer and sequence; None without a final read."""
-    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
     if table is None or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
         return None
     polls = table.filter(_ended_well(table, schema.POLL)).select(["producer", "sequence", "offset"]).drop_null()
@@ -71,9 +67,9 @@ def _damaged(run_dir: RunDir, where: tuple[str, int]) -> list[Damage]:
     ]
 
 
-def _read_errors(run_dir: RunDir, facts: Mapping[str, Any], where: tuple[str, int]) -> list[tuple[int, str]]:
+def _read_errors(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[tuple[int, str]]:
     """When readers of a partition were given errors instead of records, and the errors' names, in no order."""
-    table = open_run(run_dir, facts, only=where, counted=False).tables.get(where)
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
     if table is None:
         return []
     errors = table.filter(pc.equal(table["kind"], schema.POLL_ERROR)).select(["completed_ns", "error_name"]).drop_null()

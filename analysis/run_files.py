@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from evidence import timeline
 from evidence.course import Course
-from evidence.errors import UsageError
 from evidence.events import Event, Log, Moment, RecordsDeleted
+from evidence.run import RunRecord
 from evidence.rundir import RunDir
 
 Where = tuple[str, int]
 _Placed = tuple[int, Event]
 
 
-def facts_of(run_dir: RunDir) -> Mapping[str, Any]:
-    """The run's facts (run.json), read once by a process that checks many partitions. Raises as `read_run` does."""
+def record_of(run_dir: RunDir) -> RunRecord:
+    """The run's record, read once by a process that checks many partitions. Raises as `read_run` does."""
     try:
         stamp = run_dir.run_json.stat()
     except OSError:
         return run_dir.read_run()
-    return _read_facts(run_dir, stamp.st_mtime_ns, stamp.st_size)
+    return _read_record(run_dir, stamp.st_mtime_ns, stamp.st_size)
 
 
 @lru_cache(maxsize=2)
-def _read_facts(run_dir: RunDir, changed_ns: int, size: int) -> Mapping[str, Any]:
+def _read_record(run_dir: RunDir, changed_ns: int, size: int) -> RunRecord:
     return run_dir.read_run()
 
 
-def stated_partitions(facts: Mapping[str, Any]) -> set[Where]:
-    """The topic-partitions that run.json names. Raises UsageError if it is damaged."""
-    try:
-        return {
-            (str(topic["name"]), int(number)) for topic in facts.get("topics") or () for number in topic["partitions"]
-        }
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"run.json does not say which partitions there are ({error!r}); it is damaged") from None
+def stated_partitions(run: RunRecord) -> set[Where]:
+    """The topic-partitions that run.json names."""
+    return set(run.assignment)
 
 
 def course_of(run_dir: RunDir, where: Where) -> Course:

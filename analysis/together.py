@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from analysis.partition import LARGE_ROWS, circumstances, cost_of_faults
 from analysis.pieces import Piece
 from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where
-from analysis.run_files import apart, course_of, facts_of
+from analysis.run_files import apart, course_of, record_of
 from analysis.trivially_clean import TriviallyClean
 from checks.anomaly import COPIES, DELETIONS, HISTORY
 from checks.catalogue import checks_of
@@ -30,8 +30,9 @@ from evidence.history.read import (
     shared_rows,
     shares,
 )
+from evidence.run import RunRecord
 from evidence.rundir import RunDir
-from evidence.subjects import place_of, subjects_of
+from evidence.subjects import place_of
 
 TOGETHER: Final = 512
 """Partitions that are looked at together."""
@@ -42,20 +43,20 @@ def look_together(work: Sequence[tuple[int, Piece]]) -> tuple[dict[int, Result],
     the histories of the others, each of which has to be checked.
     """
     run_dir = RunDir(Path(work[0][1].run_dir))
-    facts = facts_of(run_dir)
-    counted = {place_of(one) for one in subjects_of(facts)}
+    run = record_of(run_dir)
+    counted = set(map(place_of, run.subjects))
     small = [
         (place, (piece.topic, piece.partition))
         for place, piece in work
         if piece.topic and not piece.settled and (piece.topic, piece.partition) not in counted
     ]
-    keys = shares(run_dir, facts, [where for _, where in small])
-    found = shared_rows(run_dir, facts, keys) if keys else None
-    history = open_run(run_dir, facts, only=NO_PARTITION, counted=False)
+    keys = shares(run_dir, run, [where for _, where in small])
+    found = shared_rows(run_dir, run, keys) if keys else None
+    history = open_run(run_dir, run, only=NO_PARTITION, counted=False)
     if found is None or history.problems:
         return {}, {}
     place_at = {where: place for place, where in small}
-    rows = _Together(run_dir, facts, keys, history, *found)
+    rows = _Together(run_dir, run, keys, history, *found)
     seen = trivially_clean.look(rows.table, rows.key, len(keys))
     own = apart(run_dir)
     plain = [one for one in np.flatnonzero(seen.clean).tolist() if "{}-{}".format(*keys[one]) not in own]
@@ -71,7 +72,7 @@ class _Together:
     """The rows of partitions that were read together; a partition goes by its number among `keys`."""
 
     run_dir: RunDir
-    facts: Mapping[str, Any]
+    run: RunRecord
     keys: Sequence[Where]
     history: History
     table: pa.Table
@@ -85,7 +86,7 @@ class _Together:
         return replace(self.history, tables={self.keys[one]: self.rows_of(one)})
 
     def view_of(self, one: int) -> PartitionView:
-        return view_of(*self.keys[one], self.rows_of(one), **circumstances(self.facts, self.history))
+        return view_of(*self.keys[one], self.rows_of(one), **circumstances(self.run, self.history))
 
     def results(self, seen: TriviallyClean, plain: Sequence[int]) -> dict[int, Result]:
         """The results of trivially clean partitions; what was counted in all of them is in that of the first."""
@@ -95,9 +96,7 @@ class _Together:
                 result.unread(self.keys[one])
             if seen.sends[one] >= FEWEST:
                 course = course_of(self.run_dir, self.keys[one])
-                result.availability += cost_of_faults(
-                    self.keys[one], self.rows_of(one), self.facts, self.history, course
-                )
+                result.availability += cost_of_faults(self.keys[one], self.rows_of(one), self.run, self.history, course)
             if some_need_clean_ones():
                 self._check(one, result)
         if plain:

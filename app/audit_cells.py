@@ -10,8 +10,9 @@ from audit import cells as matrix
 from audit.cells import Cell, Key, RunCounts, Stated
 from evidence.errors import UsageError
 from evidence.events import Configuration, of
+from evidence.run import RunRecord, SubjectRecord
 from evidence.rundir import RunDir
-from evidence.subjects import counted, subjects_of
+from evidence.subjects import counted
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.scenario import Scenario, all_scenarios
@@ -40,9 +41,9 @@ def cells_of(run_dir: RunDir) -> Iterator[Cell]:
     """A cell for each subject of a run, in order, whatever they are. Raises UsageError for a run that proves less than
     it shows.
     """
-    facts = run_dir.read_run()
+    run = run_dir.read_run()
     verdict = read_verdict(run_dir)
-    if not verdict.sound or facts.get("observed"):
+    if not verdict.sound or run.observed:
         raise UsageError(f"{run_dir.path.name} measures nothing: {verdict.in_words[:300]}")
     findings, damage = read_findings(run_dir)
     if findings is None:
@@ -52,43 +53,39 @@ def cells_of(run_dir: RunDir) -> Iterator[Cell]:
         for event in of(read(run_dir.timeline).trusted, Configuration)
         if CLIENT_VERSION in event.settings
     }
-    for subject in subjects_of(facts):
-        yield _cell(facts, subject, findings, releases)
+    for subject in run.subjects:
+        yield _cell(run, subject, findings, releases)
 
 
-def _cell(
-    facts: Mapping[str, Any], subject: Mapping[str, Any], findings: Mapping[str, Any], releases: Mapping[str, str]
-) -> Cell:
+def _cell(run: RunRecord, subject: SubjectRecord, findings: Mapping[str, Any], releases: Mapping[str, str]) -> Cell:
     counts = counted(subject, findings)
     if counts is None:  # the verdict of such a run is in doubt
-        raise UsageError(f"{facts['run']} measures nothing: the records of {subject.get('process')} were not counted")
-    version = versions.get(str(facts["version"]))
-    stated = subject["stated"]
-    began = datetime.fromtimestamp(int(facts["started_wall_ns"]) / 1e9, UTC)
+        raise UsageError(f"{run.run} measures nothing: the records of {subject.process} were not counted")
+    version = versions.get(run.version)
+    stated = subject.stated
+    began = datetime.fromtimestamp((run.started_wall_ns or 0) / 1e9, UTC)
     return Cell(
         key=Key(
-            client=subject["client"],
+            client=subject.client,
             line=line_of(version),
             version=version.id,
-            replication_factor=subject["replication_factor"],
-            min_insync_replicas=subject["min_insync_replicas"],
-            unclean=subject["unclean"],
-            flush_each=bool(subject.get("flush_each")),
-            acks=subject["acks"],
-            idempotence=subject["idempotence"],
-            in_flight=subject["in_flight"],
-            retries=subject["retries"],
-            fault=str(facts["scenario"]).removeprefix(PREFIX),
+            replication_factor=subject.replication_factor,
+            min_insync_replicas=subject.min_insync_replicas,
+            unclean=subject.unclean,
+            flush_each=subject.flush_each,
+            acks=subject.acks,
+            idempotence=subject.idempotence,
+            in_flight=subject.in_flight,
+            retries=subject.retries,
+            fault=run.scenario.removeprefix(PREFIX),
         ),
-        stated=Stated(
-            must=frozenset(stated["must"]), may=frozenset(stated["may"]), why=stated["why"], source=stated["source"]
-        ),
+        stated=Stated(must=frozenset(stated.must), may=frozenset(stated.may), why=stated.why, source=stated.source),
         runs=(
             RunCounts(
-                run=str(facts["run"]),
+                run=run.run,
                 date=began.date().isoformat(),
-                commit=str(facts.get("commit") or ""),
-                client_release=str(subject.get("client_release") or releases.get(str(subject["process"]), "")),
+                commit=run.commit or "",
+                client_release=subject.client_release or releases.get(subject.process, ""),
                 broker_version=version.kafka,
                 acknowledged=counts.acknowledged,
                 lost=counts.lost,
@@ -102,5 +99,5 @@ def _cell(
                 records_per_s=counts.records_per_s,
             ),
         ),
-        overrides=dict(subject.get("overrides") or {}),
+        overrides=dict(subject.overrides),
     )

@@ -31,7 +31,6 @@ from audit import matrix
 from audit.cells import Cell, added, changed
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
 from evidence.rundir import RunDir, find_runs
-from evidence.subjects import subjects_of
 from harness.cluster import versions
 from pages import audit_matrix as matrix_page
 
@@ -69,11 +68,10 @@ def gather(root: Path) -> Gathered:
 
 def measured_by(run_dir: RunDir) -> list[Cell]:
     """The cells of one run; none if it has no subjects. Raises UsageError for one that measures nothing."""
-    facts = run_dir.read_run()
-    subjects = subjects_of(facts)
-    if not subjects or not str(facts["scenario"]).startswith(PREFIX):
+    run = run_dir.read_run()
+    if not run.subjects or not run.scenario.startswith(PREFIX):
         return []
-    if "given" in facts:
+    if run.given:
         raise UsageError(f"{run_dir.path.name} measures no cell: its subjects are somebody's own")
     return list(cells_of(run_dir))
 

@@ -28,6 +28,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import structs
+
 from app.audit_cells import VERSIONS, cells_of, line_of, scenarios
 from app.matrix import Cell, Matrix
 from audit.cells import LAST_REPLICA, Key, canonical, normal
@@ -40,7 +42,6 @@ from audit.resolve import Resolved, written
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
 from evidence.rundir import RunDir
-from evidence.subjects import subjects_of
 from harness.cluster import disks, versions
 from harness.cluster.docker import connect
 from harness.setup.images import ensure_image
@@ -366,10 +367,10 @@ def _proofs(
         return dict.fromkeys(given, Proof(fault=fault, why_not="; ".join(lost) or "there was no run"))
     where = str(run_dir.path)
     try:
-        subjects, cells = subjects_of(run_dir.read_run()), list(cells_of(run_dir))
+        subjects, cells = run_dir.read_run().subjects, list(cells_of(run_dir))
     except UsageError as error:
         return dict.fromkeys(given, Proof(fault=fault, run_dir=where, why_not=str(error)))
-    by_identity = {_told(one): cell for one, cell in zip(subjects, cells, strict=True)}
+    by_identity = {_told(structs.asdict(one)): cell for one, cell in zip(subjects, cells, strict=True)}
     missing = Proof(fault=fault, run_dir=where, why_not="the run has no such subject")
     found = {}
     for one in given:
@@ -387,15 +388,15 @@ KEY: Final = (
 def _identity(given: UserSubject, version: str) -> str:
     """What tells a subject from others, as `_told` has it of a run's."""
     subject = given.subject(Outcome())
-    facts = subject.key | {
+    value = subject.key | {
         "client_release": subject.library(versions.get(version)).release,
         "own": dict(given.own.settings),
     }
-    return _told(facts)
+    return _told(value)
 
 
-def _told(facts: Mapping[str, Any]) -> str:
-    return json.dumps([facts.get(name) for name in KEY], sort_keys=True)
+def _told(subject: Mapping[str, Any]) -> str:
+    return json.dumps([subject.get(name) for name in KEY], sort_keys=True)
 
 
 # The answer

@@ -18,7 +18,6 @@ from checks.catalogue import CATALOGUE
 from evidence import timeline
 from evidence.errors import UsageError
 from evidence.events import Fault, Note, Precondition
-from evidence.rundir import DEFAULT_CASE
 from harness.cluster import versions
 from harness.observers.broker_logs import parse_stamp
 from harness.scenario import get_scenario
@@ -70,8 +69,8 @@ def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
 
 def report(run_dir: RunDir) -> str:
     """The report. Raises UsageError for a run that is none of an exhibit, or was not judged."""
-    facts = run_dir.read_run()
-    name = str(facts["scenario"])
+    run = run_dir.read_run()
+    name = run.scenario
     made = get_scenario(name)
     exhibit = made.exhibit
     if exhibit is None:
@@ -84,19 +83,19 @@ def report(run_dir: RunDir) -> str:
         [
             f"# {bug.id}: {bug.title}",
             "",
-            f"Kafka {facts['kafka']} ({facts['mode']}), unmodified; client {facts.get('client') or 'librdkafka'}. "
+            f"Kafka {run.kafka} ({run.mode}), unmodified; client {run.client}. "
             f"It bites {bug.whom}. Releases: {bug.releases}.",
             "",
             "## To see it again",
             "",
-            f"    {facts['command']}",
+            f"    {run.command}",
             "",
-            f"## What was done ({facts['run']})",
+            f"## What was done ({run.run})",
             "",
             *_block(done(events, events[0].at_ns if events else 0)),
             "## What was found",
             "",
-            *_not_shown(made, versions.get(str(facts["version"])), str(facts.get("case") or DEFAULT_CASE)),
+            *_not_shown(made, versions.get(run.version), run.case),
             *([*_found(findings), *_held(run_dir)] or ["Nothing."]),
             "",
             "## What the brokers logged",

@@ -133,7 +133,7 @@ def _expected(text: str | None) -> tuple[str, ...] | None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from evidence.rundir import scenario_of
+    from evidence.run import full_name
     from harness.cluster import versions
     from harness.removal import Removals
     from harness.runner import Request, execute
@@ -158,7 +158,7 @@ def _run(options: argparse.Namespace) -> int:
     analyst = None if options.no_check else Analyst(java_home=java_home(), lazy=True)
     try:
         for seed, case in itertools.product(range(options.seed, options.seed + options.repeat), cases):
-            progress.line(f"{scenario_of({'scenario': chosen.name, 'case': case.name})} on {version.id}, seed {seed}")
+            progress.line(f"{full_name(chosen.name, case.name)} on {version.id}, seed {seed}")
             request = Request(
                 scenario=chosen,
                 version=version,

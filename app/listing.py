@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from harness.cluster import versions
 from harness.scenario import Scenario, all_scenarios
 from harness.suite import SUITE

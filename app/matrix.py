@@ -30,10 +30,11 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import count, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from evidence.errors import HarnessError, UsageError
-from evidence.rundir import DEFAULT_CASE, RunDir, scenario_of, write_atomically
+from evidence.run import DEFAULT_CASE, RunRecord, full_name
+from evidence.rundir import RunDir, write_atomically
 from harness.cluster import versions as known_versions
 from harness.setup.java import java_home
 from harness.subjects import read_user_subjects
@@ -70,7 +71,7 @@ class Cell:
     case: str = DEFAULT_CASE
 
     def __str__(self) -> str:
-        return f"{scenario_of({'scenario': self.scenario, 'case': self.case})} on {self.version}, seed {self.seed}"
+        return f"{full_name(self.scenario, self.case)} on {self.version}, seed {self.seed}"
 
 
 def cells(
@@ -139,10 +140,9 @@ def _strided(row: Sequence[Cell], number: int, seed: int) -> list[Cell]:
     return [row[(begin + at) * step % len(row)] for at in range(len(row))]
 
 
-def cell_of(facts: Mapping[str, Any]) -> Cell:
-    """The cell that a run directory's facts belong to; one that was made before there were cases has the default."""
-    case = facts.get("case", DEFAULT_CASE)
-    return Cell(scenario=facts["scenario"], case=case, version=facts["version"], seed=facts["seed"])
+def cell_of(run: RunRecord) -> Cell:
+    """The cell that a run belongs to."""
+    return Cell(scenario=run.scenario, case=run.case, version=run.version, seed=run.seed)
 
 
 def finished_cells(
@@ -151,30 +151,21 @@ def finished_cells(
     """The cells under `root` that are finished with these overridden settings, this expectation and these subjects of
     the user's own, and the newest run of each.
     """
-    given = [one.as_json for one in read_user_subjects(subjects)] if subjects else []
-    asked = {"overridden": dict(settings), "expect": None if expect is None else list(expect), "given": given}
+    given = tuple(one.as_json for one in read_user_subjects(subjects)) if subjects else ()
+    asked = (settings, None if expect is None else tuple(expect), given)
     found: dict[Cell, RunDir] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         run_dir = RunDir(path)
         if not run_dir.verdict.exists():
             continue
         try:
-            facts = run_dir.read_run()
+            run = run_dir.read_run()
             judged = read_verdict(run_dir)
         except UsageError:
             continue
         # A proof is one run, so one that proves nothing is not the end of it.
-        if (
-            judged.verdict != ERROR
-            and (judged.sound or not given)
-            and asked
-            == {
-                "overridden": facts.get("overridden", {}),
-                "expect": facts.get("expect"),
-                "given": facts.get("given", []),
-            }
-        ):
-            found[cell_of(facts)] = run_dir
+        if judged.verdict != ERROR and (judged.sound or not given) and asked == (run.overridden, run.expect, run.given):
+            found[cell_of(run)] = run_dir
     return found
 
 

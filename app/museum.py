@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from evidence.errors import UsageError
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from harness.bugs import Bug, Release, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Mode, Version

@@ -10,7 +10,7 @@ What they hold, and which anomalies, is in benchmarks.load.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +32,7 @@ from evidence import events
 from evidence.history import schema
 from evidence.history.seal import seal_process
 from evidence.history.writer import BATCH_ROWS, HistoryWriter
+from evidence.run import ProcessRecord, RunRecord, TopicRecord
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 
@@ -134,11 +135,25 @@ def _watch(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
         )
 
 
-def _seal(run_dir: RunDir, processes: Sequence[Mapping[str, Any]]) -> None:
+def _seal(run_dir: RunDir, processes: Sequence[ProcessRecord]) -> None:
     for process in processes:
-        if not seal_process(run_dir, process["name"]):
+        if not seal_process(run_dir, process.name):
             raise RuntimeError(f"{process['name']} was not sealed")
-        run_dir.stream(process["name"]).unlink()
+        run_dir.stream(process.name).unlink()
+
+
+def _record(
+    topics: Sequence[TopicRecord], processes: Sequence[ProcessRecord], moments: Sequence[str] = ()
+) -> RunRecord:
+    return RunRecord(
+        run="synthetic",
+        scenario="synthetic",
+        version="none",
+        topics=tuple(topics),
+        processes=tuple(processes),
+        moments=tuple(moments),
+        state="complete",
+    )
 
 
 def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: bool = False) -> None:
@@ -146,26 +161,26 @@ def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: boo
     run also the timeline, and copies of replicas.
     """
     parts = partitions(records, skewed=skewed)
-    processes: list[Mapping[str, Any]] = []
+    processes: list[ProcessRecord] = []
     for number in range(1, PRODUCERS + 1):
-        processes.append({"name": f"producer-{number}", "kind": "producer"})
+        processes.append(ProcessRecord(name=f"producer-{number}", kind="producer"))
         with HistoryWriter(run_dir.stream(f"producer-{number}"), f"producer-{number}") as writer:
             _produce(writer, number, parts)
     for number in range(CONSUMERS):
-        processes.append({"name": f"consumer-{number}", "kind": "consumer"})
+        processes.append(ProcessRecord(name=f"consumer-{number}", kind="consumer"))
         with HistoryWriter(run_dir.stream(f"consumer-{number}"), f"consumer-{number}") as writer:
             _consume(writer, parts[number::CONSUMERS])
-    processes.append({"name": WATCHER, "kind": "consumer"})
+    processes.append(ProcessRecord(name=WATCHER, kind="consumer"))
     with HistoryWriter(run_dir.stream(WATCHER), WATCHER) as writer:
         _watch(writer, parts)
     _seal(run_dir, processes)
-    topics = [{"name": TOPIC, "partitions": {str(part.number): [1, 2, 3] for part in parts}}]
-    facts = {"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes}
+    topics = (TopicRecord(name=TOPIC, partitions={part.number: (1, 2, 3) for part in parts}),)
+    moments: Sequence[str] = ()
     if whole:
         from benchmarks.brokers import write_brokers  # compiles
 
-        facts["moments"] = write_brokers(run_dir, parts)
-    run_dir.write_run(facts)
+        moments = write_brokers(run_dir, parts)
+    run_dir.write_run(_record(topics, processes, moments))
 
 
 def write_small(run_dir: RunDir, count: int) -> None:
@@ -173,9 +188,9 @@ def write_small(run_dir: RunDir, count: int) -> None:
     timeline. One partition in LOST_IN has lost a record.
     """
     numbers = np.arange(count, dtype=np.int64)
-    processes: list[Mapping[str, Any]] = [
-        {"name": "producer-1", "kind": "producer"},
-        {"name": "consumer-1", "kind": "consumer"},
+    processes = [
+        ProcessRecord(name="producer-1", kind="producer"),
+        ProcessRecord(name="consumer-1", kind="consumer"),
     ]
     with HistoryWriter(run_dir.stream("producer-1"), "producer-1") as writer:
         for offset in range(EACH):
@@ -239,5 +254,5 @@ def write_small(run_dir: RunDir, count: int) -> None:
                     wall_ns=1_000,
                 )
             )
-    topics = [{"name": TOPIC, "partitions": {str(number): [1, 2] for number in range(count)}}]
-    run_dir.write_run({"scenario": "synthetic", "version": "none", "topics": topics, "processes": processes})
+    topics = (TopicRecord(name=TOPIC, partitions=dict.fromkeys(range(count), (1, 2))),)
+    run_dir.write_run(_record(topics, processes))

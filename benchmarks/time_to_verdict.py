@@ -23,11 +23,11 @@ PHASES = ("create", "start", "steps", "settle", "final read", "seal")
 
 def seconds(run_dir: RunDir) -> dict[str, float] | None:
     """Seconds of each phase and of the whole; None for a run that is not complete or has no verdict."""
-    facts = run_dir.read_run()
-    if facts.get("state") != "complete" or not run_dir.verdict.exists():
+    run = run_dir.read_run()
+    if run.state != "complete" or not run_dir.verdict.exists():
         return None
-    phases = {name: float(facts["phases"].get(name, 0.0)) for name in PHASES}
-    whole = run_dir.verdict.stat().st_mtime - facts["started_wall_ns"] / 1e9
+    phases = {name: run.phases.get(name, 0.0) for name in PHASES}
+    whole = run_dir.verdict.stat().st_mtime - (run.started_wall_ns or 0) / 1e9
     return phases | {"judging": whole - sum(phases.values()), "whole": whole}
 
 
@@ -37,8 +37,8 @@ def table(runs: Iterable[RunDir]) -> list[str]:
     for run_dir in runs:
         measured = seconds(run_dir)
         if measured is not None:
-            facts = run_dir.read_run()
-            found[(facts["scenario"], facts["version"])].append(measured)
+            run = run_dir.read_run()
+            found[(run.scenario, run.version)].append(measured)
     columns = (*PHASES, "judging", "whole")
     lines = [f"{'scenario':22} {'version':13} {'runs':>4} " + " ".join(f"{name:>10}" for name in columns)]
     for (scenario, version), rows in sorted(found.items()):

@@ -27,7 +27,7 @@ Two properties of an entry excuse a finding:
 - `follows`: it is a documented anomaly seen from another side. The offset of a lost record is given to the next one,
   so one offset was acknowledged for two values; that is no second anomaly.
 
-Both are pure functions of the run's facts (run.json) and of findings (findings.json), in checks/excuses.py.
+Both are pure functions of the run's record (run.json) and of findings (findings.json), in checks/excuses.py.
 
 This module and those of `checks/anomalies/` are imported by whatever needs the catalogue: they load numpy and pyarrow,
 as scenarios do anyway, and neither pyspark nor numba (tests/unit/checks/test_catalogue.py).
@@ -41,9 +41,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeVar
 
 from checks.definition import definition_of
+from evidence.run import RunRecord
 
 Facts = Mapping[str, Any]
-Permits = Callable[[Facts, Facts], str | None]
+Permits = Callable[[RunRecord, Facts], str | None]
 Follows = Callable[[Facts, Sequence[Facts]], str | None]
 Scope = Literal["partition", "run", "across partitions"]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -88,7 +89,7 @@ CLUSTER: Final = Reads("evidence.course.Course", "run", (METADATA,), METADATA)
 """What held when in the whole run, by its timeline."""
 GROUPS: Final = Reads("evidence.course.Course", "run", (METADATA,), COORDINATORS)
 """What coordinators answered about groups' offsets, by the timeline."""
-SETTINGS: Final = Reads("the run's facts (run.json)", "run")
+SETTINGS: Final = Reads("the run's record (run.json)", "run")
 """Topics, processes and their settings."""
 
 
@@ -163,7 +164,7 @@ class Check:
         return [one for one in FILES if any(one in kind.files for kind in self.reads)]
 
 
-def _never(run: Facts, finding: Facts) -> str | None:
+def _never(run: RunRecord, finding: Facts) -> str | None:
     return None
 
 

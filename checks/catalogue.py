@@ -15,6 +15,7 @@ from typing import Final
 from checks.anomalies import REGISTRY
 from checks.anomaly import COORDINATORS, HISTORIES, METADATA, REPLICAS, Anomaly, Check, Facts, Scope
 from evidence.errors import unknown_name
+from evidence.run import RunRecord
 
 __all__ = [
     "CATALOGUE",
@@ -55,7 +56,7 @@ def validate(names: Iterable[str]) -> None:
             raise unknown_name("anomaly", name, CATALOGUE, hint="`kafka-chaos list --anomalies` has them all")
 
 
-def permitted(run: Facts, finding: Facts) -> str | None:
+def permitted(run: RunRecord, finding: Facts) -> str | None:
     """Why Kafka permits this finding under the settings of the clients it is about, or None if it does not."""
     entry = CATALOGUE.get(str(finding.get("anomaly")))
     return entry.permits(run, finding) if entry else None

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from checks.definition import definition_of
 from evidence.course import Course
+from evidence.run import RunRecord
 
 Outcome = Literal["held", "contradicted", "not-observed"]
 HELD: Final = "held"
@@ -36,7 +37,7 @@ class Damage:
 class RunEvidence:
     """What a run left behind, as far as claims are judged by it."""
 
-    run: Mapping[str, Any]
+    run: RunRecord
     """run.json."""
     course: Course
     acknowledged: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()

@@ -13,6 +13,7 @@ from typing import Any, Final
 from checks.anomaly import Facts
 from evidence.events import NO_LEADER
 from evidence.releases import numbers
+from evidence.run import ProcessRecord, RunRecord, Settings
 
 NEVER_NS: Final = 2**63 - 1
 UNLIMITED: Final = 2**31 - 1
@@ -21,25 +22,23 @@ UNLIMITED: Final = 2**31 - 1
 # What the clients' settings permit
 
 
-def _concerned(run: Facts, finding: Facts, kind: str) -> list[Facts]:
+def _concerned(run: RunRecord, finding: Facts, kind: str) -> list[ProcessRecord]:
     """The processes of a kind that a finding names; all of them if it names none."""
-    of_kind = {
-        str(process.get("name")): process for process in run.get("processes") or () if process.get("kind") == kind
-    }
+    of_kind = {process.name: process for process in run.of_kind(kind)}
     named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
     return [of_kind[name] for name in sorted(named) if name in of_kind] or list(of_kind.values())
 
 
-def _number(settings: Facts, default: int, *names: str) -> int:
-    return next((int(settings[name]) for name in names if str(settings.get(name, "")).isdigit()), default)
+def _number(settings: Settings, default: int, *names: str) -> int:
+    return next((int(settings[name]) for name in names if settings.get(name, "").isdigit()), default)
 
 
-def _retries(settings: Facts) -> bool:
-    idempotent = str(settings.get("enable.idempotence", "false")).lower() == "true" or "transactional.id" in settings
+def _retries(settings: Settings) -> bool:
+    idempotent = settings.get("enable.idempotence", "false").lower() == "true" or "transactional.id" in settings
     return not idempotent and _number(settings, UNLIMITED, "message.send.max.retries", "retries") > 0
 
 
-def _in_flight(settings: Facts, default: int = 1_000_000) -> int:
+def _in_flight(settings: Settings, default: int = 1_000_000) -> int:
     return _number(settings, default, "max.in.flight.requests.per.connection", "max.in.flight")
 
 
@@ -47,67 +46,67 @@ IDEMPOTENT_BY_DEFAULT: Final = (3,)
 """Java clients of this release and later (KIP-679)."""
 
 
-def _by_default(run: Facts, process: Facts) -> Facts:
+def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     """What a producer's own documentation says of idempotence where its settings do not: Java clients have it from 3.0
     on, if nothing that was set speaks against it.
     """
-    kind, _, release = str(process.get("library") or run.get("client") or "").partition("-")
-    settings = process.get("settings") or {}
-    against = str(settings.get("acks", "all")) not in ("all", "-1") or _in_flight(settings, 5) > 5
+    kind, _, release = (process.library or run.client).partition("-")
+    settings = process.settings
+    against = settings.get("acks", "all") not in ("all", "-1") or _in_flight(settings, 5) > 5
     new = kind == "java" and numbers(release) >= IDEMPOTENT_BY_DEFAULT
     return {"enable.idempotence": "true"} if new and not against else {}
 
 
-def _producers(run: Facts, finding: Facts) -> list[Facts]:
+def _producers(run: RunRecord, finding: Facts) -> list[Settings]:
     concerned = _concerned(run, finding, "producer")
-    return [{**_by_default(run, process), **(process.get("settings") or {})} for process in concerned]
+    return [{**_by_default(run, process), **process.settings} for process in concerned]
 
 
-def retried(run: Facts, finding: Facts) -> str | None:
+def retried(run: RunRecord, finding: Facts) -> str | None:
     """Every producer concerned retries without idempotence."""
     producers = _producers(run, finding)
     permitted = bool(producers) and all(map(_retries, producers))
     return "retries without idempotence may write a record twice" if permitted else None
 
 
-def reordered(run: Facts, finding: Facts) -> str | None:
+def reordered(run: RunRecord, finding: Facts) -> str | None:
     """Every producer concerned retries without idempotence, with several requests in flight."""
     producers = _producers(run, finding)
     permitted = bool(producers) and all(_retries(settings) and _in_flight(settings) > 1 for settings in producers)
     return "retries with several requests in flight and no idempotence may reorder records" if permitted else None
 
 
-def processed_at_least_once(run: Facts, finding: Facts) -> str | None:
+def processed_at_least_once(run: RunRecord, finding: Facts) -> str | None:
     """No pipeline concerned uses transactions."""
-    exact = any("transactional.id" in (p.get("settings") or {}) for p in _concerned(run, finding, "processor"))
+    exact = any("transactional.id" in one.settings for one in _concerned(run, finding, "processor"))
     return None if exact else "without transactions a pipeline processes at least once"
 
 
-def may_still_be_there(run: Facts, finding: Facts) -> str | None:
+def may_still_be_there(run: RunRecord, finding: Facts) -> str | None:
     """Always: nobody looked to the end."""
     return "not read, but the final read did not reach the end, so it may still be there"
 
 
-def cycles_of_writes(run: Facts, finding: Facts) -> str | None:
+def cycles_of_writes(run: RunRecord, finding: Facts) -> str | None:
     """Always: transactions do not order their writes over partitions."""
     return "Kafka's transactions allow cycles of writes"
 
 
-def leaderless(run: Facts, finding: Facts) -> str | None:
+def leaderless(run: RunRecord, finding: Facts) -> str | None:
     """Nobody led the partition in any of the states."""
     led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
     return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
 
 
-def truncates_to_high_watermark(run: Facts) -> bool:
+def truncates_to_high_watermark(run: RunRecord) -> bool:
     """Whether the run's brokers truncate to their high watermark: an inter-broker protocol before 0.11 (KIP-101), the
-    release's own or the one it is pinned to. False if run.json does not say.
+    release's own or the one it is pinned to.
     """
-    stated = (run.get("settings") or {}).get("inter.broker.protocol.version") or run.get("kafka") or ""
-    return run.get("mode") == "zookeeper" and () < numbers(str(stated)) < (0, 11)
+    stated = run.settings.get("inter.broker.protocol.version") or run.kafka
+    return run.mode == "zookeeper" and () < numbers(stated) < (0, 11)
 
 
-def truncated_by_protocol(run: Facts, finding: Facts) -> str | None:
+def truncated_by_protocol(run: RunRecord, finding: Facts) -> str | None:
     """The protocol lets a follower truncate to its own high watermark, and the leader alone had announced more."""
     # Below what it had announced itself no protocol lets it truncate.
     by_leader = all(row.get("announced_by") == "leader" for row in finding.get("evidence") or ())

@@ -11,11 +11,12 @@ Runs made before there were manifests have none, and are judged without.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from evidence.run import RunRecord
 from evidence.rundir import MANIFEST, SCHEMA, RunDir, leaves, read_json, write_json
 
 FILES: Final = ("run.json", "timeline.jsonl", "compose.yml")
@@ -72,7 +73,7 @@ def digest(run_dir: RunDir) -> str:
         return ""
 
 
-def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | None = None) -> list[Difference]:
+def verify(run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = None) -> list[Difference]:
     """What a run's files have otherwise than its manifest; nothing for a run that has none and says so.
 
     With `changed_since_ns` only files whose size differs, or that were changed since (wall time), are hashed.
@@ -88,7 +89,7 @@ def verify(run_dir: RunDir, run: Mapping[str, Any], *, changed_since_ns: int | N
         return [Difference(name, "missing")] if leaves(run, MANIFEST) else []
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [Difference(name, f"not readable as a manifest ({error!r})")]
-    found = [] if of_run == run.get("run") else [Difference(name, f"it is of the run {of_run}")]
+    found = [] if of_run == run.run else [Difference(name, f"it is of the run {of_run}")]
     there = {str(path.relative_to(run_dir.path)): path for path in _files(run_dir)}
     found += [Difference(path, "gone since the run was sealed") for path in sorted(listed.keys() - there.keys())]
     found += [Difference(path, "not there when the run was sealed") for path in sorted(there.keys() - listed.keys())]

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, cmp_to_key
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from evidence.course import Course, Sent, TopicPartition, in_isr_throughout
 from evidence.events import OffsetKind, ReplicaOffset, of
+from evidence.run import RunRecord
 
 StepName = Literal[
     "leader-appends",
@@ -119,9 +120,9 @@ def traced_partitions(course: Course, topics: Iterable[str]) -> tuple[TopicParti
     return tuple(sorted(where for where in said if where[0] in wanted))
 
 
-def topics_of(run: Mapping[str, Any]) -> list[str]:
+def topics_of(run: RunRecord) -> list[str]:
     """The topics of a run's own, by run.json: Kafka has others for itself."""
-    return [str(topic.get("name")) for topic in run.get("topics") or ()]
+    return [topic.name for topic in run.topics]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
 """The run directory: the only place that knows which file lies where.
 
-A run directory holds facts first (what was run, what was seen) and judgement after (findings, verdict,
+A run directory holds evidence first (what was run, what was seen) and judgement after (findings, verdict,
 report), so that judgement can be made again from the files alone. It must stay readable whatever killed the
 run: `run.json` is replaced atomically, streams are appended a whole line or a whole Arrow batch at a time,
 everything sealed is renamed into place.
 
-    run.json                    what was run: scenario, version, seed, settings, processes, state
+    run.json                    what was run: scenario, version, seed, settings, processes, state (evidence/run.py)
     timeline.jsonl              what happened, one event a line (evidence/timeline.py)
     compose.yml, config/        the cluster as rendered, enough to bring it up again by hand
     history/<process>.arrows    operations as they were recorded (evidence/history)
@@ -30,6 +30,7 @@ from typing import Any, Final
 import msgspec
 
 from evidence.errors import UsageError
+from evidence.run import RunRecord
 
 SCHEMA: Final = 1
 DOOMED: Final = "doomed sends"
@@ -44,69 +45,6 @@ EVIDENCE: Final = (DOOMED, END, FILTER_CHANGES, FIREWALL, MANIFEST, NAMED, SEQUE
 """Which evidence every run of this program leaves beyond what the first ones left; run.json lists it. What a run says
 it leaves and does not have is missing; what a run made before does not list was never there.
 """
-DEFAULT_CASE: Final = "default"
-"""The case of a scenario that declares none, and of runs that were made before there were cases."""
-
-
-class _Process(msgspec.Struct):
-    name: str | None = None
-    kind: str | None = None
-    settings: dict[str, Any] | None = None
-    final: bool | None = None
-    doomed: bool | None = None
-
-
-class _Topic(msgspec.Struct):
-    name: str | None = None
-    partitions: dict[str, list[int] | None] | None = None
-    settings: dict[str, Any] | None = None
-
-
-class _Documented(msgspec.Struct):
-    required: list[str] | None = None
-    allowed: list[str] | None = None
-    claims: list[str] | None = None
-    on: str | None = None
-
-
-class _Sequence(msgspec.Struct):
-    ended: bool | str | None = None
-    preconditions: int | None = None
-
-
-class _Facts(msgspec.Struct):
-    """The types of the facts in run.json that anything is concluded from; there may be fewer, and others."""
-
-    scenario: str
-    version: str
-    run: str | None = None
-    case: str | None = None
-    kafka: str | None = None
-    mode: str | None = None
-    state: str | None = None
-    failure: str | None = None
-    command: str | None = None
-    commit: str | None = None
-    seed: int | None = None
-    observed: bool | None = None
-    expect: list[str] | None = None
-    evidence: list[str] | None = None
-    moments: list[str] | None = None
-    settings: dict[str, Any] | None = None
-    overridden: dict[str, Any] | None = None
-    case_changes: dict[str, Any] | None = None
-    layout: dict[str, Any] | None = None
-    images: dict[str, Any] | None = None
-    host: dict[str, Any] | None = None
-    phases: dict[str, float] | None = None
-    topics: list[_Topic] | None = None
-    processes: list[_Process] | None = None
-    documented: _Documented | None = None
-    subjects: list[dict[str, Any]] | None = None
-    sequence: _Sequence | None = None
-    started_wall_ns: int | None = None
-    started_monotonic_ns: int | None = None
-    ended_wall_ns: int | None = None
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -138,15 +76,9 @@ def read_json(path: Path) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def leaves(run: Mapping[str, Any], evidence: str) -> bool:
+def leaves(run: RunRecord, evidence: str) -> bool:
     """Whether a run says that it leaves this evidence, one of EVIDENCE."""
-    return evidence in (run.get("evidence") or ())
-
-
-def scenario_of(run: Mapping[str, Any]) -> str:
-    """The scenario that a run is of, and its case if it has one: "leader-crash (acks-1)"."""
-    case = str(run.get("case") or DEFAULT_CASE)
-    return str(run.get("scenario")) + (f" ({case})" if case != DEFAULT_CASE else "")
+    return evidence in run.evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +175,8 @@ class RunDir:
         """What `node` printed, each line behind Docker's timestamp."""
         return self.logs / f"{node}.log"
 
-    def read_run(self) -> dict[str, Any]:
-        """The facts of the run.
+    def read_run(self) -> RunRecord:
+        """The record of the run.
 
         Raises UsageError, in one line, if this is not a run directory or `run.json` cannot be read.
         """
@@ -257,17 +189,16 @@ class RunDir:
         except ValueError as error:
             raise UsageError(f"{self.run_json}: not readable as JSON ({error}); the run cannot be judged") from None
         if not isinstance(value, dict) or "scenario" not in value or "version" not in value:
-            raise UsageError(f"{self.run_json}: not the facts of a run (no scenario, no version)")
+            raise UsageError(f"{self.run_json}: not the record of a run (no scenario, no version)")
         if value.get("schema") != SCHEMA:
             raise UsageError(
                 f"{self.run_json}: schema {value.get('schema')!r}, this program reads {SCHEMA}; "
                 "use the release that wrote it"
             )
         try:
-            msgspec.convert(value, _Facts)
+            return msgspec.convert(value, RunRecord, str_keys=True)
         except (msgspec.ValidationError, UnicodeError) as error:
-            raise UsageError(f"{self.run_json}: not the facts of a run ({error}); it cannot be judged") from None
-        return value
+            raise UsageError(f"{self.run_json}: not the record of a run ({error}); it cannot be judged") from None
 
     def refuse_special_files(self) -> None:
         """Raise UsageError if the directory holds anything but files and directories: a FIFO would be read for ever."""
@@ -277,9 +208,9 @@ class RunDir:
                 if path.exists() and not path.is_file():
                     raise UsageError(f"{path}: neither a file nor a directory; the run is not judged with it there")
 
-    def write_run(self, facts: dict[str, Any]) -> None:
-        """Replace the facts of the run."""
-        write_json(self.run_json, {"schema": SCHEMA} | facts)
+    def write_run(self, run: RunRecord | Mapping[str, Any]) -> None:
+        """Replace the record of the run, atomically."""
+        write_json(self.run_json, {"schema": SCHEMA} | msgspec.to_builtins(run, str_keys=True))
 
 
 def find_runs(root: Path) -> Iterator[RunDir]:

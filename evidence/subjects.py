@@ -8,9 +8,12 @@ the two together. Both are pure data here, so that the analysis, the verdict and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from evidence.course import TopicPartition
+from evidence.run import SubjectRecord
 
 Facts = Mapping[str, Any]
 
@@ -52,17 +55,12 @@ class Counted:
         return frozenset(name for name, count in shown.items() if count)
 
 
-def subjects_of(run: Facts) -> list[Facts]:
-    """The subjects in run.json; none in most runs."""
-    return [one for one in run.get("subjects") or () if isinstance(one, Mapping)]
-
-
-def place_of(subject: Facts) -> tuple[Any, Any]:
+def place_of(subject: SubjectRecord) -> TopicPartition:
     """A subject's topic-partition."""
-    return subject.get("topic"), subject.get("partition")
+    return subject.topic, subject.partition
 
 
-def findings_of(subject: Facts, findings: Iterable[Facts]) -> list[Facts]:
+def findings_of(subject: SubjectRecord, findings: Iterable[Facts]) -> list[Facts]:
     """The findings of the subject's partition that show an outcome."""
     where = place_of(subject)
     return [
@@ -70,9 +68,9 @@ def findings_of(subject: Facts, findings: Iterable[Facts]) -> list[Facts]:
     ]
 
 
-def rows_of(subject: Facts, finding: Facts) -> list[Facts]:
+def rows_of(subject: SubjectRecord, finding: Facts) -> list[Facts]:
     """The rows of a finding that are of the subject's own records, not of another process that wrote beside it."""
-    return [row for row in finding.get("evidence") or () if row.get("process") == subject.get("process")]
+    return [row for row in finding.get("evidence") or () if row.get("process") == subject.process]
 
 
 def whole(finding: Facts) -> bool:
@@ -80,13 +78,12 @@ def whole(finding: Facts) -> bool:
     return int(finding.get("count") or 0) <= len(finding.get("evidence") or ())
 
 
-def counted(subject: Facts, findings: Facts) -> Counted | None:
+def counted(subject: SubjectRecord, findings: Facts) -> Counted | None:
     """What came of a subject; None if the analysis did not count its records."""
     own = [
         one
         for one in findings.get("subjects") or ()
-        if (one.get("topic"), one.get("partition")) == place_of(subject)
-        and one.get("process") == subject.get("process")
+        if (one.get("topic"), one.get("partition")) == place_of(subject) and one.get("process") == subject.process
     ]
     if len(own) != 1:
         return None
@@ -117,7 +114,7 @@ def _identity(row: Facts) -> tuple[Any, Any]:
     return row.get("producer"), row.get("sequence")
 
 
-def doomed(subject: Facts, row: Facts) -> bool:
+def doomed(subject: SubjectRecord, row: Facts) -> bool:
     """Whether the sequence dooms the record of a row of lost-write."""
-    ranges: Sequence[Sequence[int]] | None = subject.get("doomed")
-    return ranges is None or any(first <= int(row.get("sequence", -1)) < last for first, last in ranges)
+    ranges, sequence = subject.doomed, int(row.get("sequence", -1))
+    return ranges is None or any(first <= sequence < last for first, last in ranges)

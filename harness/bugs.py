@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evidence import releases
 from evidence.errors import UsageError
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from harness.cluster import versions
 from harness.cluster.ranges import VersionRange
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from checks import catalogue as anomalies
 from checks import claims
 from evidence.errors import UsageError
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from harness.cluster.ranges import EVERY_VERSION, VersionRange
 from harness.workloads.settings import LIBRDKAFKA
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evidence.errors import HarnessError, UsageError
+from evidence.run import RunRecord
 from evidence.rundir import RunDir
 from harness.cluster import docker
 from harness.cluster.disks import IMAGES, data_with_disks, loops_below, release
@@ -87,13 +88,13 @@ def abandoned_data(
     for path in sorted(root.glob(pattern)):
         run_dir = RunDir(path.parent)
         try:
-            facts = run_dir.read_run()
+            run = run_dir.read_run()
         except UsageError as error:
             left_alone(str(error))
             continue
-        if not _of_this_namespace(facts):
+        if not _of_this_namespace(run):
             continue
-        became = fate(str(facts.get("owner")))
+        became = fate(run.owner)
         if owned_too or became.state == "dead":
             yield run_dir
         elif became.state == "unknown":
@@ -112,7 +113,7 @@ def abandoned_disks(
         if data != run_dir.data:
             continue
         try:
-            facts = run_dir.read_run()
+            run = run_dir.read_run()
         except UsageError:
             loops = sorted(loops_below(data, devices))
             left_alone(
@@ -120,13 +121,13 @@ def abandoned_disks(
                 f"if they are yours: umount {data}/*; losetup --detach {' '.join(loops)}"
             )
             continue
-        if _of_this_namespace(facts) and fate(str(facts.get("owner"))).state == "dead":
+        if _of_this_namespace(run) and fate(run.owner).state == "dead":
             yield run_dir
 
 
-def _of_this_namespace(facts: Mapping[str, object]) -> bool:
+def _of_this_namespace(run: RunRecord) -> bool:
     """Whether a run is of this namespace, by its run.json; one that does not say so is of before runs did."""
-    return facts.get("namespace") in (None, namespace())
+    return run.namespace in (None, namespace())
 
 
 def remove_data(client: DockerClient, run_dir: RunDir) -> str | None:

@@ -43,7 +43,8 @@ from evidence.errors import (
 )
 from evidence.events import End, Event, Firewall, Software
 from evidence.history.seal import seal_run
-from evidence.rundir import DEFAULT_CASE, EVIDENCE, RunDir
+from evidence.run import DEFAULT_CASE
+from evidence.rundir import EVIDENCE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evidence.errors import UsageError, unknown_name
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from harness.bugs import Exhibit
 from harness.case import Case, Documented, Steps
 from harness.cluster import versions

@@ -15,6 +15,7 @@ from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.faults import DEATHS
 from evidence.faults.clients import KillClientProof
+from evidence.run import RunRecord
 from judgement import soundness
 
 Facts = Mapping[str, Any]
@@ -83,14 +84,13 @@ def blind_during_faults(course: Course) -> list[str]:
     return reasons
 
 
-def incomplete_state(run: Facts) -> list[str]:
+def incomplete_state(run: RunRecord) -> list[str]:
     """A run that was cut short, or never read to the end."""
-    state = run.get("state")
     reasons = []
-    if state not in ("complete", "failed"):
+    if run.state not in ("complete", "failed"):
         was = {"running": "was cut short (its state is still 'running')", "interrupted": "was interrupted"}
-        reasons.append(f"the run {was.get(str(state), f'has the state {state!r}')}")
-    if not any(process.get("final") for process in run.get("processes") or ()):
+        reasons.append(f"the run {was[run.state]}")
+    if not any(process.final for process in run.processes):
         reasons.append("there was no final read, so a record that was not read may still be there")
     return reasons
 
@@ -146,7 +146,7 @@ def unshown_claims(declared: Iterable[str], judged: Sequence[Facts]) -> list[str
 
 
 def doubts(
-    run: Facts,
+    run: RunRecord,
     course: Course,
     findings: Facts | None,
     damaged: Sequence[str],

@@ -14,6 +14,7 @@ from typing import Any, Final
 from checks.catalogue import LOST_WRITE
 from evidence.course import Course
 from evidence.events import Moment, of
+from evidence.run import RunRecord
 from evidence.rundir import DOOMED, leaves
 
 Facts = Mapping[str, Any]
@@ -22,15 +23,15 @@ SHOWN: Final = 5
 """So many records are told by name."""
 
 
-def undocumented(run: Facts, course: Course, found: Sequence[Facts]) -> list[str]:
+def undocumented(run: RunRecord, course: Course, found: Sequence[Facts]) -> list[str]:
     """A line for each finding of lost-write that has more than the doomed."""
     losses = [finding for finding in found if finding.get("anomaly") == LOST_WRITE]
     judged = _against_the_named if leaves(run, DOOMED) else _against_the_files
     return [line for finding in losses for line in judged(run, course, finding)]
 
 
-def _against_the_named(run: Facts, course: Course, finding: Facts) -> Iterator[str]:
-    whole = {process.get("name") for process in run.get("processes") or () if process.get("doomed")}
+def _against_the_named(run: RunRecord, course: Course, finding: Facts) -> Iterator[str]:
+    whole = {process.name for process in run.processes if process.doomed}
     named = {(send.topic, send.partition, send.process, send.sequence) for send in course.sends if send.doomed}
     where = (finding.get("topic"), finding.get("partition"))
     rows = finding.get("evidence") or ()
@@ -47,11 +48,11 @@ def _against_the_named(run: Facts, course: Course, finding: Facts) -> Iterator[s
         yield f"{_place(where)}: {count} records lost, and {doomed_here} were named as doomed"
 
 
-def unnamed(run: Facts, found: Sequence[Facts]) -> list[str]:
+def unnamed(run: RunRecord, found: Sequence[Facts]) -> list[str]:
     """Findings of lost-write that do not list every record, in runs in which a whole load is doomed: whether a record
     of another client is among the others cannot be told. These are doubts.
     """
-    if not any(process.get("doomed") for process in run.get("processes") or ()):
+    if not any(process.doomed for process in run.processes):
         return []
     return [
         f"lost-write: {len(finding.get('evidence') or ())} of {finding.get('count')} lost records are listed; whether "
@@ -61,7 +62,7 @@ def unnamed(run: Facts, found: Sequence[Facts]) -> list[str]:
     ]
 
 
-def _against_the_files(run: Facts, course: Course, finding: Facts) -> Iterator[str]:
+def _against_the_files(run: RunRecord, course: Course, finding: Facts) -> Iterator[str]:
     moments, where = of(course.events, Moment), (finding.get("topic"), finding.get("partition"))
     if not course.faults or not moments:
         return

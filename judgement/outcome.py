@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from checks.catalogue import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequence, permitted
+from evidence.run import RunRecord
 
 Facts = Mapping[str, Any]
 
@@ -54,7 +55,7 @@ class Outcome:
         )
 
 
-def of_findings(run: Facts, findings: Facts | None, *, sound: bool, unsupported: Sequence[Facts] = ()) -> Outcome:
+def of_findings(run: RunRecord, findings: Facts | None, *, sound: bool, unsupported: Sequence[Facts] = ()) -> Outcome:
     """The outcome of a run from run.json and findings.json; pure.
 
     Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost. `unsupported` findings
@@ -134,7 +135,7 @@ def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -
     return GOOD, f"all {records} kept" if acknowledged > 1 else f"{records} kept"
 
 
-def _others(run: Facts, found: list[Facts], everything: list[Facts]) -> list[tuple[str, str]]:
+def _others(run: RunRecord, found: list[Facts], everything: list[Facts]) -> list[tuple[str, str]]:
     """What else was found, but for what is a loss seen from another side (one of `everything`), and for what concerns
     no record and Kafka permits.
     """

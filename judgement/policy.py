@@ -1,7 +1,7 @@
 """Policy: what the analysis found, held against what the scenario documents.
 
 Detection knows nothing of expectations and this module knows nothing of detection: `judge` is a pure function of four
-values (the run's facts, its timeline, the findings, what was damaged), so any verdict can be given again from files.
+values (the run's record, its timeline, the findings, what was damaged), so any verdict can be given again from files.
 
 Two questions are asked, in this order.
 
@@ -35,7 +35,7 @@ from checks.catalogue import LOST_WRITE, METADATA, consequence, permitted
 from evidence.availability import summary
 from evidence.course import Course
 from evidence.events import Configuration, of
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import RunRecord
 from judgement import losses, soundness, subjects
 from judgement.contradicted import TIMELINE, depends_on
 from judgement.doubts import doubts, unshown_claims
@@ -148,14 +148,13 @@ class Stated:
     version: str
 
     @classmethod
-    def of(cls, run: Facts) -> Stated:
-        documented, observed, expected = run.get("documented") or {}, bool(run.get("observed")), run.get("expect")
+    def of(cls, run: RunRecord) -> Stated:
         return cls(
-            required=tuple((expected if observed else documented.get("required")) or ()),
-            allowed=() if observed else tuple(documented.get("allowed") or ()),
-            observed=observed,
-            expected=expected is not None,
-            version=run.get("version", ""),
+            required=(run.expect or ()) if run.observed else run.documented.required,
+            allowed=() if run.observed else run.documented.allowed,
+            observed=run.observed,
+            expected=run.expect is not None,
+            version=run.version,
         )
 
     @property
@@ -202,7 +201,7 @@ class Classified:
 
 
 def classify(
-    run: Facts, course: Course, findings: Facts | None, stated: Stated, contradicted: Sequence[str]
+    run: RunRecord, course: Course, findings: Facts | None, stated: Stated, contradicted: Sequence[str]
 ) -> Classified:
     """Tell the findings apart: documented, excused, unexpected, without support."""
     everything = tuple((findings or {}).get("findings") or ())
@@ -212,7 +211,7 @@ def classify(
     anything = stated.observed and not stated.expected
     named = {str(one.get("anomaly")) for one in everything} if anything else {*stated.required, *stated.allowed}
     configurations = {event.process: event.settings for event in of(course.events, Configuration)}
-    of_subjects = subjects.judge({} if stated.observed else run, findings or {}, found, configurations)
+    of_subjects = subjects.judge(run, findings or {}, found, configurations)
     others = [finding for finding in found if not of_subjects.answers_for(finding)]
     known = {*named, *of_subjects.named}
     held = LOST_WRITE in named and not stated.observed
@@ -232,27 +231,29 @@ def classify(
     )
 
 
-def _contradicted_files(run: Facts, course: Course, findings: Facts | None) -> list[str]:
+def _contradicted_files(run: RunRecord, course: Course, findings: Facts | None) -> list[str]:
     """The files, within the run directory, that the run's other evidence contradicts."""
     named = [str(problem["file"]) for problem in (findings or {}).get("problems") or () if problem.get("file")]
     return named + ([TIMELINE] if soundness.timeline_not_ended(run, course) else [])
 
 
-def weigh(run: Facts, stated: Stated, found: Classified, judged: Sequence[Facts], doubted: Sequence[str]) -> Weighed:
+def weigh(
+    run: RunRecord, stated: Stated, found: Classified, judged: Sequence[Facts], doubted: Sequence[str]
+) -> Weighed:
     """What the rules ask. `judged` is what came of the claims, `doubted` what makes the run as a whole prove less."""
     unexcused = [f"{named_summary(finding)}; {stated.unfounded}" for finding, excuse in found.open if excuse is None]
     refused = [f"{line}; {stated.unfounded}" for line in found.subjects.contradictions]
     unsupported = [
         f"{named_summary(one)}; it proves nothing, for it rests on {path}" for one, path in found.unsupported
     ]
-    failed = run.get("state") == "failed"
+    failed = run.state == "failed"
     missing = [f"{name} is {stated.founded} and was not seen" for name in stated.required if name not in found.seen]
     return Weighed(
         observed=stated.observed,
         unexpected=found.unexpected,
         undocumented=(*unexcused, *(f"{line}; {stated.unfounded}" for line in found.losses), *refused),
         refused=tuple(refused),
-        failure=(f"the harness failed: {run.get('failure') or 'no reason recorded'}",) if failed else (),
+        failure=(f"the harness failed: {run.failure or 'no reason recorded'}",) if failed else (),
         doubts=(*doubted, *found.loss_doubts, *found.subjects.doubts, *unsupported),
         contradicted=tuple(
             f"the claim {one['name']} is contradicted: {one.get('says')}"
@@ -265,7 +266,7 @@ def weigh(run: Facts, stated: Stated, found: Classified, judged: Sequence[Facts]
 
 
 def judge(
-    run: Facts,
+    run: RunRecord,
     course: Course,
     findings: Facts | None,
     damaged: Sequence[str] = (),
@@ -295,11 +296,11 @@ def judge(
         missing=tuple(name for name in stated.required if name not in found.seen),
         permitted=tuple(sorted({f"{finding.get('anomaly')}: {excuse}" for finding, excuse in found.open if excuse})),
         reasons=reasons,
-        scenario=run.get("scenario", ""),
-        case=run.get("case", DEFAULT_CASE),
+        scenario=run.scenario,
+        case=run.case,
         version=stated.version,
-        seed=run.get("seed", 0),
-        run=run.get("run", ""),
+        seed=run.seed,
+        run=run.run,
         seconds=_seconds(run, findings),
         sound=sound,
         outcome=of_findings(run, findings, sound=sound, unsupported=[one for one, _ in found.unsupported]),
@@ -308,8 +309,7 @@ def judge(
     )
 
 
-def _seconds(run: Facts, findings: Facts | None) -> float:
-    started, ended = run.get("started_wall_ns"), run.get("ended_wall_ns")
-    if started is None or ended is None:
+def _seconds(run: RunRecord, findings: Facts | None) -> float:
+    if run.started_wall_ns is None or run.ended_wall_ns is None:
         return 0.0
-    return round((int(ended) - int(started)) / 1e9 + float((findings or {}).get("seconds") or 0.0), 1)
+    return round((run.ended_wall_ns - run.started_wall_ns) / 1e9 + float((findings or {}).get("seconds") or 0.0), 1)

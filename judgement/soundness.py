@@ -28,6 +28,7 @@ from evidence.events import (
     of,
 )
 from evidence.faults.base import Witnesses
+from evidence.run import RunRecord, SequenceRecord, TopicRecord
 from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE, leaves
 
 Facts = Mapping[str, Any]
@@ -144,19 +145,17 @@ def _told(event: Container) -> str:
     }.get(event.action, event.action)
 
 
-def unheard(run: Facts, course: Course) -> list[str]:
+def unheard(run: RunRecord, course: Course) -> list[str]:
     """Brokers whose start Docker never told of: then it would have told of nothing else that befell them."""
     if not leaves(run, END):
         return []
-    assigned = {
-        b for topic in run.get("topics") or () for brokers in (topic.get("partitions") or {}).values() for b in brokers
-    }
+    assigned = {broker for brokers in run.assignment.values() for broker in brokers}
     started = {event.node for event in of(course.events, Container) if event.action == "start"}
     missing = sorted({f"broker-{broker}" for broker in assigned} - started)
     return [f"Docker told of no start of {', '.join(missing)}"] if missing else []
 
 
-def foreign_rules(run: Facts, course: Course) -> list[str]:
+def foreign_rules(run: RunRecord, course: Course) -> list[str]:
     """Rules that nodes' packet filters had at the end, when every cut of the run was healed, and changes that no cut
     made.
     """
@@ -179,9 +178,9 @@ def foreign_rules(run: Facts, course: Course) -> list[str]:
 # The timeline and the sequence
 
 
-def timeline_not_ended(run: Facts, course: Course) -> list[str]:
+def timeline_not_ended(run: RunRecord, course: Course) -> list[str]:
     """A timeline without its last line, of another run, or with another number of lines than it had."""
-    if not leaves(run, END) or run.get("state") != "complete":
+    if not leaves(run, END) or run.state != "complete":
         return []
     ends = of(course.events, End)
     if len(ends) != 1:
@@ -189,49 +188,49 @@ def timeline_not_ended(run: Facts, course: Course) -> list[str]:
             f"the timeline has {len(ends)} ends: it was cut, or put together" if ends else "the timeline has no end"
         ]
     end, before = ends[0], len(course.events) - 1
-    reasons = [] if end.run == run.get("run") else [f"the timeline is that of the run {end.run}"]
+    reasons = [] if end.run == run.run else [f"the timeline is that of the run {end.run}"]
     return reasons + (
         [f"the timeline has {before} lines before its end, it had {end.lines}"] if before != end.lines else []
     )
 
 
-def sequence_not_ended(run: Facts, course: Course) -> list[str]:
+def sequence_not_ended(run: RunRecord, course: Course) -> list[str]:
     """A scenario whose steps did not come to their end, or whose preconditions or faults are not all in the timeline.
     Runs of before say nothing of how many faults there were.
     """
     if not leaves(run, SEQUENCE):
         return []
-    sequence = run.get("sequence") or {}
+    sequence = run.sequence or SequenceRecord(ended="")
     told = len(of(course.events, Precondition))
     reasons = []
-    if sequence.get("ended") is not True:
-        reasons.append(f"the scenario's steps did not come to their end: {sequence.get('ended') or 'nothing says why'}")
-    if sequence.get("preconditions") != told:
-        reasons.append(f"{sequence.get('preconditions')} preconditions were checked, the timeline has {told}")
+    if sequence.ended is not True:
+        reasons.append(f"the scenario's steps did not come to their end: {sequence.ended or 'nothing says why'}")
+    if sequence.preconditions != told:
+        reasons.append(f"{sequence.preconditions} preconditions were checked, the timeline has {told}")
     faults = len({event.id for event in of(course.events, Fault)})
-    if (carried_out := sequence.get("faults", faults)) != faults:
-        reasons.append(f"{carried_out} faults were carried out, the timeline has {faults}")
+    if sequence.faults not in (None, faults):
+        reasons.append(f"{sequence.faults} faults were carried out, the timeline has {faults}")
     return reasons
 
 
 # Replicas at the end
 
 
-def out_of_sync(run: Facts, course: Course) -> list[str]:
+def out_of_sync(run: RunRecord, course: Course) -> list[str]:
     """Replicas that were not in sync, or lagged, when all were copied at the end: they bear witness to nothing.
 
     Not where the scenario documents that a replica stays out.
     """
     final = next((moment for moment in reversed(of(course.events, Moment)) if moment.label == FINAL), None)
-    if final is None or (run.get("documented") or {}).get("out_of_sync"):
+    if final is None or run.documented.out_of_sync:
         return []
-    return [line for topic in run.get("topics") or () for line in _out_of_sync(topic, course, final)]
+    return [line for topic in run.topics for line in _out_of_sync(topic, course, final)]
 
 
-def _out_of_sync(topic: Facts, course: Course, final: Moment) -> Iterator[str]:
-    for number, brokers in (topic.get("partitions") or {}).items():
-        t = f"{topic.get('name')}-{number}"
-        state = course.state_at(str(topic.get("name")), int(number), final.at_ns)
+def _out_of_sync(topic: TopicRecord, course: Course, final: Moment) -> Iterator[str]:
+    for number, brokers in topic.partitions.items():
+        t = f"{topic.name}-{number}"
+        state = course.state_at(topic.name, number, final.at_ns)
         if state is None:
             continue
         missing = sorted(set(brokers) - set(state.isr))
@@ -250,12 +249,12 @@ def _out_of_sync(topic: Facts, course: Course, final: Moment) -> Iterator[str]:
 # Versions
 
 
-def other_software(run: Facts, course: Course) -> list[str]:
+def other_software(run: RunRecord, course: Course) -> list[str]:
     """Brokers that say they are another release than the run's, and those of which nothing says what they are."""
     told: dict[str, set[str]] = {}
     for event in of(course.events, Software):
         told.setdefault(event.node, set()).add(event.version)
-    claimed = run.get("kafka")
+    claimed = run.kafka
     reasons = [
         f"{node} runs Kafka {', '.join(sorted(versions - {claimed}))}, and this is a run of {claimed}"
         for node, versions in sorted(told.items())

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from evidence.run import ProcessRecord, RunRecord, SubjectRecord
 from evidence.subjects import (
     LOSES,
     OUTCOMES,
@@ -26,7 +27,6 @@ from evidence.subjects import (
     findings_of,
     place_of,
     rows_of,
-    subjects_of,
     whole,
 )
 
@@ -61,17 +61,17 @@ class Judged:
 
     def answers_for(self, finding: Facts) -> bool:
         """Whether a finding is one of a subject's outcomes, and so told of here."""
-        return finding.get("anomaly") in SHOWN_BY and place_of(finding) in self.places
+        return finding.get("anomaly") in SHOWN_BY and (finding.get("topic"), finding.get("partition")) in self.places
 
 
 def judge(
-    run: Facts, findings: Facts, found: Sequence[Facts], configurations: Mapping[str, Mapping[str, str]]
+    run: RunRecord, findings: Facts, found: Sequence[Facts], configurations: Mapping[str, Mapping[str, str]]
 ) -> Judged:
     """Hold the subjects of a run against the findings that count (`found`); pure. Nothing comes of none.
 
     `configurations` has what each process said that its client goes by.
     """
-    told = subjects_of(run)
+    told = () if run.observed else run.subjects
     stated = {outcome for one in told for outcome in (*_stated(one)[0], *_stated(one)[1])}
     judged = Judged(
         named=tuple(name for name, outcome in SHOWN_BY.items() if outcome in stated),
@@ -81,15 +81,14 @@ def judge(
     judged.doubts.extend(
         f"{topic}-{number} is said to be the partition of several subjects" for topic, number in several
     )
-    processes = {str(one.get("name")): one for one in run.get("processes") or ()}
     for one in told:
-        judged.doubts.extend(_doubts(one, processes.get(str(one.get("process"))), findings, found))
-        judged.doubts.extend(_goes_by_others(one, configurations.get(str(one.get("process")))))
+        judged.doubts.extend(_doubts(one, run.process(one.process), findings, found))
+        judged.doubts.extend(_goes_by_others(one, configurations.get(one.process)))
         _judge(one, findings, found, judged)
     return judged
 
 
-def _judge(subject: Facts, findings: Facts, found: Sequence[Facts], judged: Judged) -> None:
+def _judge(subject: SubjectRecord, findings: Facts, found: Sequence[Facts], judged: Judged) -> None:
     counts = counted(subject, {**findings, "findings": found})
     if counts is None:
         return
@@ -128,28 +127,30 @@ def _shown(outcome: str, counts: Any) -> str:
     return number[outcome]
 
 
-def _doubts(subject: Facts, process: Facts | None, findings: Facts, found: Sequence[Facts]) -> Iterator[str]:
+def _doubts(
+    subject: SubjectRecord, process: ProcessRecord | None, findings: Facts, found: Sequence[Facts]
+) -> Iterator[str]:
     name = name_of(subject)
     if process is None:
-        yield f"{name}: there is no process {subject.get('process')}"
+        yield f"{name}: there is no process {subject.process}"
         return
     own = [
         one
         for one in findings.get("subjects") or ()
-        if place_of(one) == place_of(subject) and one.get("process") == subject.get("process")
+        if (one.get("topic"), one.get("partition")) == place_of(subject) and one.get("process") == subject.process
     ]
     if len(own) != 1:
         yield f"{name}: the analysis counted its records {len(own)} times"
         return
     if not any(own[0].get(count) for count in ("acknowledged", "refused", "unknown_present", "unknown_absent")):
         yield f"{name}: it sent nothing"
-    acks = ACKS.get(str(subject.get("acks")))
+    acks = ACKS.get(subject.acks)
     if any(sent != acks for sent in own[0].get("acks") or ()):
         yield f"{name}: its records were sent with acks {own[0].get('acks')}"
-    settings = process.get("settings") or {}
-    given = next((str(settings[one]) for one in ACKS_SETTINGS if one in settings), None)
+    settings = process.settings
+    given = next((settings[one] for one in ACKS_SETTINGS if one in settings), None)
     # One of somebody's own is given what was written; `_goes_by_others` has the default.
-    if (given is not None or "own" not in subject) and ACKS.get("all" if given == "-1" else str(given)) != acks:
+    if (given is not None or subject.own is None) and ACKS.get("all" if given == "-1" else str(given)) != acks:
         yield f"{name}: its producer was given acks={given}"
     for finding in findings_of(subject, found):
         if not whole(finding):
@@ -157,7 +158,7 @@ def _doubts(subject: Facts, process: Facts | None, findings: Facts, found: Seque
             yield f"{name}: {finding.get('anomaly')} lists {listed} of {finding.get('count')} rows"
 
 
-def _goes_by_others(subject: Facts, configuration: Mapping[str, str] | None) -> Iterator[str]:
+def _goes_by_others(subject: SubjectRecord, configuration: Mapping[str, str] | None) -> Iterator[str]:
     """What its client goes by and is not what it is counted under."""
     name = name_of(subject)
     if configuration is None:
@@ -165,9 +166,9 @@ def _goes_by_others(subject: Facts, configuration: Mapping[str, str] | None) -> 
         return
     for setting, names in GOES_BY.items():
         given = next((configuration[one] for one in names if one in configuration), None)
-        if given is None and setting == "acks" and "own" in subject:
+        if given is None and setting == "acks" and subject.own is not None:
             yield f"{name}: nothing says what acks its producer goes by"
-        if given is not None and _meaning(setting, given) != str(subject.get(setting)).lower():
+        if given is not None and _meaning(setting, given) != str(getattr(subject, setting)).lower():
             yield f"{name}: its producer goes by {setting} {given}"
 
 
@@ -180,15 +181,14 @@ def _meaning(setting: str, value: str) -> str:
     return value.lower()
 
 
-def _stated(subject: Facts) -> tuple[set[str], set[str]]:
-    stated = subject.get("stated") or {}
-    return set(stated.get("must") or ()), set(stated.get("may") or ())
+def _stated(subject: SubjectRecord) -> tuple[set[str], set[str]]:
+    return set(subject.stated.must), set(subject.stated.may)
 
 
-def name_of(subject: Facts) -> str:
+def name_of(subject: SubjectRecord) -> str:
     """A subject in a few words: "java acks=1, in flight 5, retries many, to rf3-min1-2"."""
-    idempotent = ", idempotent" if subject.get("idempotence") else ""
+    idempotent = ", idempotent" if subject.idempotence else ""
     return (
-        f"{subject.get('client')} acks={subject.get('acks')}{idempotent}, in flight {subject.get('in_flight')}, "
-        f"retries {subject.get('retries')}, to {subject.get('topic')}-{subject.get('partition')}"
+        f"{subject.client} acks={subject.acks}{idempotent}, in flight {subject.in_flight}, "
+        f"retries {subject.retries}, to {subject.topic}-{subject.partition}"
     )

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from evidence import errors, manifest
-from evidence.rundir import DEFAULT_CASE, SCHEMA, RunDir, read_json
+from evidence.run import DEFAULT_CASE
+from evidence.rundir import SCHEMA, RunDir, read_json
 from judgement.outcome import Outcome
 
 Facts = Mapping[str, Any]

@@ -15,7 +15,8 @@ from typing import Any, Final
 import results
 from checks import claims
 from checks.catalogue import LOST_WRITE
-from evidence.rundir import DEFAULT_CASE, write_atomically, write_json
+from evidence.run import DEFAULT_CASE
+from evidence.rundir import write_atomically, write_json
 from evidence.text import markdown as escaped
 from evidence.text import plural
 from judgement.report import timings
@@ -323,7 +324,7 @@ def write_data(root: Path, described: Value, runs: Sequence[reproduced.Judged], 
         if "shown" not in value:
             for old in (root / results.PICTURES).glob(f"{name}.*svg"):
                 old.unlink()
-            of_it = [one for one in runs if one.run["scenario"] == name]
+            of_it = [one for one in runs if one.run.scenario == name]
             told, pictures = reproduced.described_run(of_it, cases[name], tell)
             for file, svg in pictures.items():
                 write_atomically(results.picture(file, root), svg)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from evidence.text import markdown as escaped
 from judgement.report.cells import version_key
 from pages.render import render

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +23,8 @@ from typing import Any, Final, NamedTuple
 
 from checks.catalogue import LOST_WRITE
 from evidence.errors import UsageError
-from evidence.rundir import DEFAULT_CASE, RunDir, find_runs
+from evidence.run import DEFAULT_CASE, RunRecord
+from evidence.rundir import RunDir, find_runs
 from judgement.report import availability, timeline_svg, timings
 from judgement.report.cells import version_key
 from judgement.report.facts import RunFacts, load
@@ -41,16 +42,16 @@ class Judged:
     """A run and its verdict, without its evidence."""
 
     run_dir: RunDir
-    run: Mapping[str, Any]
+    run: RunRecord
     verdict: Verdict
 
     @property
     def case(self) -> str:
-        return str(self.run.get("case") or DEFAULT_CASE)
+        return self.run.case
 
     @property
     def version(self) -> str:
-        return str(self.run["version"])
+        return self.run.version
 
 
 class Gathered(NamedTuple):
@@ -85,7 +86,7 @@ def gather(run_dirs: Iterable[RunDir]) -> Gathered:
             return str(error)
         except Exception as error:  # whatever is wrong with one old directory, the others are read
             return f"{run_dir.path}: not readable ({type(error).__name__}: {error})"
-        own = one.run.get("observed") or one.run.get("overridden") or one.run.get("expect") is not None
+        own = one.run.observed or one.run.overridden or one.run.expect is not None
         return f"{run_dir.path}: with settings or an expectation of the user's own" if own else one
 
     with ThreadPoolExecutor(READERS) as pool:
@@ -97,7 +98,7 @@ def data(runs: Sequence[Judged]) -> dict[str, dict[str, Any]]:
     """What runs showed, by scenario: `cases`, by case and version, and the `machines` that they ran on."""
     found: dict[str, dict[str, dict[str, list[Judged]]]] = {}
     for one in runs:
-        versions = found.setdefault(str(one.run["scenario"]), {}).setdefault(one.case, {})
+        versions = found.setdefault(one.run.scenario, {}).setdefault(one.case, {})
         versions.setdefault(one.version, []).append(one)
     return {
         scenario: {
@@ -146,7 +147,7 @@ def cell(runs: Sequence[Judged]) -> dict[str, Any]:
         "clients": _clients(verdicts),
         "seconds": round(median(seconds), 1) if seconds else None,
         "days": _days(runs),
-        "commits": sorted({str(one.run.get("commit") or "no commit")[:8] for one in runs}),
+        "commits": sorted({(one.run.commit or "no commit")[:8] for one in runs}),
     }
 
 
@@ -173,14 +174,14 @@ def _clients(verdicts: Iterable[Verdict]) -> dict[str, list[float]]:
 
 
 def _days(runs: Sequence[Judged]) -> list[str]:
-    stamps = [int(one.run["started_wall_ns"]) for one in runs if one.run.get("started_wall_ns")]
+    stamps = [one.run.started_wall_ns for one in runs if one.run.started_wall_ns]
     days = sorted(datetime.fromtimestamp(stamp // 10**9, UTC).strftime("%Y-%m-%d") for stamp in stamps)
     return list(dict.fromkeys([*days[:1], *days[-1:]]))
 
 
 def _machine(one: Judged) -> str:
-    host = one.run.get("host") or {}
-    return f"{host.get('cores')} cores, Linux {host.get('kernel')}, Docker {host.get('docker')}"
+    host = one.run.host
+    return f"{host.cores} cores, Linux {host.kernel}, Docker {host.docker}"
 
 
 # The run that is shown
@@ -196,13 +197,13 @@ def chosen(runs: Sequence[Judged], cases: Sequence[str]) -> Judged | None:
             newest = max((one.version for one in telling), key=version_key)
             return min(
                 (one for one in telling if one.version == newest),
-                key=lambda one: (int(one.run.get("seed") or 0), str(one.run.get("run"))),
+                key=lambda one: (one.run.seed, one.run.run),
             )
     return None
 
 
 def _not_good(one: Judged) -> str:
-    name = str(one.run.get("run"))
+    name = one.run.run
     return f"{name}: {without_place(one.verdict.in_words, name)}"
 
 
@@ -212,10 +213,10 @@ def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
     told = [*run_stories(facts).stories[:1], *(course(facts, one) for one in where[:1])]
     steps = told[0].steps if told else ()
     about = {
-        "run": str(facts.run.get("run")),
-        "case": str(facts.run.get("case") or DEFAULT_CASE),
-        "version": str(facts.run["version"]),
-        "seed": facts.run.get("seed"),
+        "run": facts.run.run,
+        "case": facts.run.case,
+        "version": facts.run.version,
+        "seed": facts.run.seed,
         "outcome": outcome(facts).text,
         "title": told[0].title if told else "",
         "sequence": [
@@ -238,7 +239,7 @@ def described_run(
     except Exception as error:  # an old directory that lacks some evidence is counted, and not shown
         tell(f"no picture of {one.run_dir.path}: {type(error).__name__}: {error}")
         return {}, {}
-    scenario = str(one.run["scenario"])
+    scenario = one.run.scenario
     pictures = {f"{scenario}.svg": picture}
     words = {f"{scenario}.svg": f"A run on {about['version']}, as its report draws it: {about['outcome']}."}
     if clients:
@@ -255,6 +256,6 @@ def _clients_of(one: Judged, runs: Sequence[Judged], cases: Sequence[str]) -> st
     for case in cases:
         alike = [other for other in runs if (other.case, other.version) == (case, one.version) and other.verdict.good]
         if alike and any(other.verdict.availability for other in alike):
-            first = min(alike, key=lambda other: (int(other.run.get("seed") or 0), str(other.run.get("run"))))
+            first = min(alike, key=lambda other: (other.run.seed, other.run.run))
             of_cases.append(("" if case == DEFAULT_CASE else case, load(first.run_dir)))
-    return availability.side_by_side(of_cases, f"What clients of {one.run['scenario']} saw on {one.version}")
+    return availability.side_by_side(of_cases, f"What clients of {one.run.scenario} saw on {one.version}")

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from harness.case import Case
 from harness.cluster import versions
 from harness.scenario import PACKAGE, Scenario, all_scenarios

@@ -15,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.events import Acked
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from evidence.timeline import read
 from judgement.verdict import ERROR, UNKNOWN
 from pages.render import render
@@ -142,7 +142,7 @@ def counts(runs: Sequence[Any]) -> dict[str, Any]:
     return {
         "acknowledged": [min(acknowledged), max(acknowledged)] if acknowledged else None,
         "lost_records": [min(lost), max(lost)] if lost else None,
-        "ids": sorted(str(one.run.get("run")) for one in runs),
+        "ids": sorted(one.run.run for one in runs),
     }
 
 

@@ -11,7 +11,6 @@ of theirs in the timeline, such as pipelines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from checks.anomaly import (
 )
 from evidence.course import Course
 from evidence.events import EndsAnswer, Transaction, of
+from evidence.run import RunRecord
 
 Evidence = dict[str, Any]
 
@@ -29,14 +29,14 @@ STUCK_NS: Final = 20_000_000_000
 
 
 @anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", reads=(CLUSTER, SETTINGS))
-def stuck_last_stable_offset(course: Course, run: Mapping[str, Any]) -> list[Evidence]:
+def stuck_last_stable_offset(course: Course, run: RunRecord) -> list[Evidence]:
     """A partition's leader gave readers under read_committed one and the same end, below the high watermark, from some
     moment on and for 20 s or more, though every transaction had ended before.
     """
     ended_ns = _all_ended_ns(course, run)
     if ended_ns is None:
         return []
-    known = {(topic["name"], int(number)) for topic in run.get("topics") or () for number in topic["partitions"]}
+    known = run.assignment
     told = [one for one in of(course.events, EndsAnswer) if one.asked_ns > ended_ns]
     found = []
     for where in dict.fromkeys((one.topic, one.partition) for one in told if (one.topic, one.partition) in known):
@@ -55,14 +55,10 @@ def _held_back_at(answer: EndsAnswer) -> int | None:
     return answer.last_stable_offset if answer.last_stable_offset < answer.high_watermark else None
 
 
-def _all_ended_ns(course: Course, run: Mapping[str, Any]) -> int | None:
+def _all_ended_ns(course: Course, run: RunRecord) -> int | None:
     """When the last transaction of the run had ended, for all that is known; None if one may be open."""
     told = of(course.events, Transaction)
-    clients = {
-        str(process.get("name"))
-        for process in run.get("processes") or ()
-        if "transactional.id" in (process.get("settings") or {})
-    }
+    clients = {process.name for process in run.processes if "transactional.id" in process.settings}
     if clients - {one.process for one in told}:
         return None
     last = {one.process: one for one in told}  # a process has one transaction at a time

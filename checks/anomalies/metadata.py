@@ -8,7 +8,7 @@ again, and is reported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise, zip_longest
 from typing import Any, Final, TypeVar
 
@@ -24,6 +24,7 @@ from checks.anomaly import (
 from evidence.course import DOWN, Course, leader_of
 from evidence.engine import SIGNALLED
 from evidence.events import Controller, Log, Partition, Znode, of
+from evidence.run import RunRecord
 
 Evidence = dict[str, Any]
 
@@ -193,18 +194,14 @@ def _by_itself(condition: str, detail: str) -> bool:
     source="Kafka documentation, topic configuration: retention.ms; KAFKA-9254",
     reads=(CLUSTER, SETTINGS),
 )
-def configuration_forgotten(course: Course, run: Mapping[str, Any]) -> list[Evidence]:
+def configuration_forgotten(course: Course, run: RunRecord) -> list[Evidence]:
     """A broker deleted records by another retention time than their topic's own (retention.ms).
 
     Records that a broker deleted by another retention time than their topic was made with (retention.ms).
 
     Of each replica the first line that says so. Limit: what a topic is told while it lives is not known here.
     """
-    own = {
-        str(topic["name"]): str(topic["settings"]["retention.ms"])
-        for topic in run.get("topics") or ()
-        if "retention.ms" in (topic.get("settings") or {})
-    }
+    own = {topic.name: topic.settings["retention.ms"] for topic in run.topics if "retention.ms" in topic.settings}
     found: dict[tuple[str, str | None, int | None], Evidence] = {}
     for log in of(course.events, Log):
         went_by = RETENTION.search(log.line) if log.event == "retention" and log.topic in own else None

@@ -34,6 +34,7 @@ from checks.claim import (
     RunEvidence,
 )
 from evidence.errors import unknown_name
+from evidence.run import RunRecord
 
 __all__ = [
     "CATALOGUE",
@@ -63,9 +64,9 @@ def validate(names: Iterable[str]) -> None:
             raise unknown_name("claim", name, CATALOGUE, hint="`kafka-chaos list --claims` has them all")
 
 
-def declared(run: Mapping[str, Any]) -> list[str]:
-    """The claims that a run is held against, by run.json; a run that was made before there were claims has none."""
-    return [str(name) for name in (run.get("documented") or {}).get("claims") or ()]
+def declared(run: RunRecord) -> list[str]:
+    """The claims that a run is held against, by run.json."""
+    return list(run.documented.claims)
 
 
 def judge(name: str, evidence: RunEvidence) -> dict[str, Any]:

@@ -125,9 +125,8 @@ def shrunk_isr_holds_back(evidence: RunEvidence) -> Judged:
 def _min_isr(evidence: RunEvidence, topic: str) -> int:
     """A topic's min.insync.replicas: its own, the brokers', or 1."""
     name = "min.insync.replicas"
-    plans = [plan for plan in evidence.run.get("topics") or () if plan.get("name") == topic]
-    own = (plans[0].get("settings") or {}).get(name) if plans else None
-    return int(own or (evidence.run.get("settings") or {}).get(name, 1))
+    own = next((plan.settings.get(name) for plan in evidence.run.topics if plan.name == topic), None)
+    return int(own or evidence.run.settings.get(name, "1"))
 
 
 def _below_min_isr(evidence: RunEvidence) -> Iterator[Sent]:
@@ -180,7 +179,7 @@ def refused_record_not_in_log(evidence: RunEvidence) -> Judged:
     it. Where a load writes too, or what came of another record is not known, that says nothing.
     """
     run, sends = evidence.run, evidence.course.sends
-    producers = {process["name"] for process in run.get("processes") or () if process.get("kind") == "producer"}
+    producers = {process.name for process in run.of_kind("producer")}
     rows: list[dict[str, Any]] = []
     if producers <= {one.process for one in sends}:
         for key in dict.fromkeys((one.topic, one.partition) for one in sends):

@@ -9,6 +9,7 @@ from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
 from evidence.course import DOWN, DYING, Course, FaultFact, TopicPartition
 from evidence.events import Ends, Log, Moment, of
 from evidence.releases import numbers
+from evidence.run import RunRecord
 
 SESSION_TOLERANCE_MS: Final = 1500
 """For a server that gets no processor at once, and an observer that hears of it later."""
@@ -56,24 +57,24 @@ def timed(rows: Sequence[Mapping[str, Any]], observed: Callable[[Mapping[str, An
     )
 
 
-def release_of(run: Mapping[str, Any]) -> tuple[int, ...]:
+def release_of(run: RunRecord) -> tuple[int, ...]:
     """The Kafka release that was run, as numbers.
 
-    >>> release_of({"kafka": "0.10.2.2"})
+    >>> release_of(RunRecord(scenario="baseline", version="0.10.2.2", kafka="0.10.2.2"))
     (0, 10, 2, 2)
     """
-    return numbers(str(run["kafka"]))
+    return numbers(run.kafka)
 
 
-def setting_ms(run: Mapping[str, Any], name: str, default: int) -> int:
+def setting_ms(run: RunRecord, name: str, default: int) -> int:
     """A broker setting of the run, or the default that its version has."""
-    return int((run.get("settings") or {}).get(name, default))
+    return int(run.settings.get(name, default))
 
 
-def session_ms(run: Mapping[str, Any], node: str) -> int | None:
+def session_ms(run: RunRecord, node: str) -> int | None:
     """The session that run.json states for a broker: its own, or that of all."""
-    settings, broker = run.get("settings") or {}, node.rpartition("-")[2]
-    name = "zookeeper.session.timeout.ms" if run.get("mode") == "zookeeper" else "broker.session.timeout.ms"
+    settings, broker = run.settings, node.rpartition("-")[2]
+    name = "zookeeper.session.timeout.ms" if run.mode == "zookeeper" else "broker.session.timeout.ms"
     stated = settings.get(f"{broker}:{name}", settings.get(name))
     return int(stated) if stated is not None and str(stated).isdigit() else None
 
@@ -83,19 +84,19 @@ def session_bound_ms(limit_ms: int) -> float:
     return limit_ms * (1 + TICK_SHARE) + SESSION_TOLERANCE_MS
 
 
-def known_alone(run: Mapping[str, Any]) -> dict[str, str]:
+def known_alone(run: RunRecord) -> dict[str, str]:
     """The broker's node that a client knows alone, by the client's name. A run says it (`only`), or at least with
     which addresses each was started.
     """
     alone = {}
-    for process in run.get("processes") or ():
-        servers = str((process.get("settings") or {}).get("bootstrap.servers", ""))
+    for process in run.processes:
+        servers = process.settings.get("bootstrap.servers", "")
         host, _, port = servers.partition(":")
         last = host.rpartition(".")[2]
-        if process.get("only"):
-            alone[str(process.get("name"))] = str(process["only"])
+        if process.only:
+            alone[process.name] = process.only
         elif port.isdigit() and last.isdigit():
-            alone[str(process.get("name"))] = broker(int(last) - ADDRESS)
+            alone[process.name] = broker(int(last) - ADDRESS)
     return alone
 
 
@@ -153,7 +154,7 @@ def lives(course: Course, number: int, at_ns: int) -> bool:
     return course.alive_at(node, at_ns) and course.condition_at(node, at_ns) not in (DYING, DOWN)
 
 
-def protocol_of(run: Mapping[str, Any]) -> tuple[int, ...]:
+def protocol_of(run: RunRecord) -> tuple[int, ...]:
     """The inter-broker protocol: the release's own, unless the run's settings pin another."""
-    pinned = (run.get("settings") or {}).get("inter.broker.protocol.version")
-    return numbers(str(pinned)) if pinned else release_of(run)
+    pinned = run.settings.get("inter.broker.protocol.version")
+    return numbers(pinned) if pinned else release_of(run)

@@ -16,6 +16,7 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import broker, judged, protocol_of, release_of
 from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Reassign, Znode, of
+from evidence.run import RunRecord
 from evidence.text import plural
 
 Run = Mapping[str, Any]
@@ -35,10 +36,10 @@ _NOTIFICATION: Final = re.compile(r"/isr_change_notification/isr_change_\d{10}")
 _ZNODES: Final = "Kafka sources, ZkUtils (to 1.0), ZkData (1.1 to 3.9)"
 
 
-def _address(run: Run, number: int) -> str | None:
+def _address(run: RunRecord, number: int) -> str | None:
     """The address that the run's clients are given for a broker."""
-    for process in run.get("processes") or ():
-        for server in str((process.get("settings") or {}).get("bootstrap.servers", "")).split(","):
+    for process in run.processes:
+        for server in process.settings.get("bootstrap.servers", "").split(","):
             host, _, port = server.rpartition(":")
             if host.endswith(f".{10 + number}") and port == str(PORT):
                 return host
@@ -53,11 +54,7 @@ class _Assignments:
     """
 
     def __init__(self, evidence: RunEvidence) -> None:
-        self._last = {
-            (str(topic["name"]), int(number)): list(replicas)
-            for topic in evidence.run.get("topics") or ()
-            for number, replicas in (topic.get("partitions") or {}).items()
-        }
+        self._last = {where: list(replicas) for where, replicas in evidence.run.assignment.items()}
         asked = of(evidence.course.events, Reassign)
         self._asked = [(one.at_ns, (one.topic, one.partition), one.replicas) for one in asked]
         self._states = evidence.course.states

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from checks.claims.basis import (
 from evidence.course import DOWN, DYING, FROZEN, Course, TopicPartition
 from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
 from evidence.faults import DEATHS
+from evidence.run import RunRecord
 from evidence.text import plural
 
 QUORUM_MS: Final = {
@@ -136,7 +137,7 @@ def _session_bound_ms(evidence: RunEvidence, node: str, gone_ns: int) -> float |
     limit_ms, controller = session_ms(evidence.run, node), evidence.course.controller_at(gone_ns)
     if limit_ms is None:
         return None
-    quorum = evidence.run.get("mode") == "kraft" and controller is not None and controller.value == node
+    quorum = evidence.run.mode == "kraft" and controller is not None and controller.value == node
     return session_bound_ms(limit_ms) + ELECTION_MS + (_quorum_ms(evidence.run) if quorum else 0)
 
 
@@ -412,18 +413,18 @@ def partition_state_never_goes_back(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "change") + " of state", "no state changed under two controllers")
 
 
-def _controller_bound_ms(run: Mapping[str, Any], node: str) -> float | None:
-    if run.get("mode") == "kraft":
+def _controller_bound_ms(run: RunRecord, node: str) -> float | None:
+    if run.mode == "kraft":
         return _quorum_ms(run) + SESSION_TOLERANCE_MS
     limit_ms = session_ms(run, node)
     return None if limit_ms is None else session_bound_ms(limit_ms)
 
 
-def _quorum_ms(run: Mapping[str, Any]) -> int:
+def _quorum_ms(run: RunRecord) -> int:
     """By when a quorum that lost its leader has another: the voters miss its answers to their fetches, and vote, again
     if the votes were split.
     """
-    settings = run.get("settings") or {}
+    settings = run.settings
     fetch, election, backoff = (int(settings.get(name, default)) for name, default in QUORUM_MS.items())
     return fetch + VOTES * (2 * election + backoff)
 

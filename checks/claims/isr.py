@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -11,6 +11,7 @@ from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, number_of, release_of, setting_ms, timed
 from evidence.course import FROZEN, Course, Interval, TopicPartition
 from evidence.events import IsrChange, Missed, Partition, of
+from evidence.run import RunRecord
 from evidence.text import plural
 
 ISR_TOLERANCE_MS: Final = 1500
@@ -31,12 +32,12 @@ QUIET_MS: Final = 5000
 """ISR changes are announced by a check every 2.5 s, after 5 s without one (or 60 s after the last announcement)."""
 
 
-def lag_time_ms(run: Mapping[str, Any]) -> int:
+def lag_time_ms(run: RunRecord) -> int:
     """The replica.lag.time.max.ms of a run."""
     return setting_ms(run, "replica.lag.time.max.ms", 30000 if release_of(run) >= LONG_LAG else 10000)
 
 
-def check_period_ms(run: Mapping[str, Any]) -> float:
+def check_period_ms(run: RunRecord) -> float:
     """How often a leader looks for followers that lag."""
     return lag_time_ms(run) / (2 if release_of(run) >= HALVED else 1)
 

@@ -65,13 +65,11 @@ def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
     for outage in _outages(evidence):
         later = [fault.inject_ns for fault in evidence.course.faults if fault.inject_ns > outage.begin_ns]
         until_ns = min([outage.end_ns, *later])
-        for topic in evidence.run.get("topics") or ():
-            for number in topic.get("partitions") or {}:
-                acknowledged = evidence.acknowledged(str(topic["name"]), int(number))
-                took_ms = longest_pause_ms(acknowledged, outage.begin_ns, until_ns)
-                if took_ms is not None:
-                    row = outage.row() | {"topic": topic["name"], "partition": int(number), "until_ns": until_ns}
-                    rows.append(row | {"took_ms": took_ms, "bound_ms": PAUSE_MS})
+        for topic, number in evidence.run.assignment:
+            took_ms = longest_pause_ms(evidence.acknowledged(topic, number), outage.begin_ns, until_ns)
+            if took_ms is not None:
+                row = outage.row() | {"topic": topic, "partition": number, "until_ns": until_ns}
+                rows.append(row | {"took_ms": took_ms, "bound_ms": PAUSE_MS})
     return timed(
         rows,
         lambda row: f"the longest pause of writes without {row['node']} was {row['took_ms'] / 1000:.2f} s",
@@ -118,7 +116,7 @@ def acks_all_waits_for_coordinator(evidence: RunEvidence) -> Judged:
 def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[dict[str, Any]]:
     """The longest pause of acks=1 from the death of a member of the ISR in an outage until so long after its end."""
     course = evidence.course
-    acks = (evidence.run.get("case_changes") or {}).get("acks", "all")
+    acks = evidence.run.case_changes.acks
     for outage in _outages(evidence) if acks == "1" else ():
         for one in course.faults:
             if one.kind not in DEATHS or not outage.begin_ns < one.inject_ns < outage.end_ns:

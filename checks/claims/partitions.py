@@ -6,7 +6,7 @@ proof at the latest and until its healing begins; durations are measured from it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
@@ -26,6 +26,7 @@ from checks.claims.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_p
 from checks.claims.unavailability import longest_pause_ms
 from evidence.course import CLIENTS, Course, FaultFact
 from evidence.events import NO_LEADER, Partition
+from evidence.run import RunRecord
 from evidence.text import plural
 
 SOCKET_MS: Final = 30_000
@@ -57,7 +58,7 @@ def _led(evidence: RunEvidence) -> Iterator[tuple[FaultFact, tuple[str, int], Pa
     """Each cut, with each partition of the run's topics that had a leader when it began, its state of then, and those
     until the healing. Nothing may be written to topics of Kafka's own: whoever lacks no record stays in sync.
     """
-    course, topics = evidence.course, {plan.get("name") for plan in evidence.run.get("topics") or ()}
+    course, topics = evidence.course, {topic.name for topic in evidence.run.topics}
     for cut in course.severed:
         for key, states in course.states.items():
             held = _held(states, cut.inject_ns)
@@ -163,14 +164,13 @@ def isr_whole_after_heal(evidence: RunEvidence) -> Judged:
     )
 
 
-def _away(run: Mapping[str, Any], bound_ms: int) -> float:
+def _away(run: RunRecord, bound_ms: int) -> float:
     """The bound for a broker that may have to register again."""
     return bound_ms + (session_ms(run, "") or 0)
 
 
-def _assigned(run: Mapping[str, Any], topic: str, number: int) -> set[int]:
-    plans = [plan["partitions"] for plan in run.get("topics") or () if plan.get("name") == topic]
-    return set(plans[0].get(str(number), ())) if plans else set()
+def _assigned(run: RunRecord, topic: str, number: int) -> set[int]:
+    return set(run.assignment.get((topic, number), ()))
 
 
 @claim(
@@ -266,7 +266,7 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
     """The longest pause of writes during each cut, of each partition whose leader stays and is reached by clients:
     where these wait, with acks=all, for a replica that the leader is cut from, or where they do not.
     """
-    acks = (evidence.run.get("case_changes") or {}).get("acks", "all")
+    acks = evidence.run.case_changes.acks
     for cut, (topic, number), held, later in _led(evidence):
         leader = broker(held.leader)
         if cut.between(leader, CLIENTS) or any(state.leader != held.leader for state in later):

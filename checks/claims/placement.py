@@ -6,7 +6,7 @@ the znodes /brokers/topics/T and /admin/reassign_partitions, or the metadata log
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -16,6 +16,7 @@ from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, broker, el
 from checks.claims.unavailability import longest_pause_ms
 from evidence.course import Course, TopicPartition
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
+from evidence.run import RunRecord
 from evidence.text import plural
 
 REASSIGNMENT: Final = "/admin/reassign_partitions"
@@ -295,15 +296,15 @@ def _imbalance(course: Course, key: TopicPartition, begun: Partition, end_ns: in
     return _Imbalance(**about, percent=percent, over=over)  # type: ignore[arg-type]
 
 
-def _check_ms(run: Mapping[str, Any]) -> int:
-    return 1000 * int((run.get("settings") or {}).get("leader.imbalance.check.interval.seconds", CHECK_S))
+def _check_ms(run: RunRecord) -> int:
+    return 1000 * int(run.settings.get("leader.imbalance.check.interval.seconds", CHECK_S))
 
 
-def _allowed_percent(run: Mapping[str, Any]) -> float:
+def _allowed_percent(run: RunRecord) -> float:
     """What share of a broker's leaderships may be elsewhere: KRaft's controller knows none."""
-    if run.get("mode") == "kraft":
+    if run.mode == "kraft":
         return -1.0
-    return float((run.get("settings") or {}).get("leader.imbalance.per.broker.percentage", RATIO_PERCENT))
+    return float(run.settings.get("leader.imbalance.per.broker.percentage", RATIO_PERCENT))
 
 
 @claim(

@@ -31,9 +31,7 @@ FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 
 def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, dict[str, Any]]]:
     """Each proved power loss, and each replica of the run's topics that its node had."""
-    topics = {
-        f"{topic['name']}-{number}" for topic in evidence.run.get("topics") or () for number in topic["partitions"]
-    }
+    topics = {f"{topic}-{number}" for topic, number in evidence.run.assignment}
     for fault, proof in evidence.course.proved(PowerLossProof):
         for name, replica in proof.replicas.items():
             if name in topics:
@@ -52,7 +50,7 @@ def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, di
 )
 def lost_records_are_recent(evidence: RunEvidence) -> Judged:
     """What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush."""
-    rows, settings = [], evidence.run.get("settings") or {}
+    rows, settings = [], evidence.run.settings
     flushed = [settings[name] for name in FLUSHES if name in settings]
     flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSHES) else None
     for _, proof, row in _rows(evidence):

@@ -112,7 +112,7 @@ def registration_outlives_broker(evidence: RunEvidence) -> Judged:
 
 def _silence_ms(evidence: RunEvidence, limit_ms: int) -> int:
     """How long ago the last sign of life of a broker may be that lives."""
-    if evidence.run.get("mode") == "kraft":
+    if evidence.run.mode == "kraft":
         return setting_ms(evidence.run, "broker.heartbeat.interval.ms", 2000)
     return limit_ms // 3
 

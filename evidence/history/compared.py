@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from evidence.history.read import (
     sealed_rows,
 )
 from evidence.history.runs import counts_of
+from evidence.run import RunRecord
 from evidence.rundir import NAMED, RunDir, leaves
 
 COMPARED_ROWS: Final = 200_000
@@ -30,16 +31,16 @@ COMPARED_ROWS: Final = 200_000
 Key = tuple[str, int]
 
 
-def differing(run_dir: RunDir, facts: Mapping[str, Any]) -> Iterator[Problem]:
+def differing(run_dir: RunDir, run: RunRecord) -> Iterator[Problem]:
     """What sealed histories have otherwise than their streams, a problem for each process at most."""
-    for name in processes_of(run_dir, facts):
+    for name in processes_of(run_dir, run):
         try:
             sealed = sealed_rows(run_dir, name)
         except (*UNREADABLE, pa.ArrowException):
             continue  # not sealed, or damaged: its stream is what is read
         if run_dir.stream(name).exists():
             yield from _against_stream(run_dir, name, sealed)
-        elif leaves(facts, NAMED):
+        elif leaves(run, NAMED):
             yield Problem("missing history", name, "its stream is gone, which its sealed files were made from")
 
 

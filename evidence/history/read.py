@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from evidence.history import checksums, schema
 from evidence.history.runs import expand
 from evidence.history.whole import Whole
+from evidence.run import RunRecord
 from evidence.rundir import NAMED, RunDir, leaves
 
 Key = tuple[str, int]
@@ -405,10 +406,10 @@ def _counted(run_dir: RunDir, process: str, sealed: _Sealed, only: Key | None) -
     return runs
 
 
-def shares(run_dir: RunDir, facts: Mapping[str, Any], keys: Sequence[Key]) -> list[Key]:
+def shares(run_dir: RunDir, run: RunRecord, keys: Sequence[Key]) -> list[Key]:
     """Those topic-partitions of which all sealed rows are in shared files; none if a process is not sealed."""
     try:
-        sealed = [_sealed_of(run_dir, name) for name in processes_of(run_dir, facts)]
+        sealed = [_sealed_of(run_dir, name) for name in processes_of(run_dir, run)]
     except (*UNREADABLE, pa.ArrowException):
         return []
     in_file = [one.stretches.places for one in sealed]
@@ -422,19 +423,19 @@ def shares(run_dir: RunDir, facts: Mapping[str, Any], keys: Sequence[Key]) -> li
     ]
 
 
-def shared_rows(run_dir: RunDir, facts: Mapping[str, Any], keys: Sequence[Key]) -> tuple[pa.Table, Ints] | None:
+def shared_rows(run_dir: RunDir, run: RunRecord, keys: Sequence[Key]) -> tuple[pa.Table, Ints] | None:
     """The rows that all processes have of topic-partitions that share files, in the order of `open_run` for each, and
     the index of each row's topic-partition in `keys`, ascending. None if not all of them are whole in such files.
     """
     tables, indexes = [PLAIN_SCHEMA.empty_table()], [np.zeros(0, np.int64)]
     try:
-        for name in processes_of(run_dir, facts):
+        for name in processes_of(run_dir, run):
             sealed = _sealed_of(run_dir, name)
             if any(key in sealed.rows_of and key not in sealed.stretches for key in keys):
                 return None
             if any(key in sealed.stretches for key in keys):
-                table, index, run = _shared_of(run_dir, name, sealed, keys)
-                if not {run, sealed.run} <= _runs_of(facts):
+                table, index, recorded_in = _shared_of(run_dir, name, sealed, keys)
+                if not {recorded_in, sealed.run} <= _runs_of(run):
                     return None
                 tables.append(table)
                 indexes.append(index)
@@ -474,9 +475,9 @@ def _streamed(path: Path, process: str, only: Key | None) -> History:
     )
 
 
-def processes_of(run_dir: RunDir, facts: Mapping[str, Any]) -> list[str]:
+def processes_of(run_dir: RunDir, run: RunRecord) -> list[str]:
     """The processes that `run.json` names, then those that only left a stream."""
-    named = [str(process["name"]) for process in facts.get("processes", ())]
+    named = [process.name for process in run.processes]
     return named + [path.stem for path in sorted(run_dir.history.glob("*.arrows")) if path.stem not in named]
 
 
@@ -490,14 +491,14 @@ def open_sealed(run_dir: RunDir, process: str) -> History | None:
     return _sealed(run_dir, process, None, counted=True)
 
 
-def _runs_of(facts: Mapping[str, Any]) -> set[str]:
+def _runs_of(run: RunRecord) -> set[str]:
     """What a run's histories may say of the run in which they were recorded."""
-    return {str(facts.get("run"))} | (set() if leaves(facts, NAMED) else {""})
+    return {run.run} | (set() if leaves(run, NAMED) else {""})
 
 
 def open_run(
     run_dir: RunDir,
-    facts: Mapping[str, Any] | None = None,
+    run: RunRecord | None = None,
     *,
     only: Key | None = None,
     counted: bool = True,
@@ -508,12 +509,12 @@ def open_run(
     Unless `counted`, sealed files that are not read are not checked for the number of rows that they should have.
     Raises UsageError if the directory is not that of a run.
     """
-    facts = facts if facts is not None else run_dir.read_run()
+    run = run or run_dir.read_run()
     problems: list[Problem] = []
     gathered: dict[Key, list[pa.Table]] = {}
     operations = [PLAIN_SCHEMA.empty_table()]
     named: set[Key] = set()
-    for name in processes_of(run_dir, facts):
+    for name in processes_of(run_dir, run):
         history = _sealed(run_dir, name, only, counted=counted)
         if history is None:
             if not run_dir.stream(name).exists():
@@ -522,9 +523,9 @@ def open_run(
                 problems.append(Problem("damaged history" if sealed else "missing history", name, detail))
                 continue
             history = _streamed(run_dir.stream(name), name, only)
-        foreign = sorted(history.runs - _runs_of(facts))
+        foreign = sorted(history.runs - _runs_of(run))
         if foreign:  # nothing is concluded from it
-            told = ", ".join(run or "one that is not named" for run in foreign)
+            told = ", ".join(one or "one that is not named" for one in foreign)
             problems.append(Problem("foreign history", name, f"it was recorded in another run: {told}"))
             continue
         for key, table in history.tables.items():
@@ -559,14 +560,14 @@ def _files_of(run_dir: RunDir, process: str) -> set[Path]:
     return files | ({run_dir.sealed_shared(process)} if sealed.stretches else set())
 
 
-def strangers(run_dir: RunDir, facts: Mapping[str, Any]) -> list[Problem]:
+def strangers(run_dir: RunDir, run: RunRecord) -> list[Problem]:
     """Histories that nobody accounts for: of a process that `run.json` does not name, or sealed without being
     in that process's manifest.
     """
-    named = {str(process["name"]) for process in facts.get("processes", ())}
+    named = {process.name for process in run.processes}
     accounted: set[Path] = set()
     problems = []
-    for name in processes_of(run_dir, facts):
+    for name in processes_of(run_dir, run):
         if name not in named:
             problems.append(Problem("unnamed history", name, "run.json names no such process"))
         try:
@@ -588,14 +589,14 @@ def _rows_files(run_dir: RunDir) -> list[Path]:
     return sorted((*run_dir.sealed.glob("topic=*/partition=*/*.parquet"), *run_dir.sealed.glob("shared/*.parquet")))
 
 
-def sealed_partitions(run_dir: RunDir, facts: Mapping[str, Any]) -> set[Key]:
+def sealed_partitions(run_dir: RunDir, run: RunRecord) -> set[Key]:
     """The topic-partitions of which there are sealed rows, in files of their own or shared."""
     found = {
         (path.parent.name.partition("=")[2], int(path.name.partition("=")[2]))
         for path in run_dir.sealed.glob("topic=*/partition=*")
         if path.name.partition("=")[2].isdigit()
     }
-    for name in processes_of(run_dir, facts) if (run_dir.sealed / "shared").is_dir() else ():
+    for name in processes_of(run_dir, run) if (run_dir.sealed / "shared").is_dir() else ():
         try:
             found |= _sealed_of(run_dir, name).stretches.places.keys()
         except (*UNREADABLE, pa.ArrowException):
@@ -603,19 +604,19 @@ def sealed_partitions(run_dir: RunDir, facts: Mapping[str, Any]) -> set[Key]:
     return found
 
 
-def sealed_files(run_dir: RunDir, facts: Mapping[str, Any], only: Key, *, least: int = 0) -> dict[Path, int] | None:
+def sealed_files(run_dir: RunDir, run: RunRecord, only: Key, *, least: int = 0) -> dict[Path, int] | None:
     """The files that hold the rows of one topic-partition, in the order in which `open_run` puts them together, and how
     many rows each has; None if they do not hold all of them, or fewer than `least`.
     """
     files = {}
     try:
-        for name in processes_of(run_dir, facts):
+        for name in processes_of(run_dir, run):
             if not run_dir.sealed_operations(name).exists():
                 if run_dir.stream(name).exists():
                     return None
                 continue
             sealed = _sealed_of(run_dir, name)
-            if sealed.run not in _runs_of(facts) or only in sealed.stretches:
+            if sealed.run not in _runs_of(run) or only in sealed.stretches:
                 return None
             if only in sealed.rows_of:
                 files[run_dir.sealed_partition(*only, name)] = sealed.rows_of[only]

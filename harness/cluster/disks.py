@@ -369,6 +369,7 @@ def release(client: DockerClient, place: Path) -> None:
 
 def probe(client: DockerClient, image: str, file_system: str, root: Path | None = None) -> None:
     """Make, mount and remove a small file system; UsageError or HarnessError with the reason if that cannot be had."""
+    from evidence.run import RunRecord
     from evidence.rundir import RunDir  # `make demo` imports this module before all packages are installed
 
     with (
@@ -377,7 +378,7 @@ def probe(client: DockerClient, image: str, file_system: str, root: Path | None 
     ):
         # Laid out as a run's directory is: `clean` finds what is still mounted below it if this process is killed.
         place = RunDir(Path(scratch).resolve())
-        place.write_run({"scenario": "doctor", "version": "none", "namespace": namespace(), "owner": owner()})
+        place.write_run(RunRecord(scenario="doctor", version="none", namespace=namespace(), owner=owner()))
         disk = Disk(
             node="probe",
             file_system=file_system,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from evidence.rundir import scenario_of
 from judgement import outcome
 from judgement.report import timings
 from judgement.report.facts import RunFacts
@@ -60,8 +59,8 @@ class Cell:
     def documented(self) -> str:
         """What must be seen, and in brackets what may be."""
         first, run = self.runs[0].verdict, self.runs[0].run
-        if run.get("observed"):
-            return "nothing" if run.get("expect") is None else f"expected: {', '.join(first.required) or 'none'}"
+        if run.observed:
+            return "nothing" if run.expect is None else f"expected: {', '.join(first.required) or 'none'}"
         allowed = f" (allowed: {', '.join(first.allowed)})" if first.allowed else ""
         return (", ".join(first.required) or "none") + allowed
 
@@ -109,16 +108,16 @@ def group(facts: Iterable[RunFacts]) -> list[Cell]:
     """The runs by cell, scenario by scenario in the order of their names, versions from old to new."""
     cells: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[RunFacts]] = {}
     for run in facts:
-        scenario = scenario_of(run.run)
-        overridden = tuple(sorted((str(k), str(v)) for k, v in (run.run.get("overridden") or {}).items()))
-        if run.run.get("expect") is not None:
-            overridden += (("--expect", ",".join(run.run["expect"]) or "none"),)
-        cells.setdefault((scenario, str(run.run["version"]), overridden), []).append(run)
+        scenario = run.run.full_name
+        overridden = tuple(sorted(run.run.overridden.items()))
+        if run.run.expect is not None:
+            overridden += (("--expect", ",".join(run.run.expect) or "none"),)
+        cells.setdefault((scenario, run.run.version, overridden), []).append(run)
     ordered = sorted(
         cells.items(), key=lambda item: (item[0][0] != "baseline", item[0][0], version_key(item[0][1]), item[0][2])
     )
     return [
-        Cell(scenario=s, version=v, overridden=o, runs=tuple(sorted(runs, key=lambda r: str(r.run.get("run")))))
+        Cell(scenario=s, version=v, overridden=o, runs=tuple(sorted(runs, key=lambda r: r.run.run)))
         for (s, v, o), runs in ordered
     ]
 

@@ -91,7 +91,7 @@ def render(
             paint(cell.verdict, cell.verdict, colour) + visible(f": {cell.scenario} on {cell.label}: {headline(bad)}"),
         ]
         lines += [f"  - {visible(reason)}" for reason in bad.verdict.reasons[:6]]
-        lines += [f"  {bad.run_dir.report}", f"  again: {visible(str(bad.run.get('command')))}"]
+        lines += [f"  {bad.run_dir.report}", f"  again: {visible(bad.run.command)}"]
     lines += [f"not readable: {visible(line)}" for line in unreadable]
     return "\n".join(lines)
 
@@ -204,7 +204,7 @@ def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> st
 def run_summary(facts: RunFacts) -> str:
     """What came of one run: verdict, story, where the report is, and how to run it again."""
     lines = [run_text(facts, width=columns(), colour=in_colour()), "", f"report: {facts.run_dir.report}"]
-    return "\n".join([*lines, f"again:  {visible(str(facts.run['command']))}"] if facts.run.get("command") else lines)
+    return "\n".join([*lines, f"again:  {visible(facts.run.command)}"] if facts.run.command else lines)
 
 
 def _live_name(event: events.Acked | events.Failed) -> str:

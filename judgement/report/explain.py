@@ -130,9 +130,9 @@ def json_of(facts: RunFacts, told: Sequence[Story], more: int, missing: Sequence
     """The stories for programs."""
     return {
         "schema": SCHEMA,
-        "run": facts.run.get("run"),
-        "scenario": facts.run.get("scenario"),
-        "version": facts.run.get("version"),
+        "run": facts.run.run,
+        "scenario": facts.run.scenario,
+        "version": facts.run.version,
         "outcome": outcome(facts).text,
         "verdict": facts.verdict.verdict,
         "headline": headline(facts),

@@ -18,7 +18,8 @@ from evidence.events import Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
 from evidence.faults.network import NetworkProof
 from evidence.manifest import Difference
-from evidence.rundir import RunDir, scenario_of, write_json
+from evidence.run import RunRecord
+from evidence.rundir import RunDir, write_json
 from judgement.policy import judge
 from judgement.verdict import Verdict, read_findings, read_verdict
 
@@ -40,7 +41,7 @@ class RunFacts(Course):
     """Everything a report says about a run: its course, and what was run, found and judged."""
 
     run_dir: RunDir
-    run: Mapping[str, Any]
+    run: RunRecord
     verdict: Verdict
     findings: Mapping[str, Any] | None
     damaged: tuple[str, ...]
@@ -57,7 +58,7 @@ class RunFacts(Course):
     def begin_ns(self) -> int:
         """When the run began, or its first event was."""
         own = (event.at_ns for event in self.events if not isinstance(event, Log))
-        return int(self.run.get("started_monotonic_ns") or next(own, 0))
+        return self.run.started_monotonic_ns or next(own, 0)
 
     @cached_property
     def end_ns(self) -> int:
@@ -101,7 +102,7 @@ class RunFacts(Course):
 
     @property
     def name(self) -> str:
-        return f"{scenario_of(self.run)} on {self.run.get('version')}"
+        return f"{self.run.full_name} on {self.run.version}"
 
     @property
     def brokers(self) -> tuple[str, ...]:
@@ -110,11 +111,7 @@ class RunFacts(Course):
     @property
     def assignment(self) -> dict[TopicPartition, tuple[int, ...]]:
         """The replicas of each partition, the preferred leader first."""
-        return {
-            (str(topic.get("name")), int(number)): tuple(brokers)
-            for topic in self.run.get("topics") or ()
-            for number, brokers in (topic.get("partitions") or {}).items()
-        }
+        return self.run.assignment
 
     def found(self, anomaly: str) -> list[Mapping[str, Any]]:
         """The findings of one anomaly."""
@@ -176,24 +173,9 @@ def steps_of(events: Iterable[Event]) -> tuple[Step, ...]:
     return tuple(sorted(steps, key=lambda step: step.begin_ns))
 
 
-def _mappings(value: object) -> list[dict[str, Any]]:
-    """The mappings in a list that may hold anything, each without its empty values."""
-    entries = value if isinstance(value, list) else []
-    return [{k: v for k, v in entry.items() if v is not None} for entry in entries if isinstance(entry, dict)]
-
-
-def _topics(run: Mapping[str, Any]) -> list[dict[str, Any]]:
-    topics = _mappings(run.get("topics"))
-    for topic in topics:
-        partitions = topic.get("partitions")
-        every = partitions.items() if isinstance(partitions, dict) else ()
-        topic["partitions"] = {number: list(brokers) for number, brokers in every if isinstance(brokers, list)}
-    return topics
-
-
 def gather(
     run_dir: RunDir,
-    run: Mapping[str, Any],
+    run: RunRecord,
     events: Sequence[Event],
     findings: Mapping[str, Any] | None,
     verdict: Verdict,
@@ -202,7 +184,7 @@ def gather(
     """Facts from values already read; pure."""
     return RunFacts(
         run_dir=run_dir,
-        run=dict(run) | {"topics": _topics(run), "processes": _mappings(run.get("processes"))},
+        run=run,
         verdict=verdict,
         findings=findings,
         events=tuple(events),
@@ -214,7 +196,7 @@ def gather(
 class _Files:
     """The files of a run directory, read once."""
 
-    run: dict[str, Any]
+    run: RunRecord
     reading: timeline.Reading
     findings: Mapping[str, Any] | None
     unreadable: str | None

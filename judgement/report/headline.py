@@ -56,12 +56,12 @@ def _what_was_seen(facts: RunFacts) -> str:
 
 def headline(facts: RunFacts) -> str:
     """What the run showed, in one or two plain sentences."""
-    verdict, documented = facts.verdict, facts.run.get("documented") or {}
-    source, version = documented.get("source") or "the scenario", facts.run.get("version")
+    verdict, version = facts.verdict, facts.run.version
+    source = facts.run.documented.source or "the scenario"
     seen = _what_was_seen(facts)
     if verdict.verdict == "as-documented":
         return f"{_capital(seen)}, {_as_documented(facts)}." if seen else _all_is_well(facts)
-    if facts.run.get("observed") and verdict.verdict in ("observed", "unexpected", "not-reproduced"):
+    if facts.run.observed and verdict.verdict in ("observed", "unexpected", "not-reproduced"):
         return _of_own_settings(facts, seen)
     if verdict.verdict == "unexpected" and not verdict.unexpected:
         # Nothing is wrong with the records: documented behaviour is contradicted.
@@ -72,9 +72,7 @@ def headline(facts: RunFacts) -> str:
         also = f" {_capital(seen)}." if seen else ""
         return f"{_capital(join(verdict.missing))} is documented for {version} ({source}) and was not seen.{also}"
     if verdict.verdict == "error":
-        return (
-            f"The harness failed, so nothing is known about Kafka: {facts.run.get('failure') or join(verdict.reasons)}"
-        )
+        return f"The harness failed, so nothing is known about Kafka: {facts.run.failure or join(verdict.reasons)}"
     seen_anyway = f" What was seen: {seen}." if seen else ""
     reason = verdict.reasons[0] if verdict.reasons else "no reason recorded"
     return f"Nothing is shown: {reason.rstrip('.')}.{seen_anyway}"
@@ -83,8 +81,8 @@ def headline(facts: RunFacts) -> str:
 def _of_own_settings(facts: RunFacts, seen: str) -> str:
     """What was seen under settings for which nothing is documented, and what the user had expected."""
     verdict = facts.verdict
-    settings = join([f"{key}={value}" for key, value in sorted((facts.run.get("overridden") or {}).items())])
-    under = f"on {facts.run.get('version')}" + (f" with {settings}" if settings else "")
+    settings = join([f"{key}={value}" for key, value in sorted(facts.run.overridden.items())])
+    under = f"on {facts.run.version}" + (f" with {settings}" if settings else "")
     told = f"{_capital(seen)} ({under})." if seen else f"No anomaly was seen {under}."
     other = f" {_capital(join(verdict.unexpected))}: not expected." if verdict.unexpected else ""
     return told + other + (f" {_capital(join(verdict.missing))}: expected and not seen." if verdict.missing else "")
@@ -92,8 +90,8 @@ def _of_own_settings(facts: RunFacts, seen: str) -> str:
 
 def _as_documented(facts: RunFacts) -> str:
     """The clause that names the source of what is documented; sources other than KIPs and tickets go in brackets."""
-    source = str((facts.run.get("documented") or {}).get("source") or "")
-    parts, version = [part.strip() for part in source.split(",")], facts.run.get("version")
+    source = facts.run.documented.source
+    parts, version = [part.strip() for part in source.split(",")], facts.run.version
     if all(re.fullmatch(r"(KIP|KAFKA)-\d+", part) for part in parts):
         return f"as {join(parts)} document{'s' if len(parts) == 1 else ''} for {version}"
     return f"as documented for {version}" + (f" ({source})" if source else "")

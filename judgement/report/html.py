@@ -20,9 +20,10 @@ from typing import Final
 
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_context, select_autoescape
 from markupsafe import Markup
+from msgspec import to_builtins
 
 from evidence.course import acks_text
-from evidence.rundir import RunDir, scenario_of, write_atomically
+from evidence.rundir import RunDir, write_atomically
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import (
@@ -58,7 +59,6 @@ def _environment() -> Environment:
     environment.filters |= {
         "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
         "proof": steps.proof_text,
-        "scenario_of": scenario_of,
         "state": pass_context(lambda context, step, told: _state(context["facts"], step, told)),
         "pairs": lambda value: (
             ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, Mapping) else value
@@ -113,22 +113,22 @@ def clock(facts: RunFacts) -> Callable[[int | None], str]:
 
 
 def _about(facts: RunFacts) -> list[tuple[str, str]]:
-    run, host = facts.run, facts.run.get("host") or {}
-    images = sorted({str(image) for image in (run.get("images") or {}).values()})
+    run = facts.run
+    images = sorted(set(run.images.values()))
     pairs = [
-        ("run", run.get("run")),
-        ("Kafka", f"{run.get('kafka')} ({run.get('mode')})"),
-        ("case", " ".join(f"{key}={value}" for key, value in (run.get("case_changes") or {}).items())),
-        ("seed", run.get("seed")),
-        ("roles", " ".join(f"{role}→{broker}" for role, broker in (run.get("layout") or {}).items())),
-        ("state", run.get("state")),
-        ("failure", run.get("failure")),
-        ("overridden", ", ".join(f"{k}={v}" for k, v in sorted((run.get("overridden") or {}).items()))),
-        ("started", utc(run.get("started_wall_ns"))),
-        ("ended", utc(run.get("ended_wall_ns"))),
-        ("commit", run.get("commit")),
+        ("run", run.run),
+        ("Kafka", f"{run.kafka} ({run.mode})"),
+        ("case", " ".join(f"{key}={value}" for key, value in to_builtins(run.case_changes).items())),
+        ("seed", run.seed),
+        ("roles", " ".join(f"{role}→{broker}" for role, broker in run.layout.items())),
+        ("state", run.state),
+        ("failure", run.failure),
+        ("overridden", ", ".join(f"{k}={v}" for k, v in sorted(run.overridden.items()))),
+        ("started", utc(run.started_wall_ns)),
+        ("ended", utc(run.ended_wall_ns)),
+        ("commit", run.commit),
         ("images", ", ".join(images)),
-        *sorted((str(key), value) for key, value in host.items()),
+        *sorted(to_builtins(run.host).items()),
     ]
     return [(key, str(value)) for key, value in pairs if value not in (None, "")]
 
@@ -180,11 +180,6 @@ def render_run(facts: RunFacts) -> str:
     if not told and facts.faults:
         told = [story.course(facts, where) for where in timeline_svg.chosen_partitions(facts)]
     drawable = bool(facts.processes or facts.partitions)
-    phases = [
-        (str(name), float(seconds))
-        for name, seconds in (facts.run.get("phases") or {}).items()
-        if isinstance(seconds, int | float)
-    ]
     return (
         _environment()
         .get_template("run.html.j2")
@@ -202,8 +197,8 @@ def render_run(facts: RunFacts) -> str:
             not_heard=found.missing,
             availability=availability.picture(facts),
             clients=[availability.HEADINGS, *availability.table(facts.verdict.availability)],
-            phases=phases,
-            longest_phase=max((seconds for _, seconds in phases), default=0.0) or 1.0,
+            phases=list(facts.run.phases.items()),
+            longest_phase=max(facts.run.phases.values(), default=0.0) or 1.0,
             about=_about(facts),
             files=_files(facts.run_dir),
         )
@@ -247,9 +242,8 @@ def suite_headline(facts: Sequence[RunFacts]) -> str:
 def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
     phases: dict[str, list[float]] = {}
     for run in facts:
-        for name, seconds in (run.run.get("phases") or {}).items():
-            if isinstance(seconds, int | float):
-                phases.setdefault(str(name), []).append(float(seconds))
+        for name, seconds in run.run.phases.items():
+            phases.setdefault(name, []).append(seconds)
         if run.verdict.seconds:
             phases.setdefault("to the verdict", []).append(run.verdict.seconds)
     # Insertion order is that of the phases; the total goes last.
@@ -279,9 +273,7 @@ def render_suite(facts: Sequence[RunFacts], folder: Path, *, unreadable: Iterabl
                 "count": len(cell.runs),
                 "time": "" if cell.seconds is None else f"{cell.seconds:.1f} s",
                 "headline": headline.headline(cell.worst_run),
-                "runs": [
-                    {"good": r.verdict.good, "link": link(r), "label": f"seed {r.run.get('seed')}"} for r in cell.runs
-                ],
+                "runs": [{"good": r.verdict.good, "link": link(r), "label": f"seed {r.run.seed}"} for r in cell.runs],
             }
         )
     shown = next((run for run in facts if run.verdict.good and run.found("lost-write")), None)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from evidence.rundir import DEFAULT_CASE, write_atomically
+from evidence.run import DEFAULT_CASE
+from evidence.rundir import write_atomically
 from evidence.text import visible
 from judgement.report import cells, console, story
 from judgement.report.facts import Loaded, RunFacts
@@ -26,29 +27,28 @@ def _safe(value: object) -> str:
 
 def _case(facts: RunFacts) -> ET.Element:
     verdict, run = facts.verdict, facts.run
-    overridden = "".join(f" {key}={value}" for key, value in sorted((run.get("overridden") or {}).items()))
-    named = str(run.get("case") or DEFAULT_CASE)
-    prefix = f"{named} " if named != DEFAULT_CASE else ""
+    overridden = "".join(f" {key}={value}" for key, value in sorted(run.overridden.items()))
+    prefix = f"{run.case} " if run.case != DEFAULT_CASE else ""
     case = ET.Element(
         "testcase",
-        classname=_safe(f"kafka-chaos.{run.get('scenario')}"),
-        name=_safe(f"{prefix}{run.get('version')} seed {run.get('seed')}{overridden}"),
+        classname=_safe(f"kafka-chaos.{run.scenario}"),
+        name=_safe(f"{prefix}{run.version} seed {run.seed}{overridden}"),
         time=f"{verdict.seconds:.3f}",
     )
     properties = ET.SubElement(case, "properties")
     for name, value in (
         ("outcome", outcome(facts).text),
         ("verdict", verdict.verdict),
-        ("case", named),
+        ("case", run.case),
         *((f"claim {one['name']}", claim_text(one)) for one in verdict.claims),
         ("documented", " ".join(verdict.required)),
         ("allowed", " ".join(verdict.allowed)),
         ("seen", " ".join(verdict.seen)),
-        ("seed", run.get("seed")),
-        ("version", run.get("version")),
-        ("commit", run.get("commit") or ""),
-        ("run", run.get("run") or facts.run_dir.path.name),
-        ("command", run.get("command") or ""),
+        ("seed", run.seed),
+        ("version", run.version),
+        ("commit", run.commit or ""),
+        ("run", run.run),
+        ("command", run.command),
     ):
         ET.SubElement(properties, "property", name=name, value=_safe(value))
     message, details = headline(facts), "\n".join(verdict.reasons)
@@ -72,7 +72,7 @@ def _told(facts: RunFacts, message: str) -> Iterable[str]:
         yield from console.story_lines(facts, one, width=console.WIDTH)
     if told.more:
         yield f"\n{told.more} more are not told here"
-    yield f"\nTo run it again: {facts.run.get('command')}"
+    yield f"\nTo run it again: {facts.run.command}"
 
 
 def _suite(name: str, facts: Sequence[RunFacts]) -> ET.Element:
@@ -95,7 +95,7 @@ def render(facts: Sequence[RunFacts], unreadable: Iterable[str] = ()) -> str:
     root = ET.Element("testsuites", name="kafka-chaos")
     by_scenario: dict[str, list[RunFacts]] = {}
     for cell in cells.group(facts):
-        by_scenario.setdefault(str(cell.runs[0].run["scenario"]), []).extend(cell.runs)
+        by_scenario.setdefault(cell.runs[0].run.scenario, []).extend(cell.runs)
     suites = [_suite(name, runs) for name, runs in by_scenario.items()]
     broken = []
     for line in unreadable:

@@ -91,7 +91,7 @@ def named(where: TopicPartition) -> str:
 
 def witness_of_metadata(facts: RunFacts) -> tuple[str, str]:
     """Where the cluster's statements come from: in a word, and in full."""
-    return ("KRaft", "the metadata log") if facts.run.get("mode") == "kraft" else ("ZooKeeper", "ZooKeeper")
+    return ("KRaft", "the metadata log") if facts.run.mode == "kraft" else ("ZooKeeper", "ZooKeeper")
 
 
 def in_order(steps: Iterable[StoryStep]) -> tuple[StoryStep, ...]:
@@ -193,7 +193,7 @@ def election_text(
     if facts.condition_at(node, after.begin_ns) == DOWN:
         died = facts.died_by(node, after.begin_ns)
         if died is not None:
-            still = "not fenced yet" if facts.run.get("mode") == "kraft" else "still registered"
+            still = "not fenced yet" if facts.run.mode == "kraft" else "still registered"
             known = f": it is {still}" if facts.alive_at(node, after.begin_ns) else ""
             text += f" — although it has been dead for {(after.begin_ns - died) / 1e9:.1f} s{known}"
     return text + "."
@@ -235,7 +235,7 @@ def _partition_changes(facts: RunFacts, where: TopicPartition, since_ns: int) ->
         if after.begin_ns < since_ns:
             continue
         election = (after.leader, after.leader_epoch) != (before.leader, before.leader_epoch)
-        if election and after.leader == before.leader and after.isr != before.isr and facts.run.get("mode") == "kraft":
+        if election and after.leader == before.leader and after.isr != before.isr and facts.run.mode == "kraft":
             election = False  # KRaft raises the leader epoch when an ISR shrinks (until 3.6), without any election
         if election:
             said = _unclean(facts, where, after)

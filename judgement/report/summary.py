@@ -54,7 +54,7 @@ def _clients(grouped: Sequence[cells.Cell]) -> list[tuple[str, ...]]:
 
 def _details(facts: RunFacts) -> str:
     records = outcome(facts)
-    about = f"{TONES[records.tone]} {escaped(facts.name)}, seed {facts.run.get('seed')}: {escaped(records.text)}"
+    about = f"{TONES[records.tone]} {escaped(facts.name)}, seed {facts.run.seed}: {escaped(records.text)}"
     lines = [f"<details><summary>{about}</summary>", "", escaped(headline(facts)), ""]
     lines += [f"- {escaped(reason)}" for reason in facts.verdict.reasons]
     lines += record_ways.markdown_lines(facts)
@@ -64,7 +64,7 @@ def _details(facts: RunFacts) -> str:
             at = "" if step.at_ns is None else f"{facts.at(step.at_ns):.3f} s: "
             lines.append(f"1. {at}{escaped(step.text)}")
             lines += [fenced(quote, indent="   ") for quote in step.quotes]
-    lines += ["", fenced(str(facts.run.get("command"))), "</details>", ""]
+    lines += ["", fenced(facts.run.command), "</details>", ""]
     return "\n".join(lines)
 
 

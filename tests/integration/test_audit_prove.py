@@ -33,9 +33,9 @@ def test_the_spring_default_is_proved_and_agrees_with_the_matrix(
         assert proof["counts"]["lost"] >= 7
         assert FAULT in {one["fault"] for one in case["findings"]}
     (run_dir,) = {row["cases"][0]["proved"]["runs"][0]["run_dir"] for row in rows}
-    facts = RunDir(Path(run_dir)).read_run()
-    assert [one["own"] for one in facts["subjects"]] == [{}, {"acks": "0", "retries": "3"}]
-    assert [one["client_release"] for one in facts["subjects"]] == ["2.8.2", "2.8.2"]
+    run = RunDir(Path(run_dir)).read_run()
+    assert [one["own"] for one in run.subjects] == [{}, {"acks": "0", "retries": "3"}]
+    assert [one["client_release"] for one in run.subjects] == ["2.8.2", "2.8.2"]
     # Nothing of the configuration's own names, and a second time nothing is run again.
     assert "shipments" not in Path(run_dir, "run.json").read_text()
     assert cli.main(words) == 0

@@ -71,7 +71,7 @@ def test_transactions_through_a_pipeline(version: str, tmp_path: Path) -> None:
     run_dir, judged = carried_out(steps, version, tmp_path)
     assert judged.verdict == "as-documented", judged.reasons
     assert ended == ["ok"] * 3
-    assert [topic["name"] for topic in run_dir.read_run()["topics"]] == ["t", "output"]
+    assert [topic.name for topic in run_dir.read_run().topics] == ["t", "output"]
     source = kinds_of(run_dir, "producer-2")
     assert [source.count(kind) for kind in (schema.BEGIN, schema.COMMIT, schema.ABORT)] == [3, 2, 1]
     # What was aborted is read by nobody but the final reader, and processed by nobody.

@@ -8,7 +8,7 @@ import pytest
 
 from evidence.course import Course
 from evidence.events import Fault
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.plan import ClusterPlan, TopicPlan
@@ -53,8 +53,8 @@ def carried_out(version: str, place: Path) -> Finished:
 @pytest.mark.parametrize("version", ["0.10.2.2", "4.3.1"])
 def test_a_clock_jumps_and_is_right_again(version: str, tmp_path: Path) -> None:
     finished = carried_out(version, tmp_path)
-    facts, events = finished.run_dir.read_run(), read(finished.run_dir.timeline).events
-    assert facts["state"] == "complete", facts["failure"]
+    run, events = finished.run_dir.read_run(), read(finished.run_dir.timeline).events
+    assert run.state == "complete", run.failure
     proofs = [one.proof for one in events if isinstance(one, Fault) and one.phase == "verified"]
     assert [round(shown(proof)["ahead_ms"] / 3_600_000) for proof in proofs] == [2, -2]
     assert unsupported_proofs(Course(events)) == []

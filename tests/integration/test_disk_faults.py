@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evidence.events import Fault, Precondition
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.plan import ClusterPlan, Disks, TopicPlan
@@ -18,6 +18,7 @@ from harness.runner import Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
 from scenarios.durability.disk_full import GIVES_UP
+from tests.records import steps_ended
 
 pytestmark = pytest.mark.docker
 
@@ -74,8 +75,8 @@ def test_every_fault_of_disks_is_proved_and_heals(version: str, tmp_path: Path) 
     request = Request(scenario=DISK_FAULTS, version=versions.get(version), root=tmp_path)
     finished = execute(request, echo=lambda _: None)
     finished.wait_removed()
-    facts, reading = finished.run_dir.read_run(), read(finished.run_dir.timeline)
-    assert facts["state"] == "complete", facts["failure"]
+    run, reading = finished.run_dir.read_run(), read(finished.run_dir.timeline)
+    assert run.state == "complete", run.failure
     assert all(event.held for event in reading.of(Precondition))
     phases = [(event.fault_kind, event.phase) for event in reading.of(Fault)]
     assert [fault for fault, phase in phases if phase == "verified"] == [
@@ -153,4 +154,4 @@ def test_a_fault_of_disks_that_does_nothing_is_noticed(
     finished.wait_removed()
     unproved = [event for event in read(finished.run_dir.timeline).of(Fault) if event.phase == "unproved"]
     assert [seen in event.seen for event in unproved] == [True]
-    assert seen in finished.run_dir.read_run()["sequence"]["ended"]
+    assert seen in steps_ended(finished.run_dir)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evidence.events import Fault, Note, Precondition
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.cluster.listings import CHAIN
@@ -24,6 +24,7 @@ from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
+from tests.records import steps_ended
 
 pytestmark = pytest.mark.docker
 
@@ -103,10 +104,10 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     request = Request(scenario=EVERY_FAULT, version=versions.get(version), root=tmp_path)
     finished = execute(request, echo=lambda _: None)
     finished.wait_removed()
-    facts = finished.run_dir.read_run()
+    run = finished.run_dir.read_run()
     reading = read(finished.run_dir.timeline)
     notes = [event.text for event in reading.of(Note) if event.source == "runner"]
-    assert facts["state"] == "complete", facts["failure"]
+    assert run.state == "complete", run.failure
     assert all(event.held for event in reading.of(Precondition)), notes
     phases = [(event.fault_kind, event.phase) for event in reading.of(Fault)]
     proved = [fault for fault, phase in phases if phase == "verified"]
@@ -135,7 +136,7 @@ def test_answers_whose_loss_tcp_is_told_of_are_no_hold(tmp_path: Path, monkeypat
     scenario = replace(EVERY_FAULT, name="sabotaged-fault", steps=held_back)
     finished = execute(Request(scenario=scenario, version=versions.get("4.3.1"), root=tmp_path), echo=lambda _: None)
     finished.wait_removed()
-    assert "request of our own was not taken" in finished.run_dir.read_run()["sequence"]["ended"]
+    assert "request of our own was not taken" in steps_ended(finished.run_dir)
 
 
 def killed_and_wiped(run: Run) -> None:
@@ -210,4 +211,4 @@ def test_a_fault_that_does_nothing_is_noticed(
     finished.wait_removed()
     unproved = [event for event in read(finished.run_dir.timeline).of(Fault) if event.phase == "unproved"]
     assert [seen in event.seen for event in unproved] == [True]
-    assert seen in finished.run_dir.read_run()["sequence"]["ended"]
+    assert seen in steps_ended(finished.run_dir)

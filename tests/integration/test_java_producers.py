@@ -16,6 +16,7 @@ from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import get_scenario
 from judgement.judge import Analyst, judge
+from tests.records import steps_ended
 
 pytestmark = [pytest.mark.docker, pytest.mark.spark]
 LIMIT_S = 60.0
@@ -62,7 +63,7 @@ def test_a_producer_of_kafkas_own(
     assert all(
         each.settings.get("enable.idempotence") != "true" for each in configured if each.settings.get("acks") == "1"
     )
-    assert finished.run_dir.read_run()["client"] == name
+    assert finished.run_dir.read_run().client == name
 
 
 @pytest.mark.parametrize("client", ["java", "java-2.8.2"])
@@ -99,5 +100,4 @@ def test_settings_that_a_client_refuses_are_its_own_words(tmp_path: Path) -> Non
     request = Request(scenario=scenario, version=versions.get("4.3.1"), client="java", root=tmp_path)
     finished = execute(request, echo=lambda _: None)
     finished.wait_removed()
-    facts = finished.run_dir.read_run()
-    assert "Invalid value soon for configuration linger.ms" in facts["sequence"]["ended"]
+    assert "Invalid value soon for configuration linger.ms" in steps_ended(finished.run_dir)

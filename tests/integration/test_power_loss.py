@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evidence.events import Fault, Precondition
-from evidence.rundir import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.cluster.disks import SYNCED, Disk, DiskMounter, loops_below, mounted_below
@@ -23,6 +23,7 @@ from harness.runner import Finished, Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
 from tests.proofs import shown
+from tests.records import steps_ended
 
 pytestmark = pytest.mark.docker
 LIMIT_S = 60.0
@@ -76,7 +77,7 @@ def both_lose_power(run: Run) -> None:
 def test_what_was_not_flushed_is_gone_from_both_disks_at_once(version: str, tmp_path: Path) -> None:
     finished = carried_out(both_lose_power, version, tmp_path)
     reading = read(finished.run_dir.timeline)
-    assert finished.run_dir.read_run()["state"] == "complete", finished.run_dir.read_run()["failure"]
+    assert finished.run_dir.read_run().state == "complete", finished.run_dir.read_run().failure
     assert [(one.name, one.held) for one in reading.of(Precondition) if not one.held] == []
     losses = [e for e in reading.of(Fault) if e.fault_kind == "power-loss"]
     assert [e.phase for e in losses] == ["inject", "inject", "verified", "verified", "inject", "verified"]
@@ -95,7 +96,7 @@ def test_a_shutdown_that_does_nothing_proves_nothing(tmp_path: Path, monkeypatch
     finished = carried_out(both_lose_power, "4.3.1", tmp_path)
     unproved = [e for e in read(finished.run_dir.timeline).of(Fault) if e.phase == "unproved"]
     assert "took a new file after it was shut down" in unproved[0].seen
-    assert finished.run_dir.read_run()["sequence"]["ended"] is not True
+    assert steps_ended(finished.run_dir) != "True"
 
 
 def test_clean_unmounts_what_a_killed_doctor_had_mounted(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
 from harness.workloads.handles.client import BackgroundConsumer, Client, FinalReader, LoadGenerator, ScriptedProducer
 from tests.integration.engine import call, needs_image
+from tests.records import run_record
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("recording")]
 
@@ -112,7 +113,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 @pytest.fixture
 def run_dir(tmp_path: Path) -> RunDir:
     found = RunDir(tmp_path / "run")
-    found.write_run({"run": found.path.name, "scenario": "s", "version": "v", "processes": []})
+    found.write_run(run_record({"run": found.path.name, "scenario": "s", "version": "v", "processes": []}))
     return found
 
 

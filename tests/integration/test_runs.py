@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from evidence.events import Fault, Log
-from evidence.rundir import DEFAULT_CASE, RunDir
+from evidence.run import DEFAULT_CASE
+from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness.cluster import docker, versions
 from harness.faults.process import Kill
@@ -98,8 +99,8 @@ def test_each_case_is_held_to_its_own_outcome(
     run_dir, judged = run("leader-crash", "4.3.1", tmp_path, analyst, case=case, expect=expect, seed=2)
     assert judged.verdict == verdict, judged.reasons
     assert {"lost-write"} & set(findings(run_dir)) == lost
-    facts = run_dir.read_run()
-    assert (facts["case"], facts["layout"]) == (case, {"1": 1, "2": 3, "3": 2})
+    record = run_dir.read_run()
+    assert (record.case, record.layout) == (case, {1: 1, 2: 3, 3: 2})
     assert [claim["outcome"] for claim in judged.claims] == ([] if expect is not None else ["held"])
 
 
@@ -153,7 +154,7 @@ def test_a_node_that_somebody_removes_is_an_error_in_one_line(tmp_path: Path, an
     judged = judge(finished.run_dir, analyst).verdict
     finished.wait_removed()
     assert judged.verdict == "error"
-    failure = finished.run_dir.read_run()["failure"]
+    failure = finished.run_dir.read_run().failure or ""
     assert "No such container" in failure
     assert len(failure.splitlines()) == 1
     assert ours(finished.run_dir.path.name) == 0
@@ -194,10 +195,10 @@ def test_ctrl_c_leaves_a_readable_run_and_no_container(tmp_path: Path, moment: s
         process.communicate(timeout=INTERRUPT_LIMIT_S)
         assert process.returncode == 130
     (path,) = tmp_path.iterdir()
-    facts = RunDir(path).read_run()
-    assert facts["state"] == "interrupted"
+    run = RunDir(path).read_run()
+    assert run.state == "interrupted"
     assert read(RunDir(path).timeline).damaged == ()
-    assert ours(facts["run"]) == 0
+    assert ours(run.run) == 0
 
 
 def test_what_a_killed_harness_left_is_cleaned_and_nothing_else(tmp_path: Path) -> None:
@@ -209,12 +210,12 @@ def test_what_a_killed_harness_left_is_cleaned_and_nothing_else(tmp_path: Path) 
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate(timeout=INTERRUPT_LIMIT_S)
         (path,) = tmp_path.iterdir()
-        facts = RunDir(path).read_run()
-        assert facts["state"] == "running"
-        assert ours(facts["run"]) > 0
+        run = RunDir(path).read_run()
+        assert run.state == "running"
+        assert ours(run.run) > 0
         clean = [sys.executable, "-m", "app.cli", "clean", "--runs-dir", str(tmp_path)]
         subprocess.run(clean, check=True, timeout=INTERRUPT_LIMIT_S)
-        assert ours(facts["run"]) == 0
+        assert ours(run.run) == 0
         assert not RunDir(path).data.exists()
         assert RunDir(path).run_json.exists()
         assert client.networks.list(names=["not-of-this-project"])

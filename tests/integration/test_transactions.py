@@ -19,6 +19,7 @@ from evidence.timeline import Timeline, read
 from harness.workloads.handles.client import BackgroundConsumer, FinalReader
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer
 from tests.integration.test_recording import LIMIT_S, PARTITIONS, Broker, client, one_broker
+from tests.records import run_record
 from tests.streams import rewrite
 
 pytestmark = [
@@ -69,7 +70,7 @@ def test_transactions_and_a_pipeline_that_processes_exactly_once(broker: Broker,
     run_dir = RunDir(tmp_path / "run")
     isolation = {"isolation.level": "read_committed"}
     run_dir.write_run(
-        {
+        run_record({
             "run": run_dir.path.name,
             "scenario": "s",
             "version": "v",
@@ -82,7 +83,7 @@ def test_transactions_and_a_pipeline_that_processes_exactly_once(broker: Broker,
                 process("reader", "consumer", **isolation),
                 process("final", "final-read"),
             ],
-        }
+        })
     )  # fmt: skip
     final = FinalReader(client(run_dir, "final", broker), TOPICS, timeout_s=LIMIT_S)
     pipeline = Pipeline(
@@ -137,13 +138,15 @@ def test_a_pipeline_without_transactions_and_one_that_commits_what_it_never_proc
     run_dir = RunDir(tmp_path / "run")
     names = {"producer": "producer", "pipeline": "processor", "final": "final-read"}
     run_dir.write_run(
-        {
-            "run": run_dir.path.name,
-            "scenario": "s",
-            "version": "v",
-            "topics": [{"name": topic, "partitions": {"0": [1]}} for topic in ("in2", "out2")],
-            "processes": [process(name, kind) for name, kind in names.items()],
-        }
+        run_record(
+            {
+                "run": run_dir.path.name,
+                "scenario": "s",
+                "version": "v",
+                "topics": [{"name": topic, "partitions": {"0": [1]}} for topic in ("in2", "out2")],
+                "processes": [process(name, kind) for name, kind in names.items()],
+            }
+        )
     )
     inputs = {"in2": [0], "out2": [0]}
     final = FinalReader(client(run_dir, "final", broker), inputs, timeout_s=LIMIT_S)

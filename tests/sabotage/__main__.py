@@ -25,7 +25,8 @@ from typing import Final
 from analysis.check import check_run
 from evidence import manifest
 from evidence.errors import HarnessError
-from evidence.rundir import DEFAULT_CASE, RunDir, find_runs, scenario_of, write_atomically, write_json
+from evidence.run import DEFAULT_CASE
+from evidence.rundir import RunDir, find_runs, write_atomically, write_json
 from judgement.report.facts import judge_run
 from tests.sabotage import files, interrupted, live
 
@@ -99,8 +100,8 @@ def fresh(root: Path) -> dict[str, RunDir]:
 def _known(root: Path) -> dict[str, RunDir]:
     if not any(root.glob("*/run.json")):
         return {}
-    runs = {f"{scenario_of(run.read_run())} {run.read_run()['version']}": run for run in find_runs(root)}
-    return {name: run for name, run in runs.items() if run.read_run()["state"] == "complete"}
+    runs = {f"{run.read_run().full_name} {run.read_run().version}": run for run in find_runs(root)}
+    return {name: run for name, run in runs.items() if run.read_run().state == "complete"}
 
 
 def verdict_of(run_dir: RunDir) -> tuple[str, str]:

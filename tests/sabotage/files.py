@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 from evidence.history import schema
 from evidence.history.read import MANIFEST
 from evidence.history.seal import seal_run
-from evidence.rundir import RunDir, scenario_of, write_json
+from evidence.run import RunRecord
+from evidence.rundir import RunDir, read_json, write_json
 from tests.streams import rewrite, store, stored, without_row
 
 Runs = Mapping[str, RunDir]
@@ -48,12 +49,12 @@ class Case:
     of: str = ""
     """The exhibit of the museum whose run it is about, and that alone; all others are about no exhibit's run."""
 
-    def concerns(self, facts: Mapping[str, Any]) -> bool:
-        """Whether it is about a run with these facts."""
-        scenario = scenario_of(facts)
+    def concerns(self, record: RunRecord) -> bool:
+        """Whether it is about this run."""
+        scenario = record.full_name
         if self.of or scenario.startswith("museum-"):
             return self.of == scenario
-        return self.of_subjects == bool(facts.get("subjects"))
+        return self.of_subjects == bool(record.subjects)
 
 
 def lines(run: RunDir) -> list[dict[str, Any]]:
@@ -129,9 +130,9 @@ def _ruled_by_broker_1(event: dict[str, Any]) -> dict[str, Any]:
 
 def _of_another_exhibit(run: RunDir, runs: Runs) -> bool:
     """The timeline of another run, of an exhibit of the museum too."""
-    own = scenario_of(run.read_run())
-    others = [one for one in runs.values() if scenario_of(one.read_run()) not in (own, "")]
-    museum = [one for one in others if scenario_of(one.read_run()).startswith("museum-")]
+    own = run.read_run().full_name
+    others = [one for one in runs.values() if one.read_run().full_name not in (own, "")]
+    museum = [one for one in others if one.read_run().full_name.startswith("museum-")]
     shutil.copy(museum[0].timeline, run.timeline)
     return True
 
@@ -182,7 +183,7 @@ def _cut_timeline(first: int, last: int) -> Damage:
 def _swap(name: str, other: str) -> Damage:
     def damage(run: RunDir, runs: Runs) -> bool:
         source = runs[other].path / name
-        if run.read_run()["run"] == runs[other].read_run()["run"]:
+        if run.read_run().run == runs[other].read_run().run:
             return False
         shutil.copy(source, run.path / name)
         return True
@@ -192,7 +193,7 @@ def _swap(name: str, other: str) -> Damage:
 
 def _foreign_producer(run: RunDir, runs: Runs) -> bool:
     """The producer's history, as recorded and as sealed, of another run that sent the same."""
-    other = next((r for r in runs.values() if r.read_run()["run"] != run.read_run()["run"]), None)
+    other = next((r for r in runs.values() if r.read_run().run != run.read_run().run), None)
     assert other is not None
     for path in [*other.history.rglob("producer-1.*")]:
         target = run.path / path.relative_to(other.path)
@@ -246,7 +247,7 @@ def _drop_rows(chosen: Callable[[pa.Table, int], list[bool]], kind: str, process
     """Rows of a process left out of its sealed files, and the numbers of rows made to fit."""
 
     def damage(run: RunDir, _runs: Runs) -> bool:
-        names = [p["name"] for p in run.read_run()["processes"] if p["kind"] == kind or p["name"] == process]
+        names = [p.name for p in run.read_run().processes if p.kind == kind or p.name == process]
         changed = False
         for name in names:
             counts = {}
@@ -358,14 +359,14 @@ def _flip_stream(seed: int) -> Damage:
 
 def _facts(**changes: Any) -> Damage:
     def damage(run: RunDir, _runs: Runs) -> bool:
-        write_json(run.run_json, run.read_run() | changes)
+        write_json(run.run_json, read_json(run.run_json) | changes)
         return True
 
     return damage
 
 
 def _allowed(run: RunDir, _runs: Runs) -> bool:
-    facts = run.read_run()
+    facts = read_json(run.run_json)
     facts["documented"] = facts["documented"] | {"allowed": ["lost-write", "phantom", "duplicate"]}
     write_json(run.run_json, facts)
     return True
@@ -375,7 +376,7 @@ def _subjects(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) ->
     """Other subjects in run.json. The first of what is changed was acknowledged by the leader alone, and lost."""
 
     def damage(run: RunDir, _runs: Runs) -> bool:
-        facts = run.read_run()
+        facts = read_json(run.run_json)
         losing = [one for one in facts["subjects"] if one["stated"]["must"] == ["loses"]]
         rest = [one for one in facts["subjects"] if one not in losing]
         write_json(run.run_json, facts | {"subjects": change([*losing, *rest])})

@@ -337,14 +337,14 @@ def _wrong(case: Case, victim: Victim, outcome: Outcome, said: str) -> Iterator[
 
 def _unreadable(run_dir: RunDir, case: Case) -> Iterator[str]:
     try:
-        facts = run_dir.read_run()
+        run = run_dir.read_run()
         damaged = timeline.read(run_dir.timeline).damaged
-        open_run(run_dir, facts)
+        open_run(run_dir, run)
     except UsageError as error:
         yield str(error)
         return
-    if facts["state"] not in case.state:
-        yield f"run.json says {facts['state']}: {facts['failure']}"
+    if run.state not in case.state:
+        yield f"run.json says {run.state}: {run.failure}"
     if len(damaged) > (case.small_disk or KILLED in case.status):  # the last line may be torn
         yield f"the timeline is damaged: {damaged}"
 

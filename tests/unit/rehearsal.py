@@ -27,7 +27,8 @@ from evidence import events
 from evidence.errors import RecorderDied
 from evidence.history import record, schema
 from evidence.history.writer import HistoryWriter
-from evidence.rundir import DEFAULT_CASE, RunDir, write_json
+from evidence.run import DEFAULT_CASE
+from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL

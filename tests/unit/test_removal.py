@@ -14,6 +14,7 @@ from evidence.errors import HarnessError
 from evidence.rundir import RunDir
 from harness.cluster.docker import owner
 from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
+from tests.records import changed, run_record
 from tests.unit.cluster.test_ownership import dead_identity
 
 LIMIT_S = 60.0
@@ -75,7 +76,7 @@ def test_ctrl_c_does_not_cut_a_removal_short() -> None:
 
 def a_run(root: Path, name: str, identity: str) -> RunDir:
     run_dir = RunDir(root / name)
-    run_dir.write_run({"scenario": "s", "version": "v", "owner": identity})
+    run_dir.write_run(run_record({"scenario": "s", "version": "v", "owner": identity}))
     (run_dir.data / "broker-1").mkdir(parents=True)
     (run_dir.data / "broker-1" / "0.log").write_text("x")
     return run_dir
@@ -97,7 +98,7 @@ def test_only_live_data_of_the_dead_is_abandoned(tmp_path: Path) -> None:
 
 def test_what_is_of_another_namespace_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_dir = a_run(tmp_path, "dead", dead_identity())
-    run_dir.write_run({**run_dir.read_run(), "namespace": "mine"})
+    run_dir.write_run(changed(run_dir.read_run(), namespace="mine"))
     loop = tmp_path / "block" / "loop0" / "loop"
     loop.mkdir(parents=True)
     (loop / "backing_file").write_text(f"{run_dir.data / 'disks' / 'broker-1.ext4'}\n")
@@ -132,7 +133,7 @@ def test_a_link_is_neither_followed_nor_said_to_be_removed(tmp_path: Path) -> No
     elsewhere.mkdir()
     (elsewhere / "file").write_text("x")
     run_dir = RunDir(tmp_path / "run")
-    run_dir.write_run({"scenario": "s", "version": "v", "owner": dead_identity()})
+    run_dir.write_run(run_record({"scenario": "s", "version": "v", "owner": dead_identity()}))
     run_dir.data.symlink_to(elsewhere)
     left = remove_data(object(), run_dir)  # type: ignore[arg-type]
     assert left is not None

@@ -28,6 +28,7 @@ from evidence.events import (
     Step,
 )
 from evidence.events import Partition as State
+from evidence.run import SequenceRecord
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
@@ -37,6 +38,7 @@ from harness.run import Partition, Run, Target
 from harness.runner import Recording
 from judgement.soundness import sequence_not_ended
 from judgement.verdict import read_verdict
+from tests.records import changed, run_record, steps_ended
 from tests.unit.cluster.test_ownership import dead_identity
 from tests.unit.rehearsal import Stage, judged, rehearse
 
@@ -73,14 +75,14 @@ def test_a_clean_run_is_complete_judged_and_removed(
     finished = rehearse(stage, tmp_path, steps, monkeypatch)
     assert stage.empty.wait(LIMIT_S), "the removal does not begin by itself"
     finished.wait_removed()
-    facts = finished.run_dir.read_run()
-    assert (facts["state"], facts["failure"]) == ("complete", None)
+    run = finished.run_dir.read_run()
+    assert (run.state, run.failure) == ("complete", None)
     verdict = judged(finished.run_dir)
     assert verdict.verdict == "as-documented", verdict.reasons
     assert stage.created == []
     assert not finished.run_dir.data.exists()
-    assert facts["moments"][-1].endswith("final")
-    assert facts["sequence"]["ended"] is True
+    assert run.moments[-1].endswith("final")
+    assert steps_ended(finished.run_dir) == "True"
 
 
 def test_a_partition_that_moved_is_looked_for_where_it_was_moved_to(
@@ -97,8 +99,8 @@ def test_a_partition_that_moved_is_looked_for_where_it_was_moved_to(
         run.create_topic_anywhere("anywhere", partitions=2, replication=2)
 
     run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
-    facts, reading = run_dir.read_run(), read(run_dir.timeline)
-    assert [topic["partitions"] for topic in facts["topics"]] == [{"0": [4, 1]}, {"0": [1, 2], "1": [1, 2]}]
+    run, reading = run_dir.read_run(), read(run_dir.timeline)
+    assert [topic.partitions for topic in run.topics] == [{0: (4, 1)}, {0: (1, 2), 1: (1, 2)}]
     (asked,) = reading.of(Reassign)
     assert (asked.replicas, asked.by) == ((4, 1), "the stage")
     assert all(asked.at_ns < state.at_ns for state in reading.of(State) if state.replicas == (4, 1))
@@ -122,8 +124,8 @@ def test_a_topic_that_was_deleted_is_read_by_nobody_and_on_record(
 
     run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
     reading = read(run_dir.timeline)
-    assert run_dir.read_run()["failure"] is None
-    assert [topic["name"] for topic in run_dir.read_run()["topics"]] == ["t"]
+    assert run_dir.read_run().failure is None
+    assert [topic.name for topic in run_dir.read_run().topics] == ["t"]
     assert [(one.topic, one.by, one.withdrawn) for one in reading.of(DeleteTopic)] == [
         ("u", "the stage", False),
         ("u", "the stage, of u", True),
@@ -145,7 +147,7 @@ def test_what_a_sequence_leaves_open_is_drawn_by_the_seed(tmp_path: Path, monkey
         finished = rehearse(
             Stage(), tmp_path / name, lambda run: taken.append(run.vary(0.35, 0.25, 0.42)), monkeypatch, seed=seed
         )
-        assert finished.run_dir.read_run()["drawn"] == taken
+        assert finished.run_dir.read_run().drawn == tuple(taken)
         return taken
 
     assert drawn(1, "as-written") == [0.35]
@@ -161,7 +163,7 @@ def test_preconditions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         run.send(run.partition())
 
     run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
-    assert run_dir.read_run()["sequence"] == {"ended": True, "preconditions": 1, "faults": 0}
+    assert run_dir.read_run().sequence == SequenceRecord(ended=True, preconditions=1, faults=0)
     assert judged(run_dir).verdict == "as-documented"
     told = run_dir.timeline.read_text().splitlines(keepends=True)
     run_dir.timeline.write_text("".join(line for line in told if '"precondition"' not in line))
@@ -171,10 +173,10 @@ def test_preconditions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_faults_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A timeline that says nothing of a fault has not the run's faults."""
     run_dir = rehearse(Stage(), tmp_path, leader_dies, monkeypatch).run_dir
-    facts, events = run_dir.read_run(), read(run_dir.timeline).trusted
-    assert sequence_not_ended(facts, Course(events)) == []
+    run, events = run_dir.read_run(), read(run_dir.timeline).trusted
+    assert sequence_not_ended(run, Course(events)) == []
     without = Course(tuple(event for event in events if not isinstance(event, Fault)))
-    assert sequence_not_ended(facts, without) == ["2 faults were carried out, the timeline has 0"]
+    assert sequence_not_ended(run, without) == ["2 faults were carried out, the timeline has 0"]
 
 
 def test_roles_and_proofs_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +204,7 @@ def test_a_fault_that_does_nothing_makes_the_run_unknown(tmp_path: Path, monkeyp
     stage = Stage()
     stage.containers_of[1].deaf = True
     finished = rehearse(stage, tmp_path, leader_dies, monkeypatch)
-    assert finished.run_dir.read_run()["state"] == "complete"
+    assert finished.run_dir.read_run().state == "complete"
     assert judged(finished.run_dir).verdict == "unknown"
 
 
@@ -213,7 +215,7 @@ def test_a_precondition_that_does_not_hold_ends_the_sequence(tmp_path: Path, mon
         raise AssertionError("the sequence went on")
 
     finished = rehearse(Stage(), tmp_path, steps, monkeypatch)
-    assert finished.run_dir.read_run()["state"] == "complete"
+    assert finished.run_dir.read_run().state == "complete"
     verdict = judged(finished.run_dir)
     assert verdict.verdict == "unknown"
     assert any("pigs fly" in reason for reason in verdict.reasons)
@@ -237,7 +239,7 @@ def test_a_recorder_that_dies_makes_the_run_unknown(who: str, tmp_path: Path, mo
 
         monkeypatch.setattr(Run, "__init__", killed)
     finished = rehearse(Stage(), tmp_path, steps, monkeypatch)
-    assert finished.run_dir.read_run()["state"] == "complete"
+    assert finished.run_dir.read_run().state == "complete"
     verdict = judged(finished.run_dir)
     assert verdict.verdict == "unknown"
     assert any("recorder died" in reason for reason in verdict.reasons)
@@ -262,8 +264,8 @@ def test_a_failure_in_the_sequence_is_told_and_the_rest_is_still_read(
     stage = Stage()
     finished = rehearse(stage, tmp_path, raising(HarnessError("the dog ate it")), monkeypatch)
     assert (stage.created, finished.run_dir.data.exists()) == ([], False)
-    facts = finished.run_dir.read_run()
-    assert (facts["state"], facts["failure"]) == ("failed", "the dog ate it")
+    run = finished.run_dir.read_run()
+    assert (run.state, run.failure) == ("failed", "the dog ate it")
     assert judged(finished.run_dir).verdict == "error"
     assert "final read" in [step.name for step in read(finished.run_dir.timeline).of(Step)]
 
@@ -277,22 +279,22 @@ def test_what_fails_after_the_sequence_does_not_hide_why_it_failed(
         stage.created.remove(stage.containers_of[2])
         raise HarnessError("its disk would not be mounted")
 
-    facts = rehearse(stage, tmp_path, steps, monkeypatch).run_dir.read_run()
-    assert (facts["state"], facts["failure"]) == ("failed", "its disk would not be mounted")
+    run = rehearse(stage, tmp_path, steps, monkeypatch).run_dir.read_run()
+    assert (run.state, run.failure) == ("failed", "its disk would not be mounted")
 
 
 def test_a_word_that_does_not_exist_is_told_with_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     finished = rehearse(Stage(), tmp_path, lambda run: run.wait_log_ends(), monkeypatch)  # type: ignore[attr-defined]
-    facts = finished.run_dir.read_run()
-    assert facts["state"] == "failed"
-    assert re.match(rf".*{Path(__file__).name}, line \d+: AttributeError: .*wait_log_ends", facts["failure"])
+    run = finished.run_dir.read_run()
+    assert run.state == "failed"
+    assert re.match(rf".*{Path(__file__).name}, line \d+: AttributeError: .*wait_log_ends", run.failure or "")
 
 
 def test_a_node_that_somebody_removed_is_a_failure_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage()
     finished = rehearse(stage, tmp_path, lambda run: stage.created.remove(stage.containers_of[2]), monkeypatch)
-    facts = finished.run_dir.read_run()
-    assert (facts["state"], facts["failure"]) == ("failed", "No such container: broker-2")
+    run = finished.run_dir.read_run()
+    assert (run.state, run.failure) == ("failed", "No such container: broker-2")
     assert stage.created == []
 
 
@@ -311,7 +313,7 @@ def test_whatever_ends_a_run_nothing_is_left_and_it_is_passed_on(
     assert stage.created == []
     run_dir = only_run(tmp_path)
     assert not run_dir.data.exists()
-    assert run_dir.read_run()["state"] == ("failed" if isinstance(error, Exception) else "interrupted")
+    assert run_dir.read_run().state == ("failed" if isinstance(error, Exception) else "interrupted")
 
 
 def test_an_error_while_tidying_up_is_the_failure_if_there_is_no_other(
@@ -321,8 +323,8 @@ def test_an_error_while_tidying_up_is_the_failure_if_there_is_no_other(
         stage.observer.at_close = raising(HarnessError("cannot let go"))
 
     stage = Stage()
-    facts = rehearse(stage, tmp_path, steps, monkeypatch).run_dir.read_run()
-    assert (facts["state"], facts["failure"]) == ("failed", "tidying up: cannot let go")
+    run = rehearse(stage, tmp_path, steps, monkeypatch).run_dir.read_run()
+    assert (run.state, run.failure) == ("failed", "tidying up: cannot let go")
 
 
 class FillingDisk:
@@ -352,7 +354,7 @@ def test_a_disk_that_fills_up_is_one_line_and_leaves_nothing(tmp_path: Path, mon
     assert stage.created == []
     run_dir = only_run(tmp_path)
     assert not run_dir.data.exists()
-    assert "the disk is full" in run_dir.read_run()["failure"]
+    assert "the disk is full" in (run_dir.read_run().failure or "")
 
 
 @pytest.mark.parametrize("frees", [True, False], ids=["until the data is gone", "for good"])
@@ -381,7 +383,7 @@ def test_a_disk_too_full_for_the_last_word(frees: bool, tmp_path: Path, monkeypa
     monkeypatch.setattr(Removals, "wait", wait_and_allow)
     if frees:
         finished = rehearse(stage, tmp_path, quiet, monkeypatch)
-        assert finished.run_dir.read_run()["state"] == "complete"
+        assert finished.run_dir.read_run().state == "complete"
     else:
         with pytest.raises(HarnessError, match=r"run\.json cannot be written: No space left on device"):
             rehearse(stage, tmp_path, quiet, monkeypatch)
@@ -398,7 +400,7 @@ def test_what_would_not_go_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_next_run_removes_live_data_of_one_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed = RunDir(tmp_path / "killed")
-    killed.write_run({"scenario": "s", "version": "v", "owner": dead_identity()})
+    killed.write_run(run_record({"scenario": "s", "version": "v", "owner": dead_identity()}))
     (killed.data / "broker-1").mkdir(parents=True)
     rehearse(Stage(), tmp_path, quiet, monkeypatch)
     assert not killed.data.exists()
@@ -443,7 +445,7 @@ def test_a_topic_that_the_scenario_makes_is_on_record_copied_and_read(
 
     finished = rehearse(Stage(), tmp_path, steps, monkeypatch)
     run_dir = finished.run_dir
-    assert [topic["name"] for topic in run_dir.read_run()["topics"]] == ["t", "more"]
+    assert [topic.name for topic in run_dir.read_run().topics] == ["t", "more"]
     (final,) = read(run_dir.timeline).of(Moment)
     assert {node for node, held in final.nodes.items() if "more-0" in held} == {"broker-2", "broker-3"}
     verdict = judged(run_dir)
@@ -543,7 +545,7 @@ def test_a_timeline_that_was_cut_is_known_by_its_end(tmp_path: Path, monkeypatch
         run_dir.timeline.write_text("".join(part))
         assert any(word in reason for reason in judged(run_dir).reasons)
     run_dir.timeline.write_text("".join(lines))
-    run_dir.write_run(run_dir.read_run() | {"run": "another"})
+    run_dir.write_run(changed(run_dir.read_run(), run="another"))
     assert any("timeline is that of the run" in reason for reason in judged(run_dir).reasons)
 
 

@@ -9,6 +9,7 @@ from evidence.events import Controller, Partition
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
+from tests.records import run_record
 from tests.unit.checks.histories import Row
 
 
@@ -30,17 +31,19 @@ def make_run(root: Path, histories: dict[str, list[Row]], *, close: bool = True,
         where: dict[str, Any] = {"source": "zookeeper", "topic": "t", "partition": 0}
         timeline.append(Partition(**where, leader=1, leader_epoch=0, isr=(1, 2), controller_epoch=1))
     run_dir.write_run(
-        {
-            "run": root.name,
-            "scenario": "double-failover",
-            "version": "0.10.2.2",
-            "topics": [{"name": "t", "partitions": {str(n): [1, 2] for n in range(partitions)}, "settings": {}}],
-            "processes": [
-                {"name": name, "kind": "producer", "file": f"history/{name}.arrows", "final": False, "settings": {}}
-                for name in histories
-            ],
-            "moments": [],
-            "state": "complete",
-        }
+        run_record(
+            {
+                "run": root.name,
+                "scenario": "double-failover",
+                "version": "0.10.2.2",
+                "topics": [{"name": "t", "partitions": {str(n): [1, 2] for n in range(partitions)}, "settings": {}}],
+                "processes": [
+                    {"name": name, "kind": "producer", "file": f"history/{name}.arrows", "final": False, "settings": {}}
+                    for name in histories
+                ],
+                "moments": [],
+                "state": "complete",
+            }
+        )
     )
     return run_dir

@@ -19,6 +19,7 @@ from evidence.events import Ends, Moment, Partition
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
+from tests.records import changed
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import final_read, polled, sent
 
@@ -152,8 +153,8 @@ def test_results_survive_the_way_to_a_worker_and_back(tmp_path: Path) -> None:
 
 def test_the_claims_that_a_run_names_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
-    facts = run_dir.read_run()
-    run_dir.write_run(facts | {"documented": {"claims": ["one-controller-at-a-time"]}})
+    run = run_dir.read_run()
+    run_dir.write_run(changed(run, documented={"claims": ["one-controller-at-a-time"]}))
     (judged,) = check_run(run_dir)["claims"]
     assert (judged["name"], judged["outcome"]) == ("one-controller-at-a-time", "held")
 

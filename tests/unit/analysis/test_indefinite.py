@@ -13,7 +13,7 @@ from analysis.check import check_run
 from analysis.pieces import Piece, pieces
 from analysis.result import Result
 from evidence.history.seal import seal_run
-from evidence.rundir import RunDir
+from evidence.rundir import RunDir, read_json, write_json
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, final_read, polled, sent
 
@@ -45,10 +45,10 @@ def commits(offset: int) -> Row:
 
 def a_run(root: Path, histories: dict[str, list[Row]], *, pipeline: str = "") -> RunDir:
     run_dir = make_run(root, histories, partitions=2)
-    facts = dict(run_dir.read_run())
+    facts = read_json(run_dir.run_json)
     for process in facts["processes"]:
         process["kind"] = "processor" if process["name"] == pipeline else process["kind"]
-    run_dir.write_run(facts)
+    write_json(run_dir.run_json, facts)
     seal_run(run_dir)
     return run_dir
 
@@ -101,9 +101,9 @@ def test_a_transaction_that_nothing_proves_stays_unknown(tmp_path: Path, checked
 
 def test_what_is_read_uncommitted_proves_no_transaction(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", {"producer-1": UNKNOWN, "reader-1": [polled(0, 0), PASSED]}, partitions=2)
-    facts = dict(run_dir.read_run())
+    facts = read_json(run_dir.run_json)
     facts["processes"][1]["settings"] = {"isolation.level": "read_uncommitted"}
-    run_dir.write_run(facts)
+    write_json(run_dir.run_json, facts)
     assert found(run_dir) == {}
 
 

@@ -21,7 +21,7 @@ from analysis.check import check_run
 from analysis.jsonl import check_history
 from analysis.jsonl_reader import read
 from evidence.history.seal import seal_run
-from evidence.rundir import RunDir
+from evidence.rundir import RunDir, read_json, write_json
 from tests.properties import examples
 from tests.unit.analysis.oracle import KEYS, ORACLE, History, Line, anomalies, generate
 from tests.unit.analysis.runs import make_run
@@ -133,10 +133,10 @@ def _as_run(root: Path, history: History) -> RunDir:
             place: Row = {"process": "dirty", "partition": numbers[key], "op": line}
             histories["dirty"] += [asked_end(end, line) | place, final_read(end) | place]
     run_dir = make_run(root, histories, partitions=len(KEYS))
-    facts = dict(run_dir.read_run())
+    facts = read_json(run_dir.run_json)
     for process in facts["processes"]:
         process["settings"] = {"isolation.level": "read_uncommitted"} if process["name"] == "dirty" else {}
-    run_dir.write_run(facts)
+    write_json(run_dir.run_json, facts)
     seal_run(run_dir)
     return run_dir
 

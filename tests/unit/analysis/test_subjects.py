@@ -7,6 +7,7 @@ from pathlib import Path
 from analysis.check import check_run
 from analysis.subjects import count
 from evidence.rundir import RunDir, read_json, write_json
+from tests.records import subject_record
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import final_read, polled, reserved, sent, view
 
@@ -25,7 +26,7 @@ ROWS = [
 
 
 def test_each_record_is_counted_by_what_its_sender_was_told_and_whether_it_is_there() -> None:
-    assert count(view(*ROWS), SUBJECT) == {
+    assert count(view(*ROWS), subject_record(SUBJECT)) == {
         **SUBJECT,
         "acks": [1],
         "acknowledged": 1,
@@ -45,19 +46,19 @@ def test_what_a_killed_producer_had_taken_and_told_nothing_of_is_unknown() -> No
         polled(1, 3),
         final_read(2),
     ]
-    alive, killed = (count(view(*rows), SUBJECT | more) for more in ({}, {"killed": True}))
+    alive, killed = (count(view(*rows), subject_record(SUBJECT | more)) for more in ({}, {"killed": True}))
     assert (alive["unknown_present"], alive["unknown_absent"]) == (0, 0)
     assert (killed["acknowledged"], killed["unknown_present"], killed["unknown_absent"]) == (1, 1, 3)
 
 
 def test_of_a_process_that_wrote_nothing_nothing_is_counted() -> None:
-    told = count(view(*ROWS), SUBJECT | {"process": "producer-9"})
+    told = count(view(*ROWS), subject_record(SUBJECT | {"process": "producer-9"}))
     assert [told[name] for name in ("acks", "acknowledged", "unknown_absent")] == [[], 0, 0]
 
 
 def test_latency_and_throughput_are_of_their_own_records_alone() -> None:
     rows = [sent(n, n, invoked_ns=n * 1_000_000, completed_ns=n * 1_000_000 + 2_000_000 * (n + 1)) for n in range(6)]
-    told = count(view(*rows), SUBJECT | {"timed": {"latency": [0, 3], "throughput": [4, 6]}})
+    told = count(view(*rows), subject_record(SUBJECT | {"timed": {"latency": [0, 3], "throughput": [4, 6]}}))
     assert told["latency_p50_ms"] == 4.0
     assert told["latency_p99_ms"] == 5.96
     assert told["records_per_s"] == round(2 / 0.013, 1)

@@ -18,7 +18,7 @@ from analysis.result import Result, merge
 from evidence.events import Ends, Event, Log, Moment
 from evidence.history import schema, seal
 from evidence.history.read import History, sealed_files
-from evidence.rundir import RunDir
+from evidence.rundir import RunDir, read_json, write_json
 from evidence.timeline import Timeline
 from tests.properties import examples
 from tests.unit.analysis.runs import make_run
@@ -232,9 +232,9 @@ def test_partitions_are_checked_each_by_itself_if_a_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_dir = _sealed(tmp_path / "run", _clean())
-    facts = run_dir.read_run()
+    facts = read_json(run_dir.run_json)
     facts["processes"].append({"name": "reader-3", "kind": "consumer"})
-    run_dir.write_run(facts)
+    write_json(run_dir.run_json, facts)
     assert _by_itself(run_dir, monkeypatch) == list(range(PARTITIONS))
     assert _same(run_dir)
 

@@ -35,6 +35,7 @@ from scenarios.audit import (
     shrunk_isr_crash,
     under_load,
 )
+from tests.records import run_record
 
 SUBJECT = {
     "client": "librdkafka", "acks": "1", "idempotence": False, "in_flight": 5, "retries": "many",
@@ -58,7 +59,7 @@ def a_run(root: Path, name: str = "r1", *, sound: bool = True, verdict: str = AS
     run_dir.path.mkdir(parents=True)
     known = {"run": name, "scenario": "audit-leader-crash-behind", "version": "2.8.2", "commit": "abc"}
     run_dir.write_run(
-        known | {"subjects": [SUBJECT], "started_wall_ns": 1795319363816285330, "state": "complete"} | facts
+        run_record(known | {"subjects": [SUBJECT], "started_wall_ns": 1795319363816285330, "state": "complete"} | facts)
     )
     write_json(run_dir.findings, {"findings": [LOST], "subjects": [COUNTS], "checks": [], "problems": []})
     write_json(run_dir.verdict, Verdict(verdict=verdict, sound=sound, run=name).as_json())

@@ -16,6 +16,7 @@ from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.scenario import all_scenarios, get_scenario
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 
 SCENARIO = "museum-segment-below-batch"
 FACTS = {
@@ -41,7 +42,7 @@ FAILED = "[2026-11-22T11:40:03.384Z] WARN [ReplicaFetcher replicaId=2] Partition
 def run_dir(tmp_path: Path) -> RunDir:
     made = RunDir(tmp_path / "a-run")
     made.path.mkdir()
-    made.write_run(FACTS)
+    made.write_run(run_record(FACTS))
     made.findings.parent.mkdir()
     write_json(made.findings, {"findings": [FINDING]})
     made.logs.mkdir()
@@ -79,7 +80,7 @@ def test_a_run_that_does_not_show_the_bug_says_so_and_one_that_does_says_by_what
     run_dir.findings.write_text('{"findings": []}')
     compared = "This run is there to compare: it does not show the bug. The batch fits into a segment"
     assert compared in report(run_dir)
-    run_dir.write_run(FACTS | {"case": "blank-disk"})
+    run_dir.write_run(run_record(FACTS | {"case": "blank-disk"}))
     text = report(run_dir)
     assert "there to compare" not in text
     assert "- **stays-out**: 1 replica out. It stays out.\n" in text
@@ -100,7 +101,7 @@ def test_what_is_no_judged_run_of_an_exhibit_is_bad_input(run_dir: RunDir) -> No
     run_dir.findings.unlink()
     with pytest.raises(UsageError, match=r"it was not judged; run `kafka-chaos check"):
         report(run_dir)
-    run_dir.write_run(FACTS | {"scenario": "baseline"})
+    run_dir.write_run(run_record(FACTS | {"scenario": "baseline"}))
     with pytest.raises(UsageError, match="baseline is no exhibit of the museum"):
         report(run_dir)
 

@@ -22,6 +22,7 @@ from harness.removal import Removals
 from harness.runner import Finished, Request
 from judgement.report.facts import RunFacts, gather, judge_run
 from judgement.verdict import Verdict
+from tests.records import run_record
 from tests.unit.judgement.report import synthetic
 
 
@@ -228,7 +229,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def a_run(path: Path) -> RunDir:
     run_dir = RunDir(path)
-    run_dir.write_run({"scenario": "baseline", "version": "4.3.1", "seed": 1})
+    run_dir.write_run(run_record({"scenario": "baseline", "version": "4.3.1", "seed": 1}))
     return run_dir
 
 

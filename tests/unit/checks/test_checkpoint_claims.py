@@ -25,6 +25,7 @@ from evidence.events import (
     Target,
 )
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
@@ -36,7 +37,7 @@ Timed = tuple[float, Event]
 def judged(name: str, *events: Timed) -> dict[str, Any]:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * 1_000_000, event) for second, event in events)
-    return claims.judge(name, RunEvidence(run=RUN, course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), course=Course(timed)))
 
 
 def fault(kind: str, phase: FaultPhase = "inject", **proof: Any) -> Fault:

@@ -30,6 +30,7 @@ from evidence.events import (
     Znode,
 )
 from harness.words import EVERY_VERSION, Documented
+from tests.records import run_record
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
@@ -69,7 +70,7 @@ def judged(
     """The claim on these events, a second apart, with records sent and acknowledged at these seconds."""
     timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
     times = [(sent * SECOND, done * SECOND) for sent, done in acknowledged]
-    witness = RunEvidence(run=run, course=Course(timed), acknowledged=lambda topic, partition: times)
+    witness = RunEvidence(run=run_record(run), course=Course(timed), acknowledged=lambda topic, partition: times)
     return claims.judge(name, witness)
 
 

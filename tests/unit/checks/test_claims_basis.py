@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from checks.claims.basis import known_alone
+from tests.records import run_record
 
 
 @pytest.mark.parametrize(
@@ -22,8 +23,8 @@ from checks.claims.basis import known_alone
     ],
 )
 def test_which_broker_a_client_knows_alone(process: dict[str, Any], node: str | None) -> None:
-    assert known_alone({"processes": [{"name": "p"} | process]}).get("p") == node
+    assert known_alone(run_record({"processes": [{"name": "p"} | process]})).get("p") == node
 
 
 def test_a_run_without_clients() -> None:
-    assert known_alone({}) == {}
+    assert known_alone(run_record({})) == {}

@@ -12,6 +12,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Damage, RunEvidence
 from evidence.course import Course
 from evidence.events import Ends, Event, Fault, FaultPhase, Log, Moment, Partition, Position, Target
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -63,7 +64,7 @@ def judged(
 ) -> str:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     witness = RunEvidence(
-        run={},
+        run=run_record({}),
         course=Course(timed),
         damaged=lambda topic, partition: damaged if (topic, partition) == ("t", 0) else (),
         read_errors=lambda topic, partition: errors,

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Event, Partition, ReplicaOffset
+from tests.records import run_record
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -40,7 +41,9 @@ def fetches(bursts: int) -> list[Event]:
 def judged(name: str, *events: Event, bursts: int = 4) -> dict[str, Any]:
     acked = [(0, 2000 * number * MS) for number in range(1, bursts + 1) for _ in range(BURST)]
     course = Course(tuple(sorted([isr(1, 1, 2), *events], key=lambda event: event.at_ns)))
-    return claims.judge(name, RunEvidence(run=RUN, course=course, acknowledged=lambda topic, partition: acked))
+    return claims.judge(
+        name, RunEvidence(run=run_record(RUN), course=course, acknowledged=lambda topic, partition: acked)
+    )
 
 
 FLAPS = [isr(2700, 1), isr(3600, 1, 2), isr(6700, 1), isr(7600, 1, 2)]

@@ -19,6 +19,7 @@ from checks.anomalies.metadata import (
 )
 from evidence.course import Course
 from evidence.events import Container, Controller, Event, Log, Partition, Znode
+from tests.records import run_record
 from tests.unit.timelines import at as at_ns
 
 
@@ -212,7 +213,7 @@ def of_topic(**settings: str) -> dict[str, Any]:
 
 def test_records_deleted_by_another_retention_than_the_topics_own() -> None:
     lines = [deleted_by(10_000), deleted_by(10_000), deleted_by(10_000, "broker-2")]
-    rows = configuration_forgotten(course(lines), of_topic(**{"retention.ms": "-1"}))
+    rows = configuration_forgotten(course(lines), run_record(of_topic(**{"retention.ms": "-1"})))
     assert [(row["node"], row["retention_ms"], row["went_by_ms"]) for row in rows] == [
         ("broker-1", -1, 10_000),
         ("broker-2", -1, 10_000),
@@ -229,4 +230,4 @@ def test_records_deleted_by_another_retention_than_the_topics_own() -> None:
     ids=["by its own", "it has none of its own", "of another topic"],
 )
 def test_records_deleted_by_the_retention_that_is_in_force(line: Log, settings: dict[str, str]) -> None:
-    assert configuration_forgotten(course([line]), of_topic(**settings)) == []
+    assert configuration_forgotten(course([line]), run_record(of_topic(**settings))) == []

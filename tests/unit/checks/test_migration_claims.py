@@ -11,6 +11,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Controller, Event, Fault, Log, Note, Target, Znode
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 from tests.unit.timelines import at
 
 Timed = tuple[int, Event]
@@ -18,7 +19,7 @@ Timed = tuple[int, Event]
 
 def judged(*events: Timed) -> dict[str, Any]:
     timed = [at(second * 10**9, event) for second, event in sorted(events, key=lambda one: one[0])]
-    return claims.judge("metadata-migrated-to-kraft", RunEvidence(run={}, course=Course(tuple(timed))))
+    return claims.judge("metadata-migrated-to-kraft", RunEvidence(run=run_record({}), course=Course(tuple(timed))))
 
 
 def registered(node: str) -> Timed:

@@ -28,6 +28,7 @@ from evidence.events import (
     Send,
     Target,
 )
+from tests.records import run_record
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
@@ -91,7 +92,9 @@ def judged(
     order = sorted([*up, *events, (until, Note(text="the end"))], key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in order))
     times = [(int(sent * SECOND), int(done * SECOND)) for sent, done in acknowledged]
-    return claims.judge(name, RunEvidence(run=run, course=course, acknowledged=lambda topic, partition: times))
+    return claims.judge(
+        name, RunEvidence(run=run_record(run), course=course, acknowledged=lambda topic, partition: times)
+    )
 
 
 FIRST = state(1, ALL, 0)

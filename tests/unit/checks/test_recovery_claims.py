@@ -14,6 +14,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.claims.recovery import RECOVERY_POINTS
 from evidence.course import Course
 from evidence.events import Broker, Checkpoint, Event, Fault, FaultPhase, Log, Moment, Note, Target
+from tests.records import run_record
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
@@ -54,7 +55,7 @@ UP: Timed = (24, Broker(source="kraft", node="broker-1", state="unfenced"))
 def judged(name: str, *events: Sequence[Timed]) -> dict[str, Any]:
     in_order = sorted((one for each in [*events, [UP, END]] for one in each), key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return claims.judge(name, RunEvidence(run={}, course=course))
+    return claims.judge(name, RunEvidence(run=run_record({}), course=course))
 
 
 KILLED = [*fault("kill", 10), *fault("start", 20)]

@@ -11,6 +11,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, FaultPhase, Log, Metadata, Partition, Target
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -48,7 +49,9 @@ def judged(
     """The claim on these events, each at its second, with records acknowledged at these seconds."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     times = [(second * 1000 * MS, second * 1000 * MS) for second in acknowledged]
-    return claims.judge(name, RunEvidence(run=run, course=Course(timed), acknowledged=lambda topic, partition: times))
+    return claims.judge(
+        name, RunEvidence(run=run_record(run), course=Course(timed), acknowledged=lambda topic, partition: times)
+    )
 
 
 UP: list[Timed] = [(1, docker("start")), (1, broker("registered")), (1, led_by(1, 0))]

@@ -25,6 +25,7 @@ from evidence.events import (
     Send,
     Target,
 )
+from tests.records import run_record
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -92,7 +93,7 @@ def note(state: Any, number: int = 0, partitions: tuple[str, ...] = ()) -> IsrCh
 def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> dict[str, Any]:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, RunEvidence(run=RUN | (run or {}), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN | (run or {})), course=Course(timed)))
 
 
 ALIVE = Broker(source="zookeeper", node="broker-2", state="registered", fenced=False)

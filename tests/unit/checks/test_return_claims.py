@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Event, Fault, Note, Partition, Target
+from tests.records import run_record
 from tests.unit.timelines import at
 
 Timed = tuple[float, Event]
@@ -18,7 +19,7 @@ RETURN, STAYS_OUT = "restarted-replicas-return", "restarted-replica-stays-out"
 
 def judged(name: str, *events: Timed) -> dict[str, Any]:
     timed = tuple(at(int(second * 1000) * 10**6, event) for second, event in sorted(events, key=lambda one: one[0]))
-    return claims.judge(name, RunEvidence(run={}, course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed)))
 
 
 def state(version: int, isr: tuple[int, ...], *, leader: int = 1, topic: str = "t") -> Partition:

@@ -13,6 +13,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Broker, Event, Fault, FaultPhase, Partition, Target
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 from tests.unit.timelines import at
 
 RUN = {"kafka": "2.8.2", "settings": {"replica.lag.time.max.ms": "6000"}}
@@ -72,7 +73,7 @@ AFTER: Timed = (70, BACK)
 def judged(name: str, *events: Sequence[Timed]) -> dict[str, Any]:
     in_order = sorted((one for each in events for one in each), key=lambda one: one[0])
     course = Course(tuple(at(ns(second), event) for second, event in in_order))
-    return claims.judge(name, RunEvidence(run=RUN, course=course))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), course=course))
 
 
 def outcome(name: str, *events: Sequence[Timed]) -> Any:

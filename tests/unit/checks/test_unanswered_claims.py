@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Ends, Event, Failed, Fault, FaultPhase, Handed, Moment, Partition, Send, Target
+from tests.records import run_record
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -41,7 +42,7 @@ READ: Read = {(1, 3): (3,)}
 
 def judged(name: str, *events: Timed, read: Read | None = READ) -> dict[str, Any]:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, RunEvidence(run={}, course=Course(timed), read_at=lambda *_: read))
+    return claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed), read_at=lambda *_: read))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, Note, Partition, Target
+from tests.records import run_record
 from tests.unit.timelines import at
 
 Timed = tuple[float, Event]
@@ -17,7 +18,7 @@ Timed = tuple[float, Event]
 
 def judged(*events: Timed) -> dict[str, Any]:
     timed = tuple(at(int(second * 1000) * 10**6, event) for second, event in sorted(events, key=lambda one: one[0]))
-    return claims.judge("dead-leader-is-not-replaced", RunEvidence(run={}, course=Course(timed)))
+    return claims.judge("dead-leader-is-not-replaced", RunEvidence(run=run_record({}), course=Course(timed)))
 
 
 def state(leader: int, isr: tuple[int, ...], epoch: int = 0) -> Partition:

@@ -12,12 +12,13 @@ import pytest
 
 from evidence import manifest
 from evidence.rundir import MANIFEST, RunDir
+from tests.records import run_record
 
 
 @pytest.fixture
 def run_dir(tmp_path: Path) -> RunDir:
     run_dir = RunDir(tmp_path)
-    run_dir.write_run({"run": "r1", "scenario": "s", "version": "v", "evidence": [MANIFEST]})
+    run_dir.write_run(run_record({"run": "r1", "scenario": "s", "version": "v", "evidence": [MANIFEST]}))
     run_dir.timeline.write_text("{}\n{}\n")
     for path in (
         run_dir.stream("p"),
@@ -77,7 +78,7 @@ def test_what_is_not_what_it_was(run_dir: RunDir, damage: Callable[[RunDir], obj
 
 def test_a_run_made_before_has_none(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
-    run_dir.write_run({"run": "r1", "scenario": "s", "version": "v"})
+    run_dir.write_run(run_record({"run": "r1", "scenario": "s", "version": "v"}))
     assert (complaints(run_dir), manifest.digest(run_dir)) == ([], "")
 
 

@@ -16,6 +16,7 @@ from evidence.errors import UsageError
 from evidence.events import Container, Note
 from evidence.rundir import RunDir, find_runs, write_atomically
 from evidence.timeline import Timeline, read
+from tests.records import run_record
 from tests.unit.timelines import at
 
 FACTS = {"run": "r", "scenario": "baseline", "version": "4.3.1"}
@@ -23,8 +24,8 @@ FACTS = {"run": "r", "scenario": "baseline", "version": "4.3.1"}
 
 def test_facts_come_back(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
-    run_dir.write_run(FACTS)
-    assert run_dir.read_run() == {"schema": 1} | FACTS
+    run_dir.write_run(run_record(FACTS))
+    assert run_dir.read_run() == run_record(FACTS)
 
 
 def test_a_replaced_file_is_never_half_there(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_a_file_that_the_disk_refuses_leaves_the_old_one_alone(tmp_path: Path, m
     [
         (None, "not a run directory"),
         ('{"schema": 1, "scen', "not readable as JSON"),
-        ("[]", "not the facts of a run"),
+        ("[]", "not the record of a run"),
         ('{"schema": 1}', "no scenario"),
         ('{"schema": 99, "scenario": "a", "version": "b"}', "schema 99"),
         ('{"scenario": "a", "version": "b"}', "schema None"),
@@ -79,7 +80,7 @@ def test_no_such_directory(tmp_path: Path) -> None:
 
 def test_runs_are_found_at_and_below(tmp_path: Path) -> None:
     for name in ("b", "a"):
-        RunDir(tmp_path / name).write_run(FACTS)
+        RunDir(tmp_path / name).write_run(run_record(FACTS))
     assert [run.path.name for run in find_runs(tmp_path)] == ["a", "b"]
     assert [run.path.name for run in find_runs(tmp_path / "b")] == ["b"]
     with pytest.raises(UsageError, match="no run directory here"):

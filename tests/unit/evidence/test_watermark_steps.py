@@ -12,6 +12,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Event, Log, OffsetKind, Partition, ReplicaOffset, Send
 from evidence.replication import STEPS, Ends, StepName, ways
+from tests.records import run_record
 from tests.unit.timelines import at
 
 MS = 1_000_000
@@ -67,7 +68,7 @@ def whole(first: dict[StepName, ReplicaOffset] | None = None) -> list[Event]:
 
 
 def judged(name: str, *events: Event) -> dict[str, Any]:
-    return claims.judge(name, RunEvidence(run=RUN, course=course(*events)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), course=course(*events)))
 
 
 def moved(steps: dict[StepName, ReplicaOffset], name: StepName, to_ms: int) -> dict[StepName, ReplicaOffset]:

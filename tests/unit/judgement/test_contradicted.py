@@ -15,6 +15,7 @@ from evidence.rundir import MANIFEST as BOUND
 from judgement import verdict
 from judgement.contradicted import depends_on
 from judgement.report.facts import judge_run
+from tests.records import changed
 from tests.unit.judgement.report import synthetic
 from tests.unit.judgement.test_verdict import PROVED, found, judge, run
 from tests.unit.timelines import at
@@ -134,9 +135,9 @@ def test_a_timeline_that_is_anothers_accuses_nobody() -> None:
 
 def test_a_run_directory_with_a_changed_history(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
-    facts = run_dir.read_run()
-    run_dir.write_run(facts | {"evidence": [BOUND], "documented": {"required": [], "allowed": []}})
-    manifest.write(run_dir, facts["run"])
+    record = run_dir.read_run()
+    run_dir.write_run(changed(record, evidence=[BOUND], documented={"required": [], "allowed": []}))
+    manifest.write(run_dir, record.run)
     assert judge_run(run_dir).verdict.verdict == verdict.UNEXPECTED
     run_dir.stream("x").parent.mkdir(parents=True, exist_ok=True)
     run_dir.stream("x").write_text("not there when it was sealed")

@@ -11,6 +11,7 @@ import pytest
 from judgement import outcome, verdict
 from judgement.report import facts, headline
 from judgement.report.facts import judge_run
+from tests.records import run_record
 from tests.unit.judgement.report import synthetic
 
 ROW = {"producer": 1, "sequence": 3, "offset": 3}
@@ -64,7 +65,7 @@ REUSED = finding(
     ],
 )
 def test_the_outcome_of_a_sound_run(found: dict[str, Any] | None, text: str, tone: str) -> None:
-    made = outcome.of_findings({}, found, sound=True)
+    made = outcome.of_findings(run_record({}), found, sound=True)
     assert (made.text, made.tone) == (text, tone)
     assert outcome.Outcome.from_json(json.loads(json.dumps(synthetic_json(made)))) == made
 
@@ -76,19 +77,19 @@ def synthetic_json(made: outcome.Outcome) -> dict[str, Any]:
 
 
 def test_of_a_run_in_doubt_nothing_good_is_said_and_nothing_bad_is_hidden() -> None:
-    assert outcome.of_findings({}, findings(), sound=False).tone == "uncertain"
-    lost = outcome.of_findings({}, findings(finding("lost-write", 1, ROW)), sound=False)
+    assert outcome.of_findings(run_record({}), findings(), sound=False).tone == "uncertain"
+    lost = outcome.of_findings(run_record({}), findings(finding("lost-write", 1, ROW)), sound=False)
     assert (lost.tone, lost.lost, lost.acknowledged) == ("bad", 1, 5)
 
 
 def test_what_kafka_permits_is_said_where_it_concerns_records_and_only_there() -> None:
     retrying = {"processes": [{"name": "p", "kind": "producer", "settings": {"retries": "5"}}]}
-    duplicate = outcome.of_findings(retrying, findings(finding("duplicate", 3)), sound=True)
+    duplicate = outcome.of_findings(run_record(retrying), findings(finding("duplicate", 3)), sound=True)
     assert (duplicate.text, duplicate.tone) == ("all 5 acknowledged records kept; duplicate × 3", "uncertain")
     leaderless = finding("empty-isr", 1, {"leader": -1})
-    assert outcome.of_findings({}, findings(leaderless), sound=True).tone == "good"
+    assert outcome.of_findings(run_record({}), findings(leaderless), sound=True).tone == "good"
     led = finding("empty-isr", 1, {"leader": 1})
-    assert outcome.of_findings({}, findings(led), sound=True).text.endswith("; empty-isr")
+    assert outcome.of_findings(run_record({}), findings(led), sound=True).text.endswith("; empty-isr")
 
 
 def test_a_verdict_written_before_there_were_outcomes_is_read_and_shown(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from evidence.events import (
 from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE
 from judgement import soundness
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 from tests.unit.timelines import at
 
 
@@ -353,9 +354,9 @@ def test_another_nodes_end_is_not_explained() -> None:
 
 def test_brokers_that_docker_is_silent_about() -> None:
     run = {"evidence": [END], "topics": [{"name": "t", "partitions": {"0": [1, 2]}}]}
-    assert soundness.unheard(run, course(UP, docker(1, "start", "broker-2"))) == []
-    assert soundness.unheard(run, course(UP)) == ["Docker told of no start of broker-2"]
-    assert soundness.unheard(run | {"evidence": []}, course(UP)) == []
+    assert soundness.unheard(run_record(run), course(UP, docker(1, "start", "broker-2"))) == []
+    assert soundness.unheard(run_record(run), course(UP)) == ["Docker told of no start of broker-2"]
+    assert soundness.unheard(run_record(run | {"evidence": []}), course(UP)) == []
 
 
 # The packet filters
@@ -364,27 +365,29 @@ def test_brokers_that_docker_is_silent_about() -> None:
 def test_rules_that_were_left() -> None:
     drop = at(30, Firewall(node="broker-2", rules=("-A INPUT -j DROP",)))
     clean = at(30, Firewall(node="broker-1", rules=()))
-    assert soundness.foreign_rules({}, course(clean)) == []
-    (reason,) = soundness.foreign_rules({}, course(clean, drop))
+    assert soundness.foreign_rules(run_record({}), course(clean)) == []
+    (reason,) = soundness.foreign_rules(run_record({}), course(clean, drop))
     assert "broker-2: " in reason
     assert "-A INPUT -j DROP" in reason
 
 
 def test_rules_that_nobody_looked_at() -> None:
-    assert soundness.foreign_rules({}, course()) == []
-    assert "nothing says" in soundness.foreign_rules({"evidence": [FIREWALL]}, course())[0]
+    assert soundness.foreign_rules(run_record({}), course()) == []
+    assert "nothing says" in soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), course())[0]
 
 
 def test_a_rule_that_came_and_went() -> None:
     evidence = {"evidence": [FIREWALL, FILTER_CHANGES]}
     clean, unwatched = (at(30, Firewall(node="broker-1", rules=(), changes=changes)) for changes in ((), None))
     changed = at(30, Firewall(node="broker-2", rules=(), changes=("-A INPUT -j DROP", "-D INPUT -j DROP")))
-    assert soundness.foreign_rules(evidence, course(clean)) == []
-    (reason,) = soundness.foreign_rules(evidence, course(clean, changed))
+    assert soundness.foreign_rules(run_record(evidence), course(clean)) == []
+    (reason,) = soundness.foreign_rules(run_record(evidence), course(clean, changed))
     assert reason.startswith("broker-2: no fault of this run made these changes")
     assert reason.endswith("-A INPUT -j DROP; -D INPUT -j DROP")
-    assert soundness.foreign_rules(evidence, course(unwatched)) == ["broker-1: nobody watched its packet filter"]
-    assert soundness.foreign_rules({"evidence": [FIREWALL]}, course(unwatched)) == []
+    assert soundness.foreign_rules(run_record(evidence), course(unwatched)) == [
+        "broker-1: nobody watched its packet filter"
+    ]
+    assert soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), course(unwatched)) == []
 
 
 # The sequence
@@ -396,7 +399,7 @@ def test_a_rule_that_came_and_went() -> None:
         ({"ended": True, "preconditions": 1}, 0),
         ({"ended": True, "preconditions": 2}, 1),
         ({"ended": "it did not hold", "preconditions": 1}, 1),
-        ({"preconditions": 1}, 1),
+        ({"ended": False, "preconditions": 1}, 1),
         (None, 2),
         ({"ended": True, "preconditions": 1, "faults": 1}, 0),
         ({"ended": True, "preconditions": 1, "faults": 2}, 1),
@@ -405,8 +408,10 @@ def test_a_rule_that_came_and_went() -> None:
 )
 def test_the_end_of_the_sequence_its_preconditions_and_its_faults(sequence: object, reasons: int) -> None:
     held = course(at(1, Precondition(name="p", held=True)), delayed())
-    assert len(soundness.sequence_not_ended({"evidence": [SEQUENCE], "sequence": sequence}, held)) == reasons
-    assert soundness.sequence_not_ended({"sequence": sequence}, held) == []
+    assert (
+        len(soundness.sequence_not_ended(run_record({"evidence": [SEQUENCE], "sequence": sequence}), held)) == reasons
+    )
+    assert soundness.sequence_not_ended(run_record({"sequence": sequence}), held) == []
 
 
 # Replicas at the end
@@ -431,13 +436,16 @@ def end(leo_1: int | None, leo_2: int | None, *, isr: tuple[int, ...] = (1, 2), 
     ],
 )
 def test_replicas_that_do_not_come_back(events: list[Event], words: list[str]) -> None:
-    assert soundness.out_of_sync({"topics": [TOPIC]}, course(*events)) == words
-    assert soundness.out_of_sync({"topics": [TOPIC], "documented": {"out_of_sync": True}}, course(*events)) == []
+    assert soundness.out_of_sync(run_record({"topics": [TOPIC]}), course(*events)) == words
+    assert (
+        soundness.out_of_sync(run_record({"topics": [TOPIC], "documented": {"out_of_sync": True}}), course(*events))
+        == []
+    )
 
 
 def test_only_the_copies_of_the_end_count() -> None:
     late = end(5, 5)
-    assert soundness.out_of_sync({"topics": [TOPIC]}, course(*end(5, 1, name="00-armed"), *late)) == []
+    assert soundness.out_of_sync(run_record({"topics": [TOPIC]}), course(*end(5, 1, name="00-armed"), *late)) == []
 
 
 # Versions
@@ -449,9 +457,9 @@ def says(version: str, node: str = "broker-1") -> Software:
 
 def test_what_brokers_say_they_are() -> None:
     run = {"kafka": "2.8.2", "evidence": [SOFTWARE]}
-    assert soundness.other_software(run, course(UP, says("2.8.2"))) == []
-    assert soundness.other_software(run, course(UP, says("0.10.2.2"), says("2.8.2"))) == [
+    assert soundness.other_software(run_record(run), course(UP, says("2.8.2"))) == []
+    assert soundness.other_software(run_record(run), course(UP, says("0.10.2.2"), says("2.8.2"))) == [
         "broker-1 runs Kafka 0.10.2.2, and this is a run of 2.8.2"
     ]
-    assert soundness.other_software(run, course(UP)) == ["nothing says which version broker-1 runs"]
-    assert soundness.other_software({"kafka": "2.8.2"}, course(UP)) == []
+    assert soundness.other_software(run_record(run), course(UP)) == ["nothing says which version broker-1 runs"]
+    assert soundness.other_software(run_record({"kafka": "2.8.2"}), course(UP)) == []

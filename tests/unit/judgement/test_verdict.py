@@ -24,6 +24,7 @@ from evidence.rundir import RunDir, write_json
 from judgement import doubts, policy, subjects, verdict
 from judgement.report.facts import judge_run
 from tests.proofs import proof as proof_of
+from tests.records import run_record
 from tests.unit.timelines import at
 
 RUN: dict[str, Any] = {
@@ -86,7 +87,7 @@ def blind(
 
 
 def judge(facts: dict[str, Any], events: Sequence[Event], *more: Any, **options: Any) -> verdict.Verdict:
-    return policy.judge(facts, Course(tuple(events)), *more, **options)
+    return policy.judge(run_record(facts), Course(tuple(events)), *more, **options)
 
 
 def lines(*events: Event) -> bytes:

@@ -149,7 +149,7 @@ def test_cells_that_no_run_was_given_for_stay_as_they_were_counted(runs: list[Ru
     docs = tmp_path / "docs"
     assert counted(runs, docs) == 0
     before = results.by_scenario(docs)["double-failover"]
-    kept = [run for run in runs if run.read_run()["version"] == "4.3.1"][:1]
+    kept = [run for run in runs if run.read_run().version == "4.3.1"][:1]
     assert counted(kept, docs) == 0
     after = results.by_scenario(docs)["double-failover"]
     assert after["cases"]["default"]["0.10.2.2"] == before["cases"]["default"]["0.10.2.2"]

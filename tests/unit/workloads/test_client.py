@@ -28,6 +28,7 @@ from harness.workloads.handles.client import (
     ScriptedProducer,
     Summary,
 )
+from tests.records import run_record
 
 NOWHERE = "127.0.0.1:1"
 LIMIT_S = 60.0
@@ -36,7 +37,7 @@ LIMIT_S = 60.0
 @pytest.fixture
 def run_dir(tmp_path: Path) -> RunDir:
     found = RunDir(tmp_path / "run")
-    found.write_run({"run": found.path.name, "scenario": "s", "version": "v", "processes": []})
+    found.write_run(run_record({"run": found.path.name, "scenario": "s", "version": "v", "processes": []}))
     return found
 
 

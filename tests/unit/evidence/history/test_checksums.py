@@ -18,6 +18,7 @@ from evidence.history.seal import seal_process
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import NAMED, RunDir
 from tests.properties import examples
+from tests.records import run_record
 from tests.streams import Batch, rewrite, store, stored
 
 MISSED = "a batch does not have its checksum"
@@ -104,7 +105,9 @@ def test_batches_of_another_run_have_no_checksums_of_this_one(tmp_path: Path) ->
 
 def test_one_that_was_changed_is_not_sealed_and_makes_a_run_unknown(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
-    run_dir.write_run({"run": "r1", "scenario": "s", "version": "v", "processes": [{"name": "p"}], "evidence": [NAMED]})
+    run_dir.write_run(
+        run_record({"run": "r1", "scenario": "s", "version": "v", "processes": [{"name": "p"}], "evidence": [NAMED]})
+    )
     record(run_dir.stream("p"))
     assert open_run(run_dir).problems == ()
     data = run_dir.stream("p").read_bytes()

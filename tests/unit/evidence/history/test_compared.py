@@ -98,7 +98,7 @@ def test_older_runs_are_not_asked_for_their_streams(tmp_path: Path) -> None:
     record(run_dir := a_run(tmp_path, **evidence), (0, 1), run="")
     seal_run(run_dir)
     run_dir.stream("p").unlink()
-    assert NAMED not in run_dir.read_run()["evidence"]
+    assert NAMED not in run_dir.read_run().evidence
     assert problems(run_dir) == []
 
 

@@ -9,12 +9,13 @@ from evidence.history.read import PLAIN_SCHEMA, History, open_run
 from evidence.history.seal import seal_process, seal_run
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
+from tests.records import run_record
 
 
 def a_run(path: Path, *processes: str) -> RunDir:
     run_dir = RunDir(path)
     named = [{"name": name, "kind": "producer", "file": f"history/{name}.arrows"} for name in processes]
-    run_dir.write_run({"scenario": "s", "version": "v", "processes": named})
+    run_dir.write_run(run_record({"scenario": "s", "version": "v", "processes": named}))
     return run_dir
 
 

@@ -13,6 +13,7 @@ from evidence.history.seal import seal_run
 from evidence.history.writer import NULL, HistoryWriter
 from evidence.rundir import RunDir
 from tests.properties import examples
+from tests.records import run_record
 from tests.streams import rewrite
 
 
@@ -131,7 +132,7 @@ def test_older_histories_are_read_and_newer_ones_are_not(tmp_path):
 
 def test_sealed_histories_have_a_row_for_each(tmp_path):
     run_dir = RunDir(tmp_path)
-    run_dir.write_run({"scenario": "s", "version": "v", "processes": [{"name": "p"}]})
+    run_dir.write_run(run_record({"scenario": "s", "version": "v", "processes": [{"name": "p"}]}))
     with HistoryWriter(run_dir.stream("p"), "p") as writer:
         writer.extend(
             1, counts=np.array([500]), kind=schema.SEND, outcome=schema.OK, topic="t", partition=0, offset=np.array([0])

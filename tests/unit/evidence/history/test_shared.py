@@ -16,6 +16,7 @@ from evidence.history import schema, seal
 from evidence.history.read import by_partition, open_run, sealed_partitions, shared_rows, shares, strangers
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir
+from tests.records import run_record
 
 KEYS = [(topic, partition) for topic in ("s", "t") for partition in range(5)]
 LARGE = ("t", 9)
@@ -30,7 +31,7 @@ CHANGES: list[dict[str, Any]] = [
 def _run(path: Path) -> RunDir:
     run_dir = RunDir(path)
     processes = [{"name": "p", "kind": "producer"}, {"name": "q", "kind": "consumer"}]
-    run_dir.write_run({"run": "run", "scenario": "s", "version": "v", "processes": processes})
+    run_dir.write_run(run_record({"run": "run", "scenario": "s", "version": "v", "processes": processes}))
     for process in ("p", "q"):
         with HistoryWriter(run_dir.stream(process), process) as writer:
             for number in range(3):
@@ -84,15 +85,15 @@ def test_many_are_read_together(changes: dict[str, int], tmp_path: Path, monkeyp
     run_dir = _run(tmp_path)
     whole = _plain(run_dir)
     seal.seal_run(run_dir)
-    facts = run_dir.read_run()
-    keys = shares(run_dir, facts, [*KEYS[1:], LARGE, ("t", 77)])
+    run = run_dir.read_run()
+    keys = shares(run_dir, run, [*KEYS[1:], LARGE, ("t", 77)])
     assert keys == KEYS[1:]
-    found = shared_rows(run_dir, facts, keys)
+    found = shared_rows(run_dir, run, keys)
     assert found is not None
     table, index = found
     assert index.tolist() == [number for number, key in enumerate(keys) for _ in whole[key]]
     assert table.to_pylist() == [row for key in keys for row in whole[key]]
-    assert shared_rows(run_dir, facts, [*keys, LARGE]) is None
+    assert shared_rows(run_dir, run, [*keys, LARGE]) is None
 
 
 def test_few_partitions_have_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from evidence.history.seal import seal_process, seal_run
 from evidence.history.whole import Count
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import NAMED, RunDir
+from tests.records import run_record
 from tests.streams import rewrite, without_row
 
 SEND: dict[str, Any] = {"kind": schema.SEND, "outcome": schema.OK, "topic": "t", "partition": 0, "producer": 1}
@@ -37,7 +38,7 @@ def a_run(path: Path, *, evidence: tuple[str, ...] = (NAMED,)) -> RunDir:
     run_dir = RunDir(path)
     processes = [{"name": "p", "kind": "producer", "file": "history/p.arrows"}]
     run_dir.write_run(
-        {"run": "r1", "scenario": "s", "version": "v", "processes": processes, "evidence": list(evidence)}
+        run_record({"run": "r1", "scenario": "s", "version": "v", "processes": processes, "evidence": list(evidence)})
     )
     return run_dir
 

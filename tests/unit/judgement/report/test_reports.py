@@ -488,28 +488,24 @@ def test_the_summary_keeps_its_budget(runs: list[RunDir], budget: int) -> None:
 
 
 def damaged(run_dir: RunDir) -> list[tuple[str, str]]:
-    """Each field of run.json, of each kind of event and of the findings: where it is and its name."""
+    """Each field of each kind of event and of the findings: where it is and its name."""
     events = [json.loads(line) for line in run_dir.timeline.read_text().splitlines()]
     kept = {"monotonic_ns", "wall_ns", "kind", "source", "schema", "scenario", "version"}
     fields = {(event["kind"], name) for event in events for name in event} | {
         ("findings", name) for name in json.loads(run_dir.findings.read_text())
     }
-    fields |= {("run", name) for name in json.loads(run_dir.run_json.read_text())}
     return sorted(field for field in fields if field[1] not in kept)
 
 
 @pytest.mark.parametrize("make", [synthetic.divergence, synthetic.isolation])
 def test_a_field_that_is_empty_never_stops_a_report(tmp_path: Path, make: Make) -> None:
     run_dir = make(tmp_path)
-    run_text, timeline_text, findings_text = (
-        path.read_text() for path in (run_dir.run_json, run_dir.timeline, run_dir.findings)
-    )
+    timeline_text, findings_text = (path.read_text() for path in (run_dir.timeline, run_dir.findings))
     for where, name in damaged(run_dir):
-        run, findings = json.loads(run_text), json.loads(findings_text)
+        findings = json.loads(findings_text)
         events = [json.loads(line) for line in timeline_text.splitlines()]
-        for target in {"run": [run], "findings": [findings]}.get(where, [e for e in events if e["kind"] == where]):
+        for target in {"findings": [findings]}.get(where, [e for e in events if e["kind"] == where]):
             target[name] = None
-        run_dir.run_json.write_text(json.dumps(run))
         run_dir.findings.write_text(json.dumps(findings))
         run_dir.timeline.write_text("".join(json.dumps(event) + "\n" for event in events))
         judged = facts.judge_run(run_dir).verdict

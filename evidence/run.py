@@ -1,0 +1,260 @@
+"""run.json: what was run, as one frozen value (`RunRecord`) that the harness writes and everything else reads.
+
+The harness opens it before anything is started and replaces the whole file each time that more is known: what is not
+known yet is None or empty. It says "running" until the very end, so a run that was killed is known for what it is.
+Whoever concludes anything from a run asks this value for it; a file that lacks a part of it is not the record of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+State = Literal["running", "complete", "failed", "interrupted"]
+Range = tuple[int, int]
+"""Sequences of records, from one up to and without another."""
+Settings = Mapping[str, str]
+
+DEFAULT_CASE: Final = "default"
+"""The case of a scenario that declares none."""
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """A part of run.json."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        value = getattr(self, name, None)
+        return default if value is None else value
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def __contains__(self, name: str) -> bool:
+        return getattr(self, name, None) is not None
+
+
+class CaseChanges(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a scenario's case changes."""
+
+    settings: Settings = {}
+    """Broker settings."""
+    topic: Settings = {}
+    """Settings of the topic."""
+    replicas: str = ""
+    """Where the topic's replicas are: "1,2,3 2,3,1"."""
+    acks: str
+    """The acknowledgement that the claim is about."""
+    client: str = ""
+    """The producers, if they are not librdkafka's."""
+    client_settings: Settings = {}
+    variant: str = ""
+    controllers: int = 0
+    """KRaft controllers apart, if the case has a cluster of its own."""
+    java_options: str = ""
+
+
+class TopicRecord(Record, frozen=True, kw_only=True):
+    """A topic that the run made, with its replicas placed by hand."""
+
+    name: str
+    partitions: Mapping[int, tuple[int, ...]]
+    """The brokers that each partition was assigned to, the preferred leader first."""
+    settings: Settings = {}
+
+
+class ProcessRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A client process that recorded a history."""
+
+    name: str
+    kind: str = ""
+    """"producer", "consumer", "transactional-producer", "processor", "final-read", …"""
+    file: str = ""
+    """Its stream, within the run directory."""
+    final: bool = False
+    """Whether it read every partition to the end, when all faults were healed."""
+    settings: Settings = {}
+    """What its client was given."""
+    doomed: bool = False
+    """Whether all of its records may be lost."""
+    only: str | None = None
+    """The node that is the only one which the client knows, if it does not know all."""
+    library: str | None = None
+    """Which client it is, where that is not the run's: "librdkafka", "java-3.9.2"."""
+
+
+class StatedRecord(Record, frozen=True, kw_only=True):
+    """What is stated of a subject: what must, and what may, come of its records."""
+
+    must: tuple[str, ...]
+    may: tuple[str, ...]
+    why: str
+    source: str
+
+
+class TimedRecord(Record, frozen=True, kw_only=True):
+    """Which records of a subject were sent to be timed."""
+
+    latency: Range
+    """One by one."""
+    throughput: Range
+    """At once."""
+
+
+class SubjectRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A producer with a partition of its own, by what its settings and those of its topic mean."""
+
+    client: str
+    acks: str
+    idempotence: bool
+    in_flight: int
+    retries: str
+    replication_factor: int
+    min_insync_replicas: int
+    unclean: bool
+    topic: str
+    partition: int
+    process: str
+    """The process whose history has its records."""
+    stated: StatedRecord
+    flush_each: bool = False
+    client_release: str = ""
+    overrides: Settings = {}
+    """The client's time-outs, which are made short."""
+    doomed: tuple[Range, ...] | None = None
+    """The records that the sequence may lose; None: any."""
+    own: Settings | None = None
+    """The settings of the user's own that it was given."""
+    killed: bool = False
+    """Whether its process was killed."""
+    timed: TimedRecord | None = None
+
+
+class DocumentedRecord(Record, frozen=True, kw_only=True):
+    """What is documented of this scenario and case on this version; nothing for a run that is only observed."""
+
+    required: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    on: str = ""
+    """The versions that it is documented of."""
+    out_of_sync: bool = False
+    """Whether a replica may be out of sync at the end."""
+    claim: str = ""
+    source: str = ""
+
+
+class SequenceRecord(Record, frozen=True, kw_only=True):
+    """How the scenario's steps went."""
+
+    ended: bool | str
+    """True, or why they ended early."""
+    preconditions: int | None = None
+    """How many were checked."""
+    faults: int | None = None
+    """How many were injected, by the end of the final part."""
+
+
+class HostRecord(Record, frozen=True, kw_only=True):
+    """The machine and the engine, as far as they may matter to an outcome."""
+
+    system: str = ""
+    cores: int | None = None
+    python: str = ""
+    docker: str | None = None
+    kernel: str = ""
+
+
+class DisksRecord(Record, frozen=True, kw_only=True):
+    """The file systems that nodes had of their own."""
+
+    file_system: str
+    size_bytes: int
+    log_directories: int
+    writeback: Mapping[str, int]
+    """The kernel's writeback settings, dirty memory and pages scanned for reclaim."""
+
+
+class RunRecord(Record, frozen=True, kw_only=True):
+    """What was run. Its defaults are what is so before a run begins."""
+
+    run: str = ""
+    """The run's name, which no other has."""
+    scenario: str
+    case: str = DEFAULT_CASE
+    case_changes: CaseChanges = CaseChanges(acks="all")
+    version: str
+    """What `--version` named: a release, or one with a pinned protocol ("3.9.2-pinned")."""
+    kafka: str = ""
+    """The release of the brokers."""
+    mode: str = ""
+    """"zookeeper" or "kraft"."""
+    client: str = ""
+    """The producers: "librdkafka", "java-3.9.2"."""
+    seed: int = 0
+    layout: Mapping[int, int] = {}
+    """The broker that plays the role of each which the scenario names."""
+    settings: Settings = {}
+    """Of the brokers; "2:name" is of broker 2 alone."""
+    overridden: Settings = {}
+    """Those of them that are the user's own."""
+    observed: bool = False
+    """Whether nothing is documented for this run: an expectation, a client or settings of the user's own."""
+    expect: tuple[str, ...] | None = None
+    """The anomalies that the user expects."""
+    given: tuple[Mapping[str, Any], ...] = ()
+    """Subjects of the user's own, as `--subjects` has them."""
+    documented: DocumentedRecord = DocumentedRecord()
+    topics: tuple[TopicRecord, ...] = ()
+    processes: tuple[ProcessRecord, ...] = ()
+    subjects: tuple[SubjectRecord, ...] = ()
+    disks: DisksRecord | None = None
+    """None: all nodes lie on the machine's own file system."""
+    drawn: tuple[float, ...] = ()
+    """What the seed decided in the steps, in order."""
+    moments: tuple[str, ...] = ()
+    """When replicas were copied, in order."""
+    sequence: SequenceRecord | None = None
+    state: State = "running"
+    failure: str | None = None
+    """Why the harness failed, in a line."""
+    owner: str = ""
+    """The process that runs it (harness/cluster/ownership.py)."""
+    namespace: str | None = None
+    started_wall_ns: int | None = None
+    started_monotonic_ns: int | None = None
+    ended_wall_ns: int | None = None
+    host: HostRecord = HostRecord()
+    commit: str | None = None
+    """Of the harness, with "+" if the tree has changes; None outside a checkout."""
+    images: Mapping[str, str] = {}
+    """Of each node."""
+    command: str = ""
+    """What runs this again."""
+    phases: Mapping[str, float] = {}
+    """How long each part took, in seconds."""
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """The scenario, and its case if it has one: "leader-crash (acks-1)"."""
+        return full_name(self.scenario, self.case)
+
+    @property
+    def assignment(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """The brokers that each topic-partition was assigned to, the preferred leader first."""
+        return {(topic.name, number): brokers for topic in self.topics for number, brokers in topic.partitions.items()}
+
+    def process(self, name: str) -> ProcessRecord | None:
+        """The process of this name."""
+        return next((process for process in self.processes if process.name == name), None)
+
+    def of_kind(self, kind: str) -> list[ProcessRecord]:
+        """The processes of a kind."""
+        return [process for process in self.processes if process.kind == kind]
+
+
+def full_name(scenario: str, case: str) -> str:
+    """A scenario, and its case unless that is the default: "leader-crash (acks-1)"."""
+    return scenario + (f" ({case})" if case != DEFAULT_CASE else "")
