@@ -6,9 +6,8 @@ rights, and a broker that cannot be reached is told from one that refuses a pass
 authenticated connection: SASL's PLAIN (RFC 4616) and SCRAM (RFC 5802) are spoken here, in the frames of KIP-152. For
 other mechanisms there is `Unspoken`, and the caller goes without.
 
-Requests are put together by hand, as `clients/src/main/resources/common/message` of Kafka has them. From a version of
-its own on, a request is flexible (KIP-482): lengths are varints, one more than the number, and structures end with
-tagged fields.
+Requests are put together by hand, as `clients/src/main/resources/common/message` of Kafka has them, in the encodings of
+`kafkafiles.encoding`: from a version of its own on, a request is flexible (KIP-482).
 """
 
 from __future__ import annotations
@@ -24,9 +23,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeVar
 
 from audit.access import Access
+from kafkafiles.encoding import NO_TAGS, Reader, length, old_string, string
+from kafkafiles.errors import Malformed
 
 T = TypeVar("T")
 
@@ -35,10 +37,8 @@ LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PAR
 CLIENT: Final = "kafka-chaos-audit"
 """client.id, which the owners of a cluster find in its request log."""
 CLIENT_VERSION: Final = "1"
-NO_TAGS: Final = b"\x00"
 NONE: Final = 0
 UNSUPPORTED_VERSION: Final = 35
-TOPIC_AUTHORIZATION_FAILED: Final = 29
 NEWEST_API_VERSIONS: Final = 4
 MOST_BYTES: Final = 100 * 1024 * 1024
 """No answer is larger: Kafka's own limit of requests. Whoever says otherwise speaks another protocol."""
@@ -115,15 +115,18 @@ class Connection:
         with suppress(OSError):
             self._socket.close()
 
-    def ask(self, request: int, version: int, body: bytes, *, flexible: bool = False) -> Reader:
-        """The answer's body, behind the number of the request. Raises WireError."""
+    def ask(self, request: int, version: int, body: bytes, read: Callable[[Reader], T], *, flexible: bool = False) -> T:
+        """What `read` makes of the answer's body, which is behind the number of the request. Raises WireError."""
         self._number += 1
         header = struct.pack(">hhih", request, version, self._number, len(CLIENT)) + CLIENT.encode()
         message = header + (NO_TAGS if flexible else b"") + body
         reader = Reader(self._guarded(lambda: self._exchange(message)))
         if reader.int32() != self._number:
             raise WireError("it answers something else than it was asked: no Kafka broker")
-        return reader
+        try:
+            return read(reader)
+        except Malformed:
+            raise WireError("its answer cannot be read: no Kafka broker, or a request of another version") from None
 
     def _exchange(self, message: bytes) -> bytes:
         self._socket.settimeout(self._left_s())
@@ -224,48 +227,78 @@ def offer(host: str, port: int, access: Access, timeout_s: float) -> Offer:
     """
     until = time.monotonic() + timeout_s
 
-    def ask(request: int, version: int, most_s: float) -> Reader:
-        body = compact(CLIENT) + compact(CLIENT_VERSION) + NO_TAGS if version >= 3 else b""
+    def ask(request: int, version: int, most_s: float, read: Callable[[Reader], T]) -> T:
+        body = string(CLIENT) + string(CLIENT_VERSION) + NO_TAGS if version >= 3 else b""
         with Connection(host, port, access, max(min(until - time.monotonic(), most_s), 0.001)) as connection:
-            return connection.ask(request, version, body, flexible=version >= 3)
+            return connection.ask(request, version, body, read, flexible=version >= 3)
 
     version = NEWEST_API_VERSIONS
     while True:
+        read = partial(_offered, version=version)
         try:
-            answer = ask(API_VERSIONS, version, timeout_s / 2)
+            code, found = ask(API_VERSIONS, version, timeout_s / 2, read)
         except (EndedError, SilentError) as error:
             try:
-                ask(LIST_GROUPS, 0, timeout_s)
+                ask(LIST_GROUPS, 0, timeout_s, lambda _: None)
             except WireError:
                 silent = isinstance(error, SilentError)
                 raise SilentError(f"no answer within {timeout_s:.3g} s") if silent else error from None
             try:  # a broker that is only slow has had time to become faster
-                answer = ask(API_VERSIONS, version, timeout_s / 10)
+                code, found = ask(API_VERSIONS, version, timeout_s / 10, read)
             except (EndedError, SilentError):
                 return Offer(apis={LIST_GROUPS: 0})
-        code = answer.int16()
         if code == UNSUPPORTED_VERSION and version > 0:
-            known = dict(answer.api_keys(flexible=False)) if answer.left else {}
-            version = min(known.get(API_VERSIONS, 0), version - 1)
-            continue
-        if code != NONE:
+            version = min(found.apis.get(API_VERSIONS, 0), version - 1)
+        elif code != NONE:
             raise WireError(f"it answers ApiVersions with error {code}")
-        return _offered(answer, version)
+        else:
+            return found
 
 
-def _offered(answer: Reader, version: int) -> Offer:
-    flexible = version >= 3
-    apis = dict(answer.api_keys(flexible=flexible))
-    supported: dict[str, int] = {}
-    features: dict[str, int] = {}
-    if flexible:
-        answer.skip(4)  # for how long the request was throttled
-        for number, tag in answer.tags():
-            if number == 0:
-                supported = {name: highest for name, _, highest in tag.features()}
-            elif number == 2:
-                features = {name: highest for name, highest, _ in tag.features()}
-    return Offer(apis=apis, supported=supported, features=features)
+def _offered(answer: Reader, version: int) -> tuple[int, Offer]:
+    """The error code of an answer to ApiVersions, and what it offers; with UNSUPPORTED_VERSION that is what the broker
+    takes instead, if it says so.
+    """
+    code, flexible = answer.int16(), version >= 3
+    if code == UNSUPPORTED_VERSION:
+        return code, Offer(apis=dict(_request(answer) for _ in range(answer.int32())) if answer.left else {})
+    if code != NONE:
+        return code, Offer()
+    if not flexible:
+        return code, Offer(apis=dict(_request(answer) for _ in range(answer.int32())))
+    apis = dict(answer.array(_with_tags(_request)) or ())
+    answer.take(4)  # for how long the request was throttled
+    tags = answer.tagged()
+    supported = _features(tags.get(0))
+    in_force = _features(tags.get(2))
+    return code, Offer(
+        apis=apis,
+        supported={name: second for name, _, second in supported},
+        features={name: first for name, first, _ in in_force},
+    )
+
+
+def _request(answer: Reader) -> tuple[int, int]:
+    """A request and its newest version, as ApiVersions lists them."""
+    request, _, newest = answer.int16(), answer.int16(), answer.int16()
+    return request, newest
+
+
+def _features(tag: bytes | None) -> tuple[tuple[str, int, int], ...]:
+    """The features of a tagged field: (name, level, level)."""
+    read = _with_tags(lambda answer: (answer.string() or "", answer.int16(), answer.int16()))
+    return () if tag is None else Reader(tag).array(read) or ()
+
+
+def _with_tags(read: Callable[[Reader], T]) -> Callable[[Reader], T]:
+    """A reader of a structure that ends with its tagged fields, which say nothing here."""
+
+    def whole(answer: Reader) -> T:
+        found = read(answer)
+        answer.tagged()
+        return found
+
+    return whole
 
 
 def authenticate(connection: Connection, access: Access) -> None:
@@ -275,10 +308,9 @@ def authenticate(connection: Connection, access: Access) -> None:
     mechanism = access.mechanism
     if mechanism != "PLAIN" and mechanism not in SCRAM:
         raise Unspoken(f"{mechanism} is not spoken here")
-    answer = connection.ask(SASL_HANDSHAKE, 1, text(mechanism))
-    if answer.int16() != NONE:
-        offered = ", ".join(answer.text() for _ in range(answer.int32()))
-        raise Rejected(f"it does not take {mechanism}; it takes {offered or 'nothing'}")
+    code, taken = connection.ask(SASL_HANDSHAKE, 1, old_string(mechanism), _mechanisms)
+    if code != NONE:
+        raise Rejected(f"it does not take {mechanism}; it takes {', '.join(taken) or 'nothing'}")
     if mechanism == "PLAIN":
         _say(connection, f"\0{access.user}\0{access.password}".encode())
         return
@@ -287,12 +319,19 @@ def authenticate(connection: Connection, access: Access) -> None:
     scram.check(_say(connection, proof))
 
 
+def _mechanisms(answer: Reader) -> tuple[int, list[str]]:
+    return answer.int16(), [answer.old_string() or "" for _ in range(answer.int32())]
+
+
 def _say(connection: Connection, token: bytes) -> bytes:
-    answer = connection.ask(SASL_AUTHENTICATE, 0, struct.pack(">i", len(token)) + token)
-    code, message = answer.int16(), answer.text()
+    def read(answer: Reader) -> tuple[int, str, bytes]:
+        code, message = answer.int16(), answer.old_string() or ""
+        return code, message, (answer.old_blob() or b"") if code == NONE else b""
+
+    code, message, reply = connection.ask(SASL_AUTHENTICATE, 0, struct.pack(">i", len(token)) + token, read)
     if code != NONE:
         raise Rejected(message or f"error {code}")
-    return answer.blob()
+    return reply
 
 
 class Scram:
@@ -357,8 +396,7 @@ def eligible_leaders(
         cursor: tuple[str, int] | None = None
         while True:
             body = _topics_after(sorted(topics), cursor)
-            answer = connection.ask(DESCRIBE_TOPIC_PARTITIONS, 0, body, flexible=True)
-            partitions, following = _described(answer)
+            partitions, following = connection.ask(DESCRIBE_TOPIC_PARTITIONS, 0, body, _described, flexible=True)
             found |= partitions
             if following is None or (cursor is not None and following <= cursor):
                 return found
@@ -367,136 +405,36 @@ def eligible_leaders(
 
 def _topics_after(topics: Sequence[str], cursor: tuple[str, int] | None) -> bytes:
     wanted = [name for name in topics if cursor is None or name >= cursor[0]]
-    names = count(len(wanted)) + b"".join(compact(name) + NO_TAGS for name in wanted)
-    start = b"\xff" if cursor is None else b"\x01" + compact(cursor[0]) + struct.pack(">i", cursor[1]) + NO_TAGS
+    names = length(len(wanted)) + b"".join(string(name) + NO_TAGS for name in wanted)
+    start = b"\xff" if cursor is None else b"\x01" + string(cursor[0]) + struct.pack(">i", cursor[1]) + NO_TAGS
     return names + struct.pack(">i", PARTITIONS_AT_A_TIME) + start + NO_TAGS
 
 
 def _described(answer: Reader) -> tuple[dict[tuple[str, int], Eligible], tuple[str, int] | None]:
+    answer.tagged()
+    answer.take(4)  # for how long the request was throttled
     found: dict[tuple[str, int], Eligible] = {}
-    list(answer.tags())
-    answer.skip(4)  # for how long the request was throttled
-    for _ in range(answer.count()):
-        code, topic = answer.int16(), answer.compact()
-        answer.skip(16 + 1)  # its id, and whether it is Kafka's own
-        for _ in range(answer.count()):
-            answer.skip(2)
-            number = answer.int32()
-            answer.skip(4 + 4)  # the leader and its epoch
-            _, isr, elr, _, _ = (answer.int32s() for _ in range(5))
-            list(answer.tags())
-            if code == NONE:
-                found[topic, number] = Eligible(isr=isr, elr=elr)
-        answer.skip(4)
-        list(answer.tags())
+    for topic, partitions in answer.array(_with_tags(_topic)) or ():
+        found |= {(topic, number): eligible for number, eligible in partitions}
     following = None
     if answer.int8() >= 0:
-        following = answer.compact(), answer.int32()
-        list(answer.tags())
+        following = answer.string() or "", answer.int32()
+        answer.tagged()
     return found, following
 
 
-def compact(value: str) -> bytes:
-    r"""A string of the flexible encoding.
-
-    >>> compact("t")
-    b'\x02t'
-    """
-    coded = value.encode()
-    return count(len(coded)) + coded
-
-
-def text(value: str) -> bytes:
-    """A string of the old encoding."""
-    coded = value.encode()
-    return struct.pack(">h", len(coded)) + coded
+def _topic(answer: Reader) -> tuple[str, tuple[tuple[int, Eligible], ...]]:
+    """A topic's name and its partitions; none if it may not be described."""
+    code, name = answer.int16(), answer.string() or ""
+    answer.take(16 + 1)  # its id, and whether it is Kafka's own
+    partitions = answer.array(_with_tags(_partition)) or ()
+    answer.take(4)
+    return name, partitions if code == NONE else ()
 
 
-def count(number: int) -> bytes:
-    r"""A compact length: one more than the number, as an unsigned varint.
-
-    >>> count(3), count(200)
-    (b'\x04', b'\xc9\x01')
-    """
-    value, coded = number + 1, bytearray()
-    while value >= 0x80:
-        coded.append(value & 0x7F | 0x80)
-        value >>= 7
-    coded.append(value)
-    return bytes(coded)
-
-
-class Reader:
-    """Reads an answer from its beginning. Raises WireError where it ends too early."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    @property
-    def left(self) -> int:
-        return len(self._data) - self._at
-
-    def skip(self, size: int) -> bytes:
-        if size < 0 or size > self.left:
-            raise WireError("its answer cannot be read: no Kafka broker, or a request of another version")
-        self._at += size
-        return self._data[self._at - size : self._at]
-
-    def int8(self) -> int:
-        return int.from_bytes(self.skip(1), "big", signed=True)
-
-    def int16(self) -> int:
-        return int.from_bytes(self.skip(2), "big", signed=True)
-
-    def int32(self) -> int:
-        return int.from_bytes(self.skip(4), "big", signed=True)
-
-    def varint(self) -> int:
-        value, shift = 0, 0
-        while True:
-            byte = self.skip(1)[0]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-
-    def count(self) -> int:
-        """A compact length; 0 for null."""
-        return max(self.varint() - 1, 0)
-
-    def compact(self) -> str:
-        """A compact string; "" for null."""
-        return self.skip(self.count()).decode(errors="replace")
-
-    def text(self) -> str:
-        """A string of the old encoding; "" for null."""
-        return self.skip(max(self.int16(), 0)).decode(errors="replace")
-
-    def blob(self) -> bytes:
-        return self.skip(max(self.int32(), 0))
-
-    def int32s(self) -> tuple[int, ...]:
-        return tuple(self.int32() for _ in range(self.count()))
-
-    def tags(self) -> list[tuple[int, Reader]]:
-        """The tagged fields of a structure: number and content."""
-        return [(self.varint(), Reader(self.skip(self.varint()))) for _ in range(self.varint())]
-
-    def api_keys(self, *, flexible: bool) -> list[tuple[int, int]]:
-        """(request, newest version) as ApiVersions lists them."""
-        found: list[tuple[int, int]] = []
-        for _ in range(self.count() if flexible else self.int32()):
-            request = self.int16()
-            self.skip(2)
-            found.append((request, self.int16()))
-            if flexible:
-                self.tags()
-        return found
-
-    def features(self) -> list[tuple[str, int, int]]:
-        """(name, level, level) as ApiVersions lists them."""
-        found: list[tuple[str, int, int]] = []
-        for _ in range(self.count()):
-            found.append((self.compact(), self.int16(), self.int16()))
-            self.tags()
-        return found
+def _partition(answer: Reader) -> tuple[int, Eligible]:
+    answer.take(2)
+    number = answer.int32()
+    answer.take(4 + 4)  # the leader and its epoch
+    _, isr, elr, _, _ = (answer.array(Reader.int32) or () for _ in range(5))
+    return number, Eligible(isr=isr, elr=elr)

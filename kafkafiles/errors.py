@@ -5,7 +5,8 @@
     └── RequestError            what was asked for does not exist: a path, an option, a kind of file
 
 Bytes of a log that Kafka would not have written are a finding (`kafkafiles.batches.Corrupt`): it is returned beside the
-records that could be read, never raised. `Malformed` is internal to the decoders and never leaves the package.
+records that could be read, never raised. `Malformed` is raised by decoders alone, and leaves the package from
+`kafkafiles.encoding` alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class RequestError(FilesError):
 
 
 class Malformed(Exception):
-    """These bytes cannot be decoded; the message is the reason. Internal to `kafkafiles`."""
+    """These bytes cannot be decoded; the message is the reason."""
 
 
 class TooLarge(Malformed):

@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from kafkafiles import batches as log
+from kafkafiles.encoding import Reader
 from kafkafiles.errors import Malformed
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -149,66 +150,20 @@ _CONTROL: Final[dict[int, _Type]] = {
 # fmt: on
 
 
-class _Reader:
-    """A cursor over one record's bytes. Every read is checked against the end: `Malformed` if it would pass it."""
+class _Reader(Reader):
+    """A cursor over one record's bytes, and the version that the record has."""
 
-    __slots__ = ("data", "position", "version")
+    __slots__ = ("version",)
 
     def __init__(self, data: bytes, version: int = 0) -> None:
-        self.data = data
-        self.position = 0
+        super().__init__(data)
         self.version = version
-
-    def take(self, count: int) -> bytes:
-        stop = self.position + count
-        if count < 0 or stop > len(self.data):
-            raise Malformed(f"{count} bytes wanted at byte {self.position} of {len(self.data)}")
-        piece = self.data[self.position : stop]
-        self.position = stop
-        return piece
-
-    def uvarint(self) -> int:
-        value = 0
-        for shift in (0, 7, 14, 21, 28):
-            byte = self.take(1)[0]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-        raise Malformed("a varint of more than 5 bytes")
 
     def boolean(self) -> bool:
         return self.take(1) != b"\x00"
 
     def uuid(self) -> str:
         return base64.urlsafe_b64encode(self.take(16)).decode("ascii").rstrip("=")
-
-    def string(self) -> str | None:
-        length = self.uvarint()
-        if length == 0:
-            return None
-        try:
-            return self.take(length - 1).decode("utf-8")
-        except UnicodeDecodeError:
-            raise Malformed("a string that is not UTF-8") from None
-
-    def blob(self) -> bytes | None:
-        length = self.uvarint()
-        return None if length == 0 else self.take(length - 1)
-
-    def array(self, element: Callable[[_Reader], Any]) -> tuple[Any, ...] | None:
-        length = self.uvarint()
-        if length == 0:
-            return None
-        if length - 1 > len(self.data) - self.position:
-            raise Malformed(f"an array of {length - 1} elements in {len(self.data) - self.position} bytes")
-        return tuple(element(self) for _ in range(length - 1))
-
-    def tagged(self) -> dict[int, bytes]:
-        tags: dict[int, bytes] = {}
-        for _ in range(self.uvarint()):
-            tag = self.uvarint()
-            tags[tag] = self.take(self.uvarint())
-        return tags
 
 
 def _fixed(code: str) -> Callable[[_Reader], Any]:

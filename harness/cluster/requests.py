@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from evidence.errors import HarnessError
+from kafkafiles.encoding import NO_TAGS, Reader, length, old_string, string
+from kafkafiles.errors import Malformed
+
+T = TypeVar("T")
 
 OFFSET_FETCH: Final = 9
 INCREMENTAL_ALTER_CONFIGS: Final = 44
@@ -21,7 +25,6 @@ ALTER_PARTITION_REASSIGNMENTS: Final = 45
 BROKER: Final = 4
 SET: Final = 0
 CLIENT: Final = "kafka-chaos"
-NO_TAGS: Final = b"\x00"
 NONE: Final = 0
 NOT_CONTROLLER: Final = 41
 
@@ -41,8 +44,8 @@ def alter_partition_reassignment(
 
     Raises Refused, and OSError if there is no connection or no answer.
     """
-    answer = _ask(address, _request(topic, partition, replicas, timeout_ms=int(timeout_s * 1000)), timeout_s)
-    code, message = _outcome(answer)
+    request = _request(topic, partition, replicas, timeout_ms=int(timeout_s * 1000))
+    code, message = _ask(address, request, timeout_s, _outcome_of_move)
     if code != NONE:
         raise Refused(code, message)
 
@@ -52,22 +55,16 @@ def set_broker_default(address: tuple[str, int], name: str, value: str, *, timeo
 
     Raises Refused, and OSError if there is no connection or no answer.
     """
-    resource = struct.pack(">ib", 1, BROKER) + _text("")
-    setting = struct.pack(">i", 1) + _text(name) + struct.pack(">b", SET) + _text(value)
-    header = struct.pack(">hhi", INCREMENTAL_ALTER_CONFIGS, 0, 0) + _text(CLIENT)
-    reader = _Reader(_ask(address, header + resource + setting + b"\x00", timeout_s))
-    reader.skip(4 + 4 + 4)  # the header, for how long the request was throttled, and how many resources follow: one
-    code, size = reader.int16(), reader.int16()
+    resource = struct.pack(">ib", 1, BROKER) + old_string("")
+    setting = struct.pack(">i", 1) + old_string(name) + struct.pack(">b", SET) + old_string(value)
+    header = struct.pack(">hhi", INCREMENTAL_ALTER_CONFIGS, 0, 0) + old_string(CLIENT)
+    code, message = _ask(address, header + resource + setting + b"\x00", timeout_s, _outcome_of_settings)
     if code != NONE:
-        raise Refused(code, reader.skip(max(size, 0)).decode(errors="replace"))
+        raise Refused(code, message)
 
 
-def _text(text: str) -> bytes:
-    return struct.pack(">h", len(text.encode())) + text.encode()
-
-
-def _ask(address: tuple[str, int], request: bytes, timeout_s: float) -> bytes:
-    """A broker's answer to one request."""
+def _ask(address: tuple[str, int], request: bytes, timeout_s: float, read: Callable[[Reader], T]) -> T:
+    """What `read` makes of a broker's answer to one request."""
     with socket.create_connection(address, timeout=timeout_s) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         with connection.makefile("rb") as answers:
@@ -75,7 +72,10 @@ def _ask(address: tuple[str, int], request: bytes, timeout_s: float) -> bytes:
             answer = answers.read(struct.unpack(">i", size)[0]) if len(size) == 4 else b""
     if not answer:
         raise ConnectionError(f"{address[0]} closed the connection without an answer")
-    return answer
+    try:
+        return read(Reader(answer))
+    except Malformed as error:
+        raise ConnectionError(f"the answer of {address[0]} cannot be read: {error}") from None
 
 
 def offset_fetch(group: str, topic: str, times: int) -> bytes:
@@ -83,75 +83,43 @@ def offset_fetch(group: str, topic: str, times: int) -> bytes:
     its length.
     """
     partitions = struct.pack(">i", times) + bytes(4 * times)
-    topics = struct.pack(">i", 1) + _text(topic) + partitions
-    request = struct.pack(">hhi", OFFSET_FETCH, 1, 0) + _text(CLIENT) + _text(group) + topics
+    topics = struct.pack(">i", 1) + old_string(topic) + partitions
+    request = struct.pack(">hhi", OFFSET_FETCH, 1, 0) + old_string(CLIENT) + old_string(group) + topics
     return struct.pack(">i", len(request)) + request
 
 
 def _request(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms: int) -> bytes:
     """The request, version 0, with its header (version 2)."""
-    header = struct.pack(">hhi", ALTER_PARTITION_REASSIGNMENTS, 0, 0) + _text(CLIENT) + NO_TAGS
-    brokers = _count(len(replicas)) + b"".join(struct.pack(">i", broker) for broker in replicas)
-    partitions = _count(1) + struct.pack(">i", partition) + brokers + NO_TAGS
-    topics = _count(1) + _count(len(topic)) + topic.encode() + partitions + NO_TAGS
+    header = struct.pack(">hhi", ALTER_PARTITION_REASSIGNMENTS, 0, 0) + old_string(CLIENT) + NO_TAGS
+    brokers = length(len(replicas)) + b"".join(struct.pack(">i", broker) for broker in replicas)
+    partitions = length(1) + struct.pack(">i", partition) + brokers + NO_TAGS
+    topics = length(1) + string(topic) + partitions + NO_TAGS
     return header + struct.pack(">i", timeout_ms) + topics + NO_TAGS
 
 
-def _outcome(answer: bytes) -> tuple[int, str]:
+def _outcome_of_move(answer: Reader) -> tuple[int, str]:
     """The error code and message of a whole answer: those of the request, or else those of the partition."""
-    reader = _Reader(answer)
-    reader.skip(4 + len(NO_TAGS) + 4)  # the header, and for how long the request was throttled
-    code, message = reader.int16(), reader.text()
-    for _ in range(reader.count() if code == NONE else 0):
-        reader.text()
-        for _ in range(reader.count()):
-            reader.skip(4)
-            code, message = reader.int16(), reader.text()
-            if code != NONE:
-                return code, message
-            reader.skip(len(NO_TAGS))
-        reader.skip(len(NO_TAGS))
+    answer.take(4 + len(NO_TAGS) + 4)  # the header, and for how long the request was throttled
+    code, message = answer.int16(), answer.string() or ""
+    topics = (answer.array(_outcomes_of_topic) or ()) if code == NONE else ()
+    refused = (each for partitions in topics for each in partitions if each[0] != NONE)
+    return next(refused, (code, message))
+
+
+def _outcomes_of_topic(answer: Reader) -> tuple[tuple[int, str], ...]:
+    answer.string()
+    outcomes = answer.array(_outcome_of_partition) or ()
+    answer.tagged()
+    return outcomes
+
+
+def _outcome_of_partition(answer: Reader) -> tuple[int, str]:
+    answer.take(4)  # its number
+    code, message = answer.int16(), answer.string() or ""
+    answer.tagged()
     return code, message
 
 
-def _count(number: int) -> bytes:
-    r"""A compact length: one more than the number, as an unsigned varint.
-
-    >>> _count(3), _count(200)
-    (b'\x04', b'\xc9\x01')
-    """
-    value, coded = number + 1, bytearray()
-    while value >= 0x80:
-        coded.append(value & 0x7F | 0x80)
-        value >>= 7
-    coded.append(value)
-    return bytes(coded)
-
-
-class _Reader:
-    """Reads an answer from its beginning."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    def skip(self, size: int) -> bytes:
-        self._at += size
-        return self._data[self._at - size : self._at]
-
-    def int16(self) -> int:
-        value: int = struct.unpack(">h", self.skip(2))[0]
-        return value
-
-    def count(self) -> int:
-        """A compact length; -1 for null."""
-        value, shift = 0, 0
-        while True:
-            (byte,) = self.skip(1)
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value - 1
-            shift += 7
-
-    def text(self) -> str:
-        """A compact string; "" for null."""
-        return self.skip(max(self.count(), 0)).decode(errors="replace")
+def _outcome_of_settings(answer: Reader) -> tuple[int, str]:
+    answer.take(4 + 4 + 4)  # the header, for how long the request was throttled, and how many resources follow: one
+    return answer.int16(), answer.old_string() or ""

@@ -69,6 +69,12 @@ def test_no_answer_is_no_success() -> None:
         alter_partition_reassignment(address, "t", 2, [3, 1], timeout_s=5)
 
 
+@pytest.mark.parametrize("answer", [DONE[:12], b"\0" * 9, bytes(11) + b"\x7f"], ids=["cut", "short", "long"])
+def test_an_answer_that_cannot_be_read_is_no_success(answer: bytes) -> None:
+    with broker(answer) as (address, _), pytest.raises(ConnectionError, match="cannot be read"):
+        alter_partition_reassignment(address, "t", 2, [3, 1], timeout_s=5)
+
+
 def test_a_request_for_a_groups_offset_many_times_over() -> None:
     """OffsetFetch, version 1: header with the client's name, group, one topic, its partition 0 three times."""
     request = offset_fetch("g", "none", 3)
