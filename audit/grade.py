@@ -384,7 +384,6 @@ class Grader:
         self.cells = tuple(cells)
         self._index: Index = indexed(self.cells)
         self._covered: dict[Settings, Mapping[str, Covering]] = {}
-        self._fixes: dict[tuple[object, ...], tuple[Fix, ...]] = {}
 
     def answer(self, inputs: Inputs, stated: Stated) -> Answer:
         """The audit of everything that was read."""

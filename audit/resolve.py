@@ -79,11 +79,6 @@ class Resolved:
         """What was not told and is taken to be so: "the client is kafka-clients 2.1 to 2.8". Empty if all was told."""
         return conditions(self.worlds)
 
-    def origin_of(self, concept: Concept) -> Origin:
-        """Where to point for a concept: the line that sets it, or the producer's own place."""
-        setting = written(self.producer, self.client, concept)
-        return setting.origin if setting else self.producer.origin
-
 
 def resolve(producer: ProducerConfig) -> tuple[Resolved, ...]:
     """What is in force, once for each different answer; for a producer of which all is told that is one."""

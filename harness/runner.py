@@ -426,10 +426,6 @@ class Finished:
     run_dir: RunDir
     removals: Removals
 
-    def wait_removed(self) -> None:
-        """Wait until nothing of the run is left on the engine; HarnessError if something would not go."""
-        self.removals.wait()
-
 
 def execute(
     request: Request,

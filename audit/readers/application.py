@@ -19,11 +19,11 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
-from audit.model import Origin, Problem, Setting
+from audit.model import Origin, Problem, ProducerConfig, Setting
 from audit.readers.collect import Page, Reading, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import dotted, latest, producer_keys, relaxed, squeezed, under
@@ -81,34 +81,40 @@ def read_applications(reading: Reading) -> None:
     """Add the producers of every application whose documents were gathered."""
     for folder, pages in reading.pages.items():
         pages.sort(key=_rank)
-        stated = set_active(pages)
-        quarkus = any("mp.messaging" in setting.key for page in pages for setting in page.settings)
-        outside = [reading.options.env[key] for key in TOLD_BY if key in reading.options.env]
-        told = [name.strip() for names in outside for name in names.split(",") if name.strip()]
-        chosen = list(reading.options.profiles) or told or stated or (["prod"] if quarkus else [])
-        sets = [chosen]
-        if not reading.options.profiles and not told:
-            known = [name for name in mentioned(pages) if not quarkus or name not in ("dev", "test")]
-            sets += [[name] for name in known if [name] != chosen]
         seen: set[object] = set()
         places: dict[str, set[Origin]] = {}
-        for active in sets:
+        for active, named in _profiles(pages, reading):
             scratch = Reading(reading.options)
             _read(folder, in_force(pages, with_groups(active, pages)), scratch)
             for producer in scratch.producers:
                 what = (producer.name, *sorted((key, each.value) for key, each in producer.settings.items()))
-                if what in seen:
-                    continue
-                seen.add(what)
-                profile = ", ".join(active)
-                quiet = not active or (quarkus and active == ["prod"])
-                name = producer.name if quiet else f"{producer.name} (profile {profile})"
-                before = places.setdefault(producer.name, set())
-                own = [each.origin for each in producer.settings.values() if each.origin not in before]
-                before.update(own)
-                origin = producer.origin if producer.origin in own or not own else own[0]
-                reading.producers.append(dataclasses.replace(producer, name=name, origin=origin))
+                if what not in seen:
+                    seen.add(what)
+                    before = places.setdefault(producer.name, set())
+                    name = f"{producer.name} (profile {', '.join(active)})" if named else producer.name
+                    reading.producers.append(dataclasses.replace(producer, name=name, origin=_place(producer, before)))
+                    before.update(each.origin for each in producer.settings.values())
             reading.problems += scratch.problems
+
+
+def _profiles(pages: Sequence[Page], reading: Reading) -> Iterator[tuple[list[str], bool]]:
+    """The sets of profiles to read an application with, and whether a producer is named by its set."""
+    quarkus = any("mp.messaging" in setting.key for page in pages for setting in page.settings)
+    outside = [reading.options.env[key] for key in TOLD_BY if key in reading.options.env]
+    told = [name.strip() for names in outside for name in names.split(",") if name.strip()]
+    chosen = list(reading.options.profiles) or told or set_active(pages) or (["prod"] if quarkus else [])
+    sets = [chosen]
+    if not reading.options.profiles and not told:
+        known = [name for name in mentioned(pages) if not quarkus or name not in ("dev", "test")]
+        sets += [[name] for name in known if [name] != chosen]
+    for active in sets:
+        yield active, bool(active) and not (quarkus and active == ["prod"])
+
+
+def _place(producer: ProducerConfig, before: Collection[Origin]) -> Origin:
+    """Where to point for a producer that other profiles have too: its first setting that is its own."""
+    own = [each.origin for each in producer.settings.values() if each.origin not in before]
+    return producer.origin if producer.origin in own or not own else own[0]
 
 
 def _rank(page: Page) -> tuple[bool, int]:

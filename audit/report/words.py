@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
 from audit.defaults import FOREVER, product
-from audit.grade import GRADES, NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost, Finding, Fix, Row
+from audit.grade import NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost, Finding, Fix, Row
 from audit.model import Origin
 from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, conditions
@@ -25,12 +25,6 @@ def grade(case: Case | Fix) -> str:
     """The grade, with "at best" where a fault that could make it worse is not measured."""
     told = {NOT_MEASURED: "not measured", REFUSED: "refused"}.get(case.grade, case.grade)
     return f"{told} at best" if case.at_best else told
-
-
-def meaning(letter: str) -> str:
-    """What a grade means, in a sentence without a full stop."""
-    others = {NOT_MEASURED: "no cell of the matrix covers these settings", REFUSED: "the client refuses these settings"}
-    return GRADES.get(letter) or others[letter]
 
 
 def producer(case: Case) -> list[tuple[str, str]]:

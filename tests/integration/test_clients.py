@@ -27,7 +27,7 @@ def carried_out(steps: Callable[[Run], None], version: str, root: Path) -> tuple
     finished = execute(Request(scenario=scenario, version=versions.get(version), root=root), echo=lambda _: None)
     with Analyst() as analyst:
         judged = judge(finished.run_dir, analyst).verdict
-    finished.wait_removed()
+    finished.removals.wait()
     return finished.run_dir, judged
 
 

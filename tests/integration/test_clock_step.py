@@ -46,7 +46,7 @@ STEPS = Scenario(
 def carried_out(version: str, place: Path) -> Finished:
     request = Request(scenario=STEPS, version=versions.get(version), root=place)
     finished = execute(request, echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     return finished
 
 

@@ -74,7 +74,7 @@ DISK_FAULTS = Scenario(
 def test_every_fault_of_disks_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     request = Request(scenario=DISK_FAULTS, version=versions.get(version), root=tmp_path)
     finished = execute(request, echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     run, reading = finished.run_dir.read_run(), read(finished.run_dir.timeline)
     assert run.state == "complete", run.failure
     assert all(event.held for event in reading.of(Precondition))
@@ -151,7 +151,7 @@ def test_a_fault_of_disks_that_does_nothing_is_noticed(
     monkeypatch.setattr(sabotaged, lambda *_: 0)
     scenario = replace(DISK_FAULTS, name="sabotaged-disk-fault", steps=sequence)
     finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     unproved = [event for event in read(finished.run_dir.timeline).of(Fault) if event.phase == "unproved"]
     assert [seen in event.seen for event in unproved] == [True]
     assert seen in steps_ended(finished.run_dir)

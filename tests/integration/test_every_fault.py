@@ -103,7 +103,7 @@ EVERY_FAULT = Scenario(
 def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     request = Request(scenario=EVERY_FAULT, version=versions.get(version), root=tmp_path)
     finished = execute(request, echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     run = finished.run_dir.read_run()
     reading = read(finished.run_dir.timeline)
     notes = [event.text for event in reading.of(Note) if event.source == "runner"]
@@ -135,7 +135,7 @@ def test_answers_whose_loss_tcp_is_told_of_are_no_hold(tmp_path: Path, monkeypat
     monkeypatch.setattr(cut, "LOST", cut.DROPPED)
     scenario = replace(EVERY_FAULT, name="sabotaged-fault", steps=held_back)
     finished = execute(Request(scenario=scenario, version=versions.get("4.3.1"), root=tmp_path), echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     assert "request of our own was not taken" in steps_ended(finished.run_dir)
 
 
@@ -208,7 +208,7 @@ def test_a_fault_that_does_nothing_is_noticed(
         monkeypatch.setattr(sabotaged, "inject", lambda self: None)
     scenario = replace(EVERY_FAULT, name="sabotaged-fault", steps=sequence)
     finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     unproved = [event for event in read(finished.run_dir.timeline).of(Fault) if event.phase == "unproved"]
     assert [seen in event.seen for event in unproved] == [True]
     assert seen in steps_ended(finished.run_dir)

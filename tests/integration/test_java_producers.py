@@ -49,7 +49,7 @@ def test_a_producer_of_kafkas_own(
     finished = execute(request, echo=lambda _: None)
     with Analyst() as analyst:
         judged = judge(finished.run_dir, analyst).verdict
-    finished.wait_removed()
+    finished.removals.wait()
     assert judged.verdict == "observed", judged.reasons
     assert (judged.seen, judged.reasons) == ((), ())
     rows = [row for table in open_run(finished.run_dir).tables.values() for row in table.to_pylist()]
@@ -85,7 +85,7 @@ def test_transactions_of_the_java_client(client: str, tmp_path: Path) -> None:
     finished = execute(request, echo=lambda _: None)
     with Analyst() as analyst:
         judged = judge(finished.run_dir, analyst).verdict
-    finished.wait_removed()
+    finished.removals.wait()
     assert (judged.verdict, judged.seen, judged.reasons) == ("observed", (), ())
     rows = open_run(finished.run_dir).operations.to_pylist()
     ends = [(row["kind"], row["outcome"]) for row in rows if row["kind"] in (schema.BEGIN, schema.COMMIT, schema.ABORT)]
@@ -99,5 +99,5 @@ def test_settings_that_a_client_refuses_are_its_own_words(tmp_path: Path) -> Non
     scenario = replace(get_scenario("baseline"), steps=steps)
     request = Request(scenario=scenario, version=versions.get("4.3.1"), client="java", root=tmp_path)
     finished = execute(request, echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     assert "Invalid value soon for configuration linger.ms" in steps_ended(finished.run_dir)

@@ -45,7 +45,7 @@ def of(steps: Callable[[Run], None]) -> Scenario:
 
 def carried_out(steps: Callable[[Run], None], version: str, root: Path) -> Finished:
     finished = execute(Request(scenario=of(steps), version=versions.get(version), root=root), echo=lambda _: None)
-    finished.wait_removed()
+    finished.removals.wait()
     assert mounted_below(root.resolve()) == []
     assert loops_below(root.resolve()) == {}
     return finished

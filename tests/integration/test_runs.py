@@ -45,7 +45,7 @@ def run(
     request = Request(scenario=get_scenario(scenario), version=versions.get(version), root=root, case=case, **options)
     finished = execute(request, echo=lambda _: None)
     judged = judge(finished.run_dir, analyst).verdict
-    finished.wait_removed()
+    finished.removals.wait()
     return finished.run_dir, judged
 
 
@@ -132,7 +132,7 @@ def test_a_recorder_that_died_makes_the_run_unknown(
         monkeypatch.setattr(FinalReader, "read", killed_first(FinalReader.read))
     finished = execute(Request(scenario=baseline, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
     judged = judge(finished.run_dir, analyst).verdict
-    finished.wait_removed()
+    finished.removals.wait()
     assert judged.verdict == "unknown", judged.reasons
     assert any("recorder died" in reason for reason in judged.reasons)
 
@@ -152,7 +152,7 @@ def test_a_node_that_somebody_removes_is_an_error_in_one_line(tmp_path: Path, an
     scenario = replace(get_scenario("baseline"), steps=steps)
     finished = execute(Request(scenario=scenario, version=versions.get("0.10.2.2"), root=tmp_path), echo=lambda _: None)
     judged = judge(finished.run_dir, analyst).verdict
-    finished.wait_removed()
+    finished.removals.wait()
     assert judged.verdict == "error"
     failure = finished.run_dir.read_run().failure or ""
     assert "No such container" in failure

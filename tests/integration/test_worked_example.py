@@ -46,7 +46,7 @@ def test_the_worked_example_runs(example: scenarios.Scenario, tmp_path: Path) ->
     finished = execute(request, echo=lambda _: None)
     with Analyst(java_home=java_home()) as analyst:
         judged = judge(finished.run_dir, analyst).verdict
-    finished.wait_removed()
+    finished.removals.wait()
     assert judged.verdict == "as-documented", judged.reasons
     faults = read(finished.run_dir.timeline).of(Fault)
     assert [fault.phase for fault in faults if fault.fault_kind == "freeze"] == [

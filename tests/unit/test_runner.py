@@ -74,7 +74,7 @@ def test_a_clean_run_is_complete_judged_and_removed(
     stage = Stage()
     finished = rehearse(stage, tmp_path, steps, monkeypatch)
     assert stage.empty.wait(LIMIT_S), "the removal does not begin by itself"
-    finished.wait_removed()
+    finished.removals.wait()
     run = finished.run_dir.read_run()
     assert (run.state, run.failure) == ("complete", None)
     verdict = judged(finished.run_dir)
@@ -395,7 +395,7 @@ def test_what_would_not_go_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     stage.containers_of[3].stuck = True
     finished = rehearse(stage, tmp_path, quiet, monkeypatch)
     with pytest.raises(HarnessError, match=r"Docker would not remove: broker-3: .*stuck.*`kafka-chaos clean`"):
-        finished.wait_removed()
+        finished.removals.wait()
 
 
 def test_the_next_run_removes_live_data_of_one_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
