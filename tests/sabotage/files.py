@@ -514,6 +514,12 @@ CASES: Final = (
     Case(name="high watermark checkpoints of copies removed", before="as-documented",
          damage=_copies("*/broker-*/replication-offset-checkpoint", every=True), forged=("unknown",)),
     Case(name="timeline: proofs are empty", before="as-documented", damage=_fault("verified", proof={})),
+    Case(name="timeline: there are no proofs", before="as-documented", damage=_fault("verified", proof=None)),
+    Case(
+        name="timeline: faults of a kind that nobody has",
+        before="as-documented",
+        damage=_fault("verified", fault_kind="new", proof={"kind": "new", "anything": False}),
+    ),
     Case(name="timeline: exit code 0 in the proof of a kill", before="as-documented", damage=_edited(_exit_code_0)),
     Case(name="timeline: verified before inject", before="as-documented", damage=_edited(_verified_first)),
     Case(name="timeline: no Docker event at all", before="as-documented", damage=_without("container")),

@@ -390,6 +390,57 @@ def test_a_sabotaged_fault_is_recorded_as_unproved_and_ends_the_sequence(tmp_pat
     ]
 
 
+class NoKind(FaultProof, frozen=True, kw_only=True):
+    """Of a type that was given no tag."""
+
+
+class Sketch:
+    """A fault that somebody is writing: it counts how often it was injected."""
+
+    description = "a sketch"
+
+    def __init__(self, proof: FaultProof, **more: Any) -> None:
+        self.nodes = (Node("broker-1", 1, "172.20.0.11", None),)  # type: ignore[arg-type]
+        self.proof, self.injected = proof, 0
+        vars(self).update(more)
+
+    def inject(self) -> None:
+        self.injected += 1
+
+    def verify(self) -> FaultProof:
+        return self.proof
+
+    def heal(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("more", "word"), [({}, "it has no proof_type"), ({"proof_type": NoKind}, "NoKind, without a tag")]
+)
+def test_a_fault_of_no_kind_is_refused_before_anything_happens(tmp_path: Path, more: Any, word: str) -> None:
+    sketch: Any = Sketch(NoKind(), **more)
+    with Timeline(tmp_path / "timeline.jsonl") as timeline, pytest.raises(HarnessError, match=word):
+        Faults(timeline).carry_out(sketch)
+    assert (sketch.injected, read(tmp_path / "timeline.jsonl").events) == (0, ())
+
+
+@pytest.mark.parametrize(
+    ("proof", "word"),
+    [
+        (NoKind(), "NoKind is no proof of it"),
+        (proof_of("loss"), "LossProof is no proof of it"),
+        (proof_of("cut", packets_dropped={"broker-1 OUTPUT x": 0}), "packets dropped at each node"),
+    ],
+    ids=["no kind's", "another kind's", "hollow"],
+)
+def test_what_shows_nothing_is_no_proof(tmp_path: Path, proof: FaultProof, word: str) -> None:
+    sketch: Any = Sketch(proof, proof_type=CutProof)
+    with Timeline(tmp_path / "timeline.jsonl") as timeline, pytest.raises(FaultUnproved, match=word):
+        Faults(timeline).carry_out(sketch)
+    events = read(tmp_path / "timeline.jsonl").of(Fault)
+    assert [(event.phase, event.proof) for event in events] == [("inject", None), ("unproved", None)]
+    assert word in events[-1].seen
+
+
 class FakeCut:
     """A cut between nodes that takes down when it is healed."""
 
