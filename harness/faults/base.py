@@ -96,15 +96,11 @@ class Faults:
         FaultUnproved after recording it: the run is then unknown, whatever else is seen.
         """
         fault_id = self._announce(fault, role)
-        if fault.proof_type.lasts is Lasts.UNTIL_HEALED:
-            self.active.append((fault_id, fault))
         fault.inject()
         return self._prove(fault_id, fault, role, time.monotonic_ns())
 
     def carry_out_at_once(self, faults: Sequence[tuple[Fault, str]]) -> list[FaultProof]:
-        """Inject several faults, given with their roles, at one moment, and then prove each; for kinds that need no
-        healing. Raises as `carry_out`.
-        """
+        """Inject several faults, given with their roles, at one moment, and then prove each. Raises as `carry_out`."""
         named = [(self._announce(fault, role), fault, role) for fault, role in faults]
         injected_ns = []
         for _, fault, _ in named:
@@ -117,6 +113,8 @@ class Faults:
         self.count += 1
         fault_id = f"f{self.count}"
         self._record(fault_id, fault, "inject", role)
+        if fault.proof_type.lasts is Lasts.UNTIL_HEALED:
+            self.active.append((fault_id, fault))
         return fault_id
 
     def _prove(self, fault_id: str, fault: Fault, role: str, injected_ns: int) -> FaultProof:

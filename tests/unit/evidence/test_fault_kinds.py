@@ -95,6 +95,31 @@ def test_an_empty_proof_is_refused(kind: str, tmp_path: Path) -> None:
     assert "it has no proof" in soundness.unsupported_proofs(Course(tuple(bare)))[0]
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("kill", "exit code 137, Docker's event “die”"),
+        ("start", "running as process 4711, Docker's event “start”"),
+        ("power-loss", "its disk forgot what was not flushed; of t-0 it holds 3 of 13 offsets"),
+        ("freeze", "its CPU clock stood still at 55 ticks for 100 ms"),
+        ("loss", "the kernel dropped 3 packets"),
+        ("hold", "a request was taken and not answered, the kernel dropped 3 packets of answers"),
+        ("delay", "a request on a connection that there was is not taken, the kernel dropped 3 packets"),
+        ("slow", "4 packets waited in the kernel's token bucket, and arrived"),
+        ("reset", "1 connections are gone"),
+        ("kill-client", "its process ended with -9"),
+        ("wipe", "files_before 5, logs_before ['t-0'], files_after 0"),
+    ],
+)
+def test_a_proof_is_told_in_words(kind: str, text: str) -> None:
+    assert PROOFS[kind].text() == text
+
+
+def test_a_disk_that_lost_nothing_is_told() -> None:
+    whole = proof_of("power-loss", replicas={"t-0": {"written": 2, "held": 2}})
+    assert whole.text().endswith("; of its replicas it holds everything")
+
+
 def refused_line(place: Path, kind: str, proof: Fields | None) -> str:
     """What is said of a line with a verified fault, when the timeline is read; "" if it is taken."""
     path = place / "timeline.jsonl"
