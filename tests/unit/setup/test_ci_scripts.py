@@ -245,3 +245,47 @@ def test_setup_is_of_the_versions_that_are_named(outer: dict[str, str]) -> None:
     assert printed[-1].endswith("kafka-chaos setup --versions 4.3.1 0.10.2.2")
     assert printed[0] == 'bash .ci/engine "python3"'
     assert (len(printed) != len(done.stdout.splitlines())) == bool(outer)
+
+
+MAKE = """
+echo "$*|$PWD|$KAFKA_CHAOS_NAMESPACE|$(ls -A | grep -c venv)" >>"{seen}"
+case "$*" in
+test) echo "unit | ==== 4883 passed in 90 s ===="; echo "FAILED tests/a.py::test_b"; exit {status} ;;
+*test-rest*) echo "SKIPPED [1] tests/conftest.py:70: left out, 30 minutes were over: tests/c.py::test_d" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_ci_runs_everything_says_what_was_left_out_and_leaves_nothing(status: int, tmp_path: Path) -> None:
+    make = MAKE.format(seen=tmp_path / "seen", status=status)
+    for name, text in {"make": make, "docker": "exit 1"}.items():
+        _script(tmp_path / "bin" / name, text)
+    origin = tmp_path / "origin"
+    (origin / ".ci").mkdir(parents=True)
+    (origin / ".ci" / "run").write_text((ROOT / ".ci" / "run").read_text())
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"]):
+        subprocess.run(["git", *words], cwd=origin, check=True)
+    (tmp_path / "scratch").mkdir()
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", ".ci/run"],
+        cwd=origin,
+        env=os.environ | {"PATH": path, "TMPDIR": str(tmp_path / "scratch")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    seen = [line.split("|") for line in (tmp_path / "seen").read_text().splitlines()]
+    assert [command for command, *_ in seen] == ["test", "-w again", seen[2][0]]
+    assert seen[2][0].startswith("test-rest TURN=1 MINUTES=")
+    assert {(Path(where).name, environments) for _, where, _, environments in seen} == {("kafka-chaos", "0")}
+    assert len({namespace for _, _, namespace, _ in seen} - {"", "kafka-chaos"}) == 1
+    closing = done.stdout.rpartition("\n\n")[2]
+    assert "unit | ==== 4883 passed in 90 s ====" in closing
+    assert "left out, 30 minutes were over: tests/c.py::test_d" in closing
+    assert f"kafka-chaos: make test {'failed with status 2' if status else 'passed'} in " in closing
+    assert (done.returncode, done.stderr) == (int(bool(status)), "")
+    assert list((tmp_path / "scratch").iterdir()) == []
