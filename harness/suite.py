@@ -1,7 +1,7 @@
 """The default suite: which scenarios `make chaos-run` runs, on which versions, and why each is in.
 
-It is for somebody who has ten minutes: each kind of outcome that README's table has, on a version that has it and on
-one that does not. What it leaves out is run each night (`make nightly`).
+It is for somebody who has ten minutes: the first rows of README's table, on a version that loses and on one that does
+not. What it leaves out, such as power loss, is run each night (`make nightly`).
 """
 
 from __future__ import annotations

@@ -60,3 +60,11 @@ def test_every_link_leads_to_a_file_or_a_page_that_is_made(made: dict[str, str],
             elif place and path in pages and place[1:] not in map(anchor, HEADING.findall(FENCED.sub("", pages[path]))):
                 dead.append(f"{name}: {target}{place}")
     assert dead == []
+
+
+def test_what_is_read_in_a_browser_links_nothing_that_has_to_be_built(
+    made: dict[str, str], committed: dict[str, str]
+) -> None:
+    built = {f"docs/{name}" for name in made.keys() - {*build.COMMITTED}}
+    for name in ("README.md", "CONTRIBUTING.md"):
+        assert built & {target for target, _ in LINK.findall(committed[name])} == set(), name

@@ -56,7 +56,7 @@ def test_ci_runs_what_is_written_down_and_nothing_else(place: Path) -> None:
 
 
 def test_nothing_is_handed_to_make_behind_its_back() -> None:
-    """Only where things lie is CI's own: README's variables, and the directories of pip, numba and temporary files."""
+    """Only where things lie is CI's own: our variables, and the directories of pip, numba and temporary files."""
     exported = re.findall(r"^export (.*)$", RUN.read_text(), re.MULTILINE)
     names = {word.partition("=")[0] for line in exported for word in line.split()}
     assert names == {
@@ -66,8 +66,8 @@ def test_nothing_is_handed_to_make_behind_its_back() -> None:
         "NUMBA_CACHE_DIR",
         "TMPDIR",
     }
-    readme = (ROOT / "README.md").read_text()
-    assert all(f"`{name}`" in readme for name in names if name.startswith("KAFKA"))
+    page = (ROOT / "docs" / "configuration.md").read_text()
+    assert all(f"`{name}`" in page for name in names if name.startswith("KAFKA"))
 
 
 def test_bare_machines_run_readmes_commands() -> None:

@@ -1,0 +1,83 @@
+"""What README and the pages beside it say, held to what commands print, to what runs showed, and to the code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import results
+from app.cli import main
+from harness.scenario import all_scenarios
+from pages import guide
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text()
+EXAMPLE = re.compile(r"^```console\n\$ kafka-chaos ([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SECONDS = re.compile(r" *\d+\.\d+ s\b")
+RUN = "run double-failover --version 0.10.2.2"
+ROW = re.compile(r"^\| [^|]+ \| \[`([\w-]+)`\]\(([^)]+)\)(?:, `--case ([\w-]+)`)? \| (.*) \|$", re.MULTILINE)
+
+
+def said(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints; of the run, which takes a cluster, the story of one that is kept for tests."""
+    if command == RUN:
+        with tarfile.open(ROOT / "tests/data/runs/double-failover-0.10.2.2.tar.xz") as kept:
+            kept.extractall(tmp_path, filter="data")
+        command = f"explain {tmp_path}"
+    main(shlex.split(command))
+    return capsys.readouterr().out
+
+
+def test_the_examples_are_what_the_commands_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    examples = EXAMPLE.findall(README)
+    assert {command.split()[0] for command, _ in examples} == {"museum", "audit", "run"}
+    for command, shown in examples:
+        lines = [SECONDS.sub(" N s", line) for line in said(command, tmp_path, capsys).splitlines()]
+        for line in shown.splitlines():
+            if line != "…":
+                text = SECONDS.sub(" N s", line)
+                assert text in lines, f"{command} does not say {line!r}"
+                lines = lines[lines.index(text) + 1 :]
+
+
+def test_the_table_of_losses_is_what_runs_showed() -> None:
+    data, scenarios = results.by_scenario(), all_scenarios()
+    heading = next(line for line in README.splitlines() if line.startswith("| what happens |"))
+    versions = [cell.strip() for cell in heading.strip("| ").split(" | ")][2:]
+    rows = ROW.findall(README)
+    assert len(rows) >= 10
+    for name, file, case, cells in rows:
+        assert file == scenarios[name].file.replace(".", "/") + ".py"
+        counted = data[name]["cases"][case or "default"]
+        lost = [f"{counted[version]['lost']} of {counted[version]['runs']}" for version in versions]
+        assert cells.split(" | ") == [text if text.startswith("0") else f"**{text}**" for text in lost], name
+
+
+def test_the_number_of_scenarios_is_right() -> None:
+    assert f"each of the {len(all_scenarios())} scenarios" in README
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    listed = set(guide.links(index))
+    there = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert there <= listed
+
+
+def test_every_variable_of_the_environment_is_told() -> None:
+    """But for the one by which a run tells its own processes who began them."""
+    told = set(re.findall(r"KAFKA_CHAOS_[A-Z_]+", (ROOT / "docs" / "configuration.md").read_text()))
+    places = [
+        ROOT / name for name in ("app", "audit", "analysis", "checks", "evidence", "harness", "judgement", "tests")
+    ]
+    files = [path for place in places for path in place.rglob("*.py")]
+    used = {name for path in files for name in re.findall(r"\"(KAFKA_CHAOS_[A-Z_]+)\"", path.read_text())}
+    assert used - told == {"KAFKA_CHAOS_PARENT"}
+    assert told <= used
