@@ -300,14 +300,6 @@ class Course:
             one.value == ALIVE and one.begin_ns <= at_ns < one.end_ns for one in self.registrations.get(node, ())
         )
 
-    def lasting_at(self, at_ns: int) -> tuple[FaultFact, ...]:
-        """The faults that last at a time."""
-        return tuple(fault for fault in self.faults if fault.inject_ns <= at_ns < fault.until_ns)
-
-    def in_flight_at(self, at_ns: int) -> tuple[Sent, ...]:
-        """The records that had been sent at a time, and not answered."""
-        return tuple(one for one in self.sends if one.sent_ns <= at_ns and (one.done_ns is None or at_ns < one.done_ns))
-
 
 def _intervals(stated: Iterable[tuple[int, str, str]], end_ns: int) -> tuple[Interval, ...]:
     """From (time, value, detail): each until the next that says something else; the last until `end_ns`."""

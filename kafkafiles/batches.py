@@ -128,11 +128,6 @@ class BatchHeader:
     def is_control(self) -> bool:
         return self.magic >= 2 and bool(self.attributes & 0x20)
 
-    @property
-    def delete_horizon_ms(self) -> int | None:
-        """When the cleaner may drop this batch's tombstones (KIP-534); it then takes the base timestamp's place."""
-        return self.base_timestamp_ms if self.magic >= 2 and self.attributes & 0x40 else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:

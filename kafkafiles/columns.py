@@ -325,11 +325,6 @@ def table(
     return _collect(arrow_batches(buffer, start, end, limit_bytes=limit_bytes, compiled=compiled))
 
 
-def read_table(path: Path, *, limit_bytes: int = codecs.DEFAULT_LIMIT_BYTES) -> tuple[pa.Table, list[Corrupt]]:
-    """As `table`, of a segment file."""
-    return _collect(read_arrow_batches(path, limit_bytes=limit_bytes))
-
-
 def _collect(found: Iterator[pa.RecordBatch | Corrupt]) -> tuple[pa.Table, list[Corrupt]]:
     pieces: list[pa.RecordBatch] = []
     problems: list[Corrupt] = []

@@ -352,6 +352,17 @@ def varint(data: Any, position: int, end: int, bits: int) -> Any:
 
 
 @compiled
+def _sized(data: Any, position: Any, end: Any, least: Any) -> Any:
+    """The size of a field that has its size before it, and where it begins; -1 if it is less than `least`, or the field
+    does not end before `end`.
+    """
+    size, position = varint(data, position, end, 32)
+    if position < 0 or size < least or size > end - position:
+        return size, np.int64(-1)
+    return size, position
+
+
+@compiled
 def _records(
     data: Any,
     begins: Any,
@@ -396,8 +407,8 @@ def _records(
                 return True, 0
             before = delta
             for field in range(2):
-                size, position = varint(data, position, end, 32)
-                if position < 0 or size < -1 or size > end - position:
+                size, position = _sized(data, position, end, -1)
+                if position < 0:
                     return True, 0
                 starts[field, row] = position
                 sizes[field, row] = size
@@ -408,8 +419,8 @@ def _records(
                 return True, 0
             for _header in range(count):
                 for field in range(2):
-                    size, position = varint(data, position, end, 32)
-                    if position < 0 or size < field * -1 or size > end - position:
+                    size, position = _sized(data, position, end, -field)
+                    if position < 0:
                         return True, 0
                     if headers < room:
                         header_starts[field, headers] = position

@@ -17,5 +17,5 @@ from checks.anomaly import REGISTRY
 __all__ = ["REGISTRY"]
 
 
-for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)

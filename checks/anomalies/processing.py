@@ -23,6 +23,7 @@ import numpy as np
 
 from checks import excuses
 from checks.anomaly import (
+    DELIVERY,
     HISTORY,
     absent_if,
     anomaly,
@@ -73,7 +74,7 @@ def without_pipelines(view: PartitionView) -> bool:
 
 @anomaly(
     "committed-too-far",
-    source="Kafka documentation, Design: message delivery semantics",
+    source=DELIVERY,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
 )
@@ -98,7 +99,7 @@ def committed_too_far(view: PartitionView) -> Rows:
 
 @anomaly(
     "skipped-processing",
-    source="Kafka documentation, Design: message delivery semantics",
+    source=DELIVERY,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
 )
@@ -123,7 +124,7 @@ def skipped_processing(view: PartitionView) -> Rows:
 
 @anomaly(
     "repeated-processing",
-    source="Kafka documentation, Design: message delivery semantics",
+    source=DELIVERY,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
     permitted="if the pipeline uses no transactions",

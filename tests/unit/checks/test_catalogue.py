@@ -78,5 +78,5 @@ def test_a_second_claim_of_a_name_and_one_without_a_definition_are_refused() -> 
 def test_the_catalogues_are_imported_without_spark_or_a_compiler() -> None:
     told = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from checks import catalogue, claims; print(*sys.modules)"
     seen = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
-    assert "checks.claims.acks" in seen
+    assert "checks.claims.replication.acks" in seen
     assert {"pyspark", "numba", "pandas", "docker"} & set(seen) == set()

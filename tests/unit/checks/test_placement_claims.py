@@ -9,7 +9,7 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from checks.claims.placement import shifted
+from checks.claims.cluster.placement import shifted
 from evidence.course import Course
 from evidence.events import Broker, Container, Ends, Event, Moment, Partition, PlaceTopic, Reassign, Znode
 from tests.records import run_record

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence
-from checks.claims.power import (
+from checks.claims.storage.power import (
     flushed_records_survive,
     lost_records_are_recent,
     metadata_survives,

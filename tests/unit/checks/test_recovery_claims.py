@@ -11,7 +11,7 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from checks.claims.recovery import RECOVERY_POINTS
+from checks.claims.storage.recovery import RECOVERY_POINTS
 from evidence.course import Course
 from evidence.events import Broker, Checkpoint, Event, Fault, FaultPhase, Log, Moment, Note, Target
 from tests.records import run_record

@@ -204,7 +204,6 @@ def test_since_when_a_process_is_the_same() -> None:
 def test_how_long_a_fault_lasts(events: list[Event], until: int) -> None:
     held = course(*events)
     assert held.faults[0].until_ns == until
-    assert [one.id for one in held.lasting_at(2)] == ["f1"]
 
 
 def cut(
@@ -281,7 +280,6 @@ def test_a_send_is_matched_with_its_own_end() -> None:
         (1, "failed", None, "X", 3, "all"),
         (2, "open", None, None, None, "all"),
     ]
-    assert [[s.sequence for s in held.in_flight_at(ns)] for ns in (0, 2, 3, 9)] == [[], [0, 1], [0], [2]]
 
 
 def test_an_answer_counts_from_when_it_came_not_from_when_it_was_heard() -> None:

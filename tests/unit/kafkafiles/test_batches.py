@@ -95,7 +95,7 @@ def test_a_delete_horizon_takes_the_base_timestamps_place():
     data = batch(0, FEW, delete_horizon=5)
     header = next(log.scan_batches(data))
     assert isinstance(header, BatchHeader)
-    assert header.delete_horizon_ms == 5
+    assert header.base_timestamp_ms == 5
     assert [each.timestamp_ms for each in sound(data)] == [10, 12, 11]
 
 

@@ -157,5 +157,5 @@ def test_headers_of_files_are_the_same_whether_bodies_are_read_or_leapt_over(
 def test_an_empty_file(tmp_path: Path):
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"")
-    table, problems = columns.read_table(path)
+    table, problems = columns.table(path.read_bytes())
     assert (table.num_rows, problems) == (0, [])

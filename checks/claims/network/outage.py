@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import broker, judged, timed
-from checks.claims.partitions import PAUSE_MS
-from checks.claims.unavailability import longest_pause_ms
+from checks.claims.network.partitions import PAUSE_MS
+from checks.claims.network.unavailability import longest_pause_ms
 from evidence.course import ALIVE
 from evidence.events import Broker, Controller, Event, Partition
 from evidence.faults import DEATHS

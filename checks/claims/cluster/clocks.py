@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import broker, faults, judged, number_of, row_of
-from checks.claims.isr import check_period_ms, lag_time_ms
+from checks.claims.replication.isr import check_period_ms, lag_time_ms
 from evidence.course import Course, FaultFact, in_isr_throughout
 from evidence.events import Log, of
 from evidence.faults.clock import ClockStepProof

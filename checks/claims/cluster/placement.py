@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, broker, elapsed_ms, judged, lives, timed
-from checks.claims.unavailability import longest_pause_ms
+from checks.claims.network.unavailability import longest_pause_ms
 from evidence.course import Course, TopicPartition
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
 from evidence.run import RunRecord

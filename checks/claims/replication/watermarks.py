@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
-from checks.claims.acks import SEEN_LATER_NS
 from checks.claims.basis import elapsed_ms, judged
+from checks.claims.replication.acks import SEEN_LATER_NS
 from evidence.course import FROZEN, Course, Sent, TopicPartition
 from evidence.events import Log, Position, ReplicaOffset, of
 from evidence.replication import Trace, topics_of, trace_of, traced_partitions, ways

@@ -22,8 +22,8 @@ from checks.claims.basis import (
     setting_ms,
     timed,
 )
-from checks.claims.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
-from checks.claims.unavailability import longest_pause_ms
+from checks.claims.network.unavailability import longest_pause_ms
+from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.course import CLIENTS, Course, FaultFact
 from evidence.events import NO_LEADER, Partition
 from evidence.run import RunRecord

@@ -1,0 +1,1 @@
+"""Claims about the cluster as a whole: registrations, elections, placement, metadata, clocks."""

@@ -1,0 +1,1 @@
+"""Claims about replicas of one partition: acknowledgements, the ISR, high watermarks, truncation."""
