@@ -193,3 +193,21 @@ def test_an_empty_file_has_no_high_watermark(size: int, outcome: str) -> None:
     events = [*cut_file(size=size), (2.5, moment(3, None)), (4, line)]
     ordered = sorted(events, key=lambda event: event[0])
     assert judged("missing-high-watermark-truncates-all", *ordered)["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ([(5, checkpoint(HIGH_WATERMARKS, 3)), (6, moment(3, 3))], HELD),
+        ([(5, checkpoint(HIGH_WATERMARKS, 99)), (6, moment(3, 3))], CONTRADICTED),
+        ([(5, checkpoint(RECOVERY_POINTS, 99)), (6, moment(3, 3))], NOT_OBSERVED),
+        ([(2.5, checkpoint(HIGH_WATERMARKS, 99)), (6, moment(3, 3))], NOT_OBSERVED),
+        ([(5, checkpoint(HIGH_WATERMARKS, 3))], NOT_OBSERVED),
+    ],
+    ids=["within the log again", "beyond the log", "another file", "before the broker started", "never copied"],
+)
+def test_an_offset_beyond_the_log_is_not_believed(events: list[Timed], outcome: str) -> None:
+    wrong = {"file": HIGH_WATERMARKS, "replica": "t-0", "offset_before": 3, "offset": 99}
+    struck: list[Timed] = [(2, fault("overwrite")), (2.1, fault("overwrite", "verified", **wrong)), (3, fault("start"))]
+    ordered = sorted([*struck, *events], key=lambda event: event[0])
+    assert judged("wrong-checkpoint-is-bounded", *ordered)["outcome"] == outcome

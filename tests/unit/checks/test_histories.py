@@ -20,8 +20,13 @@ ROOT = Path(__file__).parents[3]
 TESTS = (
     "tests/unit/checks",
     "tests/unit/analysis/test_replicas.py",
+    "tests/unit/analysis/test_misdelivered.py",
     "tests/unit/evidence/test_watermark_steps.py",
 )
+NEVER_CONTRADICTED = {
+    "stale-controller-refused": "a request that is not refused is not in any log",
+    "unknown-record-comes-late": "one that is not written afterwards was written before, or is lost: neither is wrong",
+}
 
 
 @pytest.mark.slow
@@ -42,4 +47,4 @@ def test_every_check_and_every_claim_has_a_positive_and_a_negative_history(tmp_p
         for outcome in ("found", "not found")
     }
     wanted |= {(name, outcome) for name in claims.CATALOGUE for outcome in (HELD, CONTRADICTED)}
-    assert sorted(wanted - seen) == []
+    assert sorted(wanted - seen) == sorted((name, CONTRADICTED) for name in NEVER_CONTRADICTED)
