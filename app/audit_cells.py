@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from inspect import signature
+from typing import Any, Final, TypeVar
 
 from audit import cells as matrix
 from audit.cells import Cell, Key, RunCounts, Stated
@@ -19,11 +20,22 @@ from harness.scenario import Scenario, all_scenarios
 from judgement.verdict import read_findings, read_verdict
 from results import MEASURED_ON
 
+T = TypeVar("T")
+
 PREFIX: Final = "audit-"
 """Of the scenarios that measure cells; what follows is the fault."""
 VERSIONS: Final = tuple(MEASURED_ON.values())
 CLIENT_VERSION: Final = "client.software.version"
 """What librdkafka says that it is."""
+
+
+def same_fields(kind: Callable[..., T], source: object, **others: Any) -> T:
+    """A `kind` of what `source` has under the names of its fields, and `others` for the rest.
+
+    A producer's settings go through several types with the same names (SubjectRecord, Key, Settings, Producer, Topic).
+    """
+    names = signature(kind).parameters.keys() - others.keys()
+    return kind(**{name: getattr(source, name) for name in names}, **others)
 
 
 def scenarios() -> dict[str, Scenario]:
@@ -64,39 +76,19 @@ def _cell(run: RunRecord, subject: SubjectRecord, findings: Mapping[str, Any], r
     version = versions.get(run.version)
     stated = subject.stated
     began = datetime.fromtimestamp((run.started_wall_ns or 0) / 1e9, UTC)
+    fault = run.scenario.removeprefix(PREFIX)
     return Cell(
-        key=Key(
-            client=subject.client,
-            line=line_of(version),
-            version=version.id,
-            replication_factor=subject.replication_factor,
-            min_insync_replicas=subject.min_insync_replicas,
-            unclean=subject.unclean,
-            flush_each=subject.flush_each,
-            acks=subject.acks,
-            idempotence=subject.idempotence,
-            in_flight=subject.in_flight,
-            retries=subject.retries,
-            fault=run.scenario.removeprefix(PREFIX),
-        ),
+        key=same_fields(Key, subject, line=line_of(version), version=version.id, fault=fault),
         stated=Stated(must=frozenset(stated.must), may=frozenset(stated.may), why=stated.why, source=stated.source),
         runs=(
-            RunCounts(
+            same_fields(
+                RunCounts,
+                counts,
                 run=run.run,
                 date=began.date().isoformat(),
                 commit=run.commit or "",
                 client_release=subject.client_release or releases.get(subject.process, ""),
                 broker_version=version.kafka,
-                acknowledged=counts.acknowledged,
-                lost=counts.lost,
-                duplicated=counts.duplicated,
-                reordered=counts.reordered,
-                refused=counts.refused,
-                unknown_present=counts.unknown_present,
-                unknown_absent=counts.unknown_absent,
-                latency_p50_ms=counts.latency_p50_ms,
-                latency_p99_ms=counts.latency_p99_ms,
-                records_per_s=counts.records_per_s,
             ),
         ),
         overrides=dict(subject.overrides),

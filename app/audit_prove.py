@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from app.audit_cells import VERSIONS, cells_of, line_of, scenarios
+from app.audit_cells import VERSIONS, cells_of, line_of, same_fields, scenarios
 from app.matrix import Cell, Matrix
 from audit.cells import LAST_REPLICA, Key, canonical, normal
 from audit.defaults import NAMES, RULES, product
@@ -156,7 +156,7 @@ def proof_request(at: tuple[int, int], case: Case) -> ProofRequest:
         settings, notes = settings_to_run(case.resolved, release)
         apart = tuple(filter(None, (differs, more, *others)))
         given = UserSubject(
-            producer=_producer(case.resolved),
+            producer=same_fields(Producer, case.settings, retries=MANY if case.resolved.retries.value else "0"),
             topic=topic,
             own=ClientSettings(release=release, settings=settings, stated=_in_domain(case, client, version)),
         )
@@ -209,29 +209,13 @@ def _apart(one: str, other: str) -> tuple[int, ...]:
 
 
 def _topic(case: Case) -> tuple[Topic, list[str]]:
-    asked = case.topic
-    factor, least = asked.replication_factor.value, asked.min_insync_replicas.value
+    factor, least = case.settings.replication_factor, case.settings.min_insync_replicas
     if least > factor:
         raise Unprovable(f"min.insync.replicas={least} is more than there are replicas, {factor}: nothing is written")
     if least > MOST_REPLICAS:
         raise Unprovable(f"min.insync.replicas={least} needs more than the {MOST_REPLICAS} replicas of a run")
-    topic = Topic(
-        replication_factor=min(factor, MOST_REPLICAS),
-        min_insync_replicas=least,
-        unclean=asked.unclean.value,
-        flush_each=asked.flush_each.value,
-    )
+    topic = same_fields(Topic, case.settings, replication_factor=min(factor, MOST_REPLICAS))
     return topic, [f"run with {MOST_REPLICAS} replicas, audited {factor}"] if factor > MOST_REPLICAS else []
-
-
-def _producer(resolved: Resolved) -> Producer:
-    return Producer(
-        client=resolved.client,
-        acks=resolved.acks.value,
-        idempotence=resolved.idempotence.value,
-        in_flight=resolved.in_flight.value,
-        retries=MANY if resolved.retries.value else "0",
-    )
 
 
 def _in_domain(case: Case, client: str, version: str) -> bool:

@@ -160,8 +160,9 @@ def loop_of(disk: Disk) -> str:
 
 
 def writeback() -> dict[str, int]:
-    """By what this machine's kernel writes dirty pages back, how much is dirty (KiB), and how many pages it has ever
-    looked at for want of free ones (`pages_scanned`): where that grows, it may write back however young a page is.
+    """The kernel's writeback settings, dirty memory (KiB), and the pages scanned for reclaim since boot.
+
+    While `pages_scanned` grows, the kernel may write back a page however young it is.
     """
     found = {"pages_scanned": sum(map(int, SCANNED.findall(Path("/proc/vmstat").read_text())))}
     for name in SETTINGS:
