@@ -43,7 +43,7 @@ FILES: Final = (
 
 def logged(bug: Bug, run_dir: RunDir) -> Iterator[tuple[str, str]]:
     """The lines of the nodes' logs that tell of the bug, with the node, in each node's order."""
-    says = [re.compile(pattern) for pattern in bug.says]
+    says = [re.compile(pattern) for pattern in bug.log_patterns]
     for path in sorted(run_dir.logs.glob("*.log")):
         stamped = map(parse_stamp, path.read_text(errors="replace").splitlines())
         found = [line for _, line in filter(None, stamped) if any(pattern.search(line) for pattern in says)]
@@ -120,7 +120,10 @@ def _not_shown(made: Scenario, version: Version, case: str) -> list[str]:
     """That a run does not show the bug, where it is of a case, or of a version, that does not."""
     if made.shows(version, made.case(case)):
         return []
-    return [f"This run is there to compare: it does not show the bug. {made.documented_for(version, case).says}", ""]
+    return [
+        f"This run is there to compare: it does not show the bug. {made.documented_for(version, case).sentence}",
+        "",
+    ]
 
 
 def _held(run_dir: RunDir) -> list[str]:

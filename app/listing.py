@@ -69,5 +69,5 @@ def _lines(made: Scenario) -> Iterator[str]:
             if outcome["claims"]:
                 text += f"; claims {', '.join(outcome['claims'])}"
             yield f"{indent}{text}: {' '.join(outcome['versions'])}"
-            if outcome.get("says"):
-                yield f"{indent}  {outcome['says']}"
+            if outcome.get("sentence"):
+                yield f"{indent}  {outcome['sentence']}"

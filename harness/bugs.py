@@ -65,7 +65,7 @@ class Bug:
     """The mode it is of: ZooKeeper's, KRaft's, or both."""
     code: str = ""
     """What the code does, and where. Those that nobody has fixed say it."""
-    says: tuple[str, ...] = ()
+    log_patterns: tuple[str, ...] = ()
     """Patterns of the lines in which brokers' logs tell of it."""
 
     def __post_init__(self) -> None:

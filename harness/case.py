@@ -29,13 +29,13 @@ class Documented:
     """What is documented to follow on a line of versions.
 
     `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
-    is in neither catalogue (checks/catalogue.py, checks/claims/). `says` is what is documented for these versions
-    in a sentence, where it is not what the scenario claims.
+    is in neither catalogue (checks/catalogue.py, checks/claims/). `sentence` is what is documented for these
+    versions, where it is not what the scenario claims.
     """
 
     on: VersionRange = EVERY_VERSION
     """Of several outcomes of a case the first counts whose range has the version: without `on`, for all others."""
-    says: str = ""
+    sentence: str = ""
     required: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
     claims: Sequence[str] = ()
@@ -57,7 +57,7 @@ class Documented:
     def as_json(self) -> dict[str, Any]:
         """What must and what may be seen, the claims that must be held, and the sentence."""
         names = {"required": sorted(self.required), "allowed": sorted(self.allowed), "claims": list(self.claims)}
-        return names | ({"says": " ".join(self.says.split())} if self.says else {})
+        return names | ({"sentence": " ".join(self.sentence.split())} if self.sentence else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

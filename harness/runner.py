@@ -278,7 +278,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 "claims": [] if observed else list(documented.claims),
                 "on": documented.on.label,
                 "out_of_sync": documented.out_of_sync,
-                "claim": documented.as_json().get("says", request.scenario.claim),
+                "claim": documented.as_json().get("sentence", request.scenario.claim),
                 "source": request.scenario.source,
             },
             "drawn": [],

@@ -97,7 +97,7 @@ class Clients:
         bootstrap: str = "",
         only: Target | None = None,
         final: bool = False,
-        doomed: bool = False,
+        expected_loss: bool = False,
     ) -> Client:
         """A new client, which run.json has from now on."""
         name = f"{kind}-{1 + sum(process['kind'] == kind for process in self._processes)}"
@@ -110,7 +110,7 @@ class Clients:
                 "final": final,
                 "settings": {"bootstrap.servers": bootstrap} | dict(settings),
             }
-            | ({"doomed": True} if doomed else {})
+            | ({"doomed": True} if expected_loss else {})
             | ({"only": only.node.name} if only else {})
         )
         return Client(self._run_dir, name, len(self._processes), bootstrap, settings)
@@ -145,27 +145,29 @@ class Clients:
         only: Target | None = None,
         settings: Mapping[str, str] = NO_SETTINGS,
         timeout_s: float = SEND_LIMIT_S,
-        doomed: bool = False,
+        expected_loss: bool = False,
         must: bool = True,
         key: str | None = None,
     ) -> list[Sent]:
         """Send records one after the other, each when it is known what came of the one before: acknowledged, refused or
-        unknown. `doomed` names those whose loss the scenario documents: no other record may be lost. `settings` are
-        the producer's own, `key` is the records'.
+        unknown. `expected_loss` names those whose loss the scenario documents: no other record may be lost. `settings`
+        are the producer's own, `key` is the records'.
 
         Raises PreconditionNotHeld if one is not acknowledged within `timeout_s`, unless it need not be (`must`).
         """
         producer = self.producer(acks=acks, only=only, settings=settings)
         with self._sequence_log.step("send", partition=str(t), count=count, acks=acks):
-            sent = producer.send(t.topic, t.number, count=count, timeout_s=timeout_s, doomed=doomed, key=key)
+            sent = producer.send(
+                t.topic, t.number, count=count, timeout_s=timeout_s, expected_loss=expected_loss, key=key
+            )
         _require_ok(self._sequence_log, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")
         return sent
 
-    def send_async(self, t: Partition, *, acks: str = "all", doomed: bool = False) -> Pending:
+    def send_async(self, t: Partition, *, acks: str = "all", expected_loss: bool = False) -> Pending:
         """Send one record once, without retries, and do not wait: for records that are not to be acknowledged."""
         producer = self.producer(acks=acks, settings=self._library.one_attempt)
         with self._sequence_log.step("send without waiting", partition=str(t), acks=acks):
-            return producer.send_async(t.topic, t.number, doomed=doomed)
+            return producer.send_async(t.topic, t.number, expected_loss=expected_loss)
 
     @contextmanager
     def load(
@@ -177,15 +179,15 @@ class Clients:
         acks: str = "all",
         record_bytes: int = 200,
         keys: int = 0,
-        doomed: bool = False,
+        expected_loss: bool = False,
         settings: Mapping[str, str] = NO_SETTINGS,
     ) -> Iterator[LoadGenerator]:
-        """A load on all partitions of the topic while the block lasts; what is then in flight is waited for. `doomed`
-        says that the scenario documents the loss of any of its records.
+        """A load on all partitions of the topic while the block lasts; what is then in flight is waited for.
+        `expected_loss` says that the scenario documents the loss of any of its records.
         """
         options = self._library.settings(acks, self._version, self._library.lingering, self._case_settings, settings)
         generator = LoadGenerator(
-            replace(self._register("producer", options, doomed=doomed), library=self._recorders),
+            replace(self._register("producer", options, expected_loss=expected_loss), library=self._recorders),
             topic=t.topic,
             partitions=self._partitions_of(t.topic),
             rate_per_s=rate_per_s,
@@ -208,17 +210,17 @@ class Clients:
         commit: bool = True,
         settings: Mapping[str, str] = NO_SETTINGS,
         timeout_s: float = SEND_LIMIT_S,
-        doomed: bool = False,
+        expected_loss: bool = False,
     ) -> Iterator[OpenTransaction]:
         """A transaction that lasts as long as the block: committed at its end, or aborted if not `commit`; what came
         of that is in `ended`. A block that ends with an error leaves it open.
 
         One producer process for each transactional id, whose `settings` are those of its first transaction; that one
-        says too whether the loss of whatever the process sends is documented (`doomed`). Raises
+        says too whether the loss of whatever the process sends is documented (`expected_loss`). Raises
         PreconditionNotHeld if the transaction cannot begin, UsageError before 0.11 (KIP-98) and for a client that has
         no transactions.
         """
-        producer = self._transactional_producer(transactional_id, settings, doomed=doomed)
+        producer = self._transactional_producer(transactional_id, settings, expected_loss=expected_loss)
         _require_ok(self._sequence_log, [producer.begin(timeout_s=timeout_s)], "a transaction begins")
         transaction = OpenTransaction(producer, self._sequence_log)
         yield transaction
@@ -226,11 +228,11 @@ class Clients:
             transaction.ended = producer.commit(timeout_s=timeout_s) if commit else producer.abort(timeout_s=timeout_s)
 
     def _transactional_producer(
-        self, transactional_id: str, settings: Mapping[str, str], *, doomed: bool
+        self, transactional_id: str, settings: Mapping[str, str], *, expected_loss: bool
     ) -> TransactionalProducer:
         if transactional_id not in self._transactional:
             options = self._transactional_settings(self._library, transactional_id, self._case_settings, settings)
-            client = replace(self._register("producer", options, doomed=doomed), library=self._recorders)
+            client = replace(self._register("producer", options, expected_loss=expected_loss), library=self._recorders)
             self._transactional[transactional_id] = TransactionalProducer(client, self._timeline)
         return self._transactional[transactional_id]
 

@@ -2,7 +2,7 @@
 
     subjects = Subjects(run, SUBJECTS)           their topics and processes
     subjects.begin()                             the first records of each are acknowledged
-    subjects.send(7, doomed=loses)               seven records of each at once
+    subjects.send(7, expected_loss=loses)               seven records of each at once
     subjects.wait(lambda one: …, "…")            until it holds of each subject's tally
     with subjects.streaming(20.0): …             so many records a second of each while the block lasts
     subjects.settle()                            until it is known what came of every record
@@ -134,8 +134,8 @@ class Subjects:
         """Their partitions."""
         return [one.partition for one in self.of(which)]
 
-    def send(self, count: int, which: Which = every, *, doomed: Which | None = None) -> None:
-        """Have each send so many records at once. `doomed` are those whose records the sequence may lose."""
+    def send(self, count: int, which: Which = every, *, expected_loss: Which | None = None) -> None:
+        """Have each send so many records at once. `expected_loss` are those whose records the sequence may lose."""
         with self._run.step("send of each subject", count=count):
             for pool in self.pools:
                 members = [one for one in self.of(which) if one.pool is pool]
@@ -143,14 +143,16 @@ class Subjects:
                     continue
                 firsts = pool.send([(one.number, *one.partition, count) for one in members])
                 for one, first in zip(members, firsts, strict=True):
-                    if doomed is not None and doomed(one.subject) and one.facts["doomed"] is not None:
+                    if expected_loss is not None and expected_loss(one.subject) and one.facts["doomed"] is not None:
                         one.facts["doomed"].append([first, first + count])
 
     @contextmanager
-    def streaming(self, rate_per_s: float, which: Which = every, *, doomed: Which | None = None) -> Iterator[None]:
-        """Each sends so many records a second while the block lasts. Any record of the `doomed` may be lost."""
+    def streaming(
+        self, rate_per_s: float, which: Which = every, *, expected_loss: Which | None = None
+    ) -> Iterator[None]:
+        """Each sends so many records a second while the block lasts. Any record of the `expected_loss` may be lost."""
         for one in self.of(which):
-            if doomed is not None and doomed(one.subject):
+            if expected_loss is not None and expected_loss(one.subject):
                 one.facts["doomed"] = None
         with self._run.step("stream of each subject", rate_per_s=rate_per_s):
             for pool in self.pools:

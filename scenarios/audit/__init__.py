@@ -132,7 +132,7 @@ def end_waiting_fetches(run: Run, leader: Target) -> None:
     """
     t = run.partition()
     end, _ = run.log_end_and_high_watermark(leader, t)
-    run.send(t, acks="1", doomed=True)
+    run.send(t, acks="1", expected_loss=True)
     run.wait_log_end(t, end + 1, [leader])
 
 

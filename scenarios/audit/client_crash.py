@@ -44,7 +44,7 @@ def client_crash(run: Run) -> None:
     run.hold_answers(leader)
     subjects.send(1)
     subjects.wait_log_end(FIRST + 1, leader, taken)
-    subjects.send(MORE, doomed=unanswered)
+    subjects.send(MORE, expected_loss=unanswered)
     subjects.wait_log_end(FIRST + 1 + MORE, leader, lambda one: taken(one) and one.producer.in_flight > 1)
     subjects.kill_clients()
     run.heal_network()

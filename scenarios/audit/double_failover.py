@@ -113,7 +113,7 @@ def double_failover(run: Run) -> None:
     def taken(one: Subject) -> bool:
         return accepted(one, run.version)
 
-    def doomed(one: Subject) -> bool:
+    def expected_loss(one: Subject) -> bool:
         return truncates and taken(one) and third_leads(one)
 
     subjects.begin(taken)
@@ -123,7 +123,7 @@ def double_failover(run: Run) -> None:
 
     run.freeze(heir, last)
     end_waiting_fetches(run, leader)
-    subjects.send(1, doomed=doomed)
+    subjects.send(1, expected_loss=expected_loss)
     subjects.wait_log_end(FIRST + 1, leader, taken)
     run.thaw()
     subjects.wait_acknowledged(FIRST + 1, taken)
@@ -143,5 +143,5 @@ def double_failover(run: Run) -> None:
     run.start(leader, heir)
     subjects.wait_whole()
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, expected_loss=unanswered)
     subjects.settle()

@@ -105,7 +105,7 @@ def follower_reboot(run: Run) -> None:
 
     run.freeze(follower)
     end_waiting_fetches(run, leader)
-    subjects.send(1, doomed=lambda one: trap and taken(one) and others(one))
+    subjects.send(1, expected_loss=lambda one: trap and taken(one) and others(one))
     subjects.wait_log_end(FIRST + 1, leader, taken)
     run.thaw()
     subjects.wait_acknowledged(FIRST + 1, taken)
@@ -133,5 +133,5 @@ def follower_reboot(run: Run) -> None:
     run.start(leader)
     subjects.wait_isr([leader, follower, third])
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, expected_loss=unanswered)
     subjects.settle()

@@ -105,7 +105,7 @@ def leader_crash_behind(run: Run) -> None:
 
     run.freeze(*followers)
     end_waiting_fetches(run, leader)
-    subjects.send(BEHIND, doomed=lambda one: taken(one) and others(one))
+    subjects.send(BEHIND, expected_loss=lambda one: taken(one) and others(one))
     subjects.wait_acknowledged(FIRST + BEHIND, taken)
     subjects.wait_log_end(FIRST + BEHIND, leader, taken)
     run.kill(leader)
@@ -118,5 +118,5 @@ def leader_crash_behind(run: Run) -> None:
     run.start(leader)
     subjects.wait_whole()
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, expected_loss=unanswered)
     subjects.settle()

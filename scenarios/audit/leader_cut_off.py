@@ -88,7 +88,7 @@ def leader_cut_off(run: Run) -> None:
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.cut([leader], other_nodes(run, leader))
     end_waiting_fetches(run, leader)
-    subjects.send(ALONE, doomed=lambda one: unanswered(one) or (taken(one) and others(one)))
+    subjects.send(ALONE, expected_loss=lambda one: unanswered(one) or (taken(one) and others(one)))
     subjects.wait_acknowledged(FIRST + ALONE, taken)
     subjects.wait_log_end(FIRST + ALONE, leader, taken)
     run.require(
@@ -100,5 +100,5 @@ def leader_cut_off(run: Run) -> None:
     run.wait_registered([leader])
     subjects.wait_whole()
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, expected_loss=unanswered)
     subjects.settle()

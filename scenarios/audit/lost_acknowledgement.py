@@ -69,5 +69,5 @@ def lost_acknowledgement(run: Run) -> None:
     run.reset_clients(leader)
     run.heal_network()
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, expected_loss=unanswered)
     subjects.settle()

@@ -121,7 +121,7 @@ def power_loss(run: Run) -> None:
     leader = run.leader_of(t)
     subjects.wait_replicated(FIRST, leader, taken)
     run.flush_disks()
-    subjects.send(COUNT, doomed=unflushed)
+    subjects.send(COUNT, expected_loss=unflushed)
     subjects.wait_acknowledged(FIRST + COUNT, taken)
     subjects.wait_replicated(FIRST + COUNT, leader, taken)
     run.lose_power(*replicas)

@@ -137,17 +137,17 @@ def shrunk_isr_crash(run: Run) -> None:
     def taken(one: Subject) -> bool:
         return accepted(one, version) and not too_few(one)
 
-    def doomed(one: Subject) -> bool:
+    def expected_loss(one: Subject) -> bool:
         return unanswered(one) or (taken(one) and others_lead(one, version))
 
     subjects.begin(lambda one: accepted(one, version))
     run.send(t, 3)
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.cut([leader], followers)
-    subjects.send(SHRINKING, doomed=doomed)
+    subjects.send(SHRINKING, expected_loss=expected_loss)
     subjects.wait_isr([leader], lambda one: accepted(one, version))
     subjects.wait_answered(lambda one: taken(one) or not retries(one.producer))
-    subjects.send(AFTER, doomed=doomed)
+    subjects.send(AFTER, expected_loss=expected_loss)
     subjects.wait_answered(lambda one: taken(one) or not retries(one.producer))
     subjects.wait_log_end(FIRST + SHRINKING + AFTER, leader, lambda one: taken(one) and one.producer.acks == "0")
     run.require(
@@ -162,5 +162,5 @@ def shrunk_isr_crash(run: Run) -> None:
     run.start(leader)
     subjects.wait_whole()
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, expected_loss=unanswered)
     subjects.settle()

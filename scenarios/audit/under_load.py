@@ -153,7 +153,7 @@ def under_load(strike: Strike, truncates: bool, run: Run) -> None:
     away = strike is all_are_killed
     subjects = Subjects(run, plan(run, partial(stated, truncates=old, away=away)))
 
-    def doomed(one: Subject) -> bool:
+    def expected_loss(one: Subject) -> bool:
         return one.producer.acks != "all" or (old and others(one))
 
     def well(one: Subject) -> bool:
@@ -161,7 +161,7 @@ def under_load(strike: Strike, truncates: bool, run: Run) -> None:
 
     subjects.begin(well)
     run.send(t, 3)
-    with subjects.streaming(RATE_PER_S, every, doomed=doomed):
+    with subjects.streaming(RATE_PER_S, every, expected_loss=expected_loss):
         subjects.wait_acknowledged(FIRST + BEFORE, well)
         strike(run, subjects)
         subjects.wait_more(BEFORE, lambda one: well(one) and retries(one.producer), timeout_s=LIMIT_S)

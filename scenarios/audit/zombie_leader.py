@@ -76,7 +76,7 @@ def zombie_leader(run: Run) -> None:
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.freeze(leader)
     begun = time.monotonic()
-    subjects.send(WAITING, doomed=lambda one: unanswered(one) or (one.producer.acks == "1" and others(one)))
+    subjects.send(WAITING, expected_loss=lambda one: unanswered(one) or (one.producer.acks == "1" and others(one)))
     subjects.wait_led(*followers, which=others)
     if ranges.FETCHES_END.holds(run.version):
         subjects.lead(run.leader_of(t), others)
@@ -88,5 +88,5 @@ def zombie_leader(run: Run) -> None:
     run.wait_registered([leader])
     subjects.wait_whole()
     subjects.settle()
-    subjects.send(2, doomed=unanswered)
+    subjects.send(2, expected_loss=unanswered)
     subjects.settle()

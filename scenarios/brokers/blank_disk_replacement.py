@@ -38,7 +38,7 @@ def still_in_isr(run: Run) -> None:
     """The last replica in sync dies, and returns blank before the other is there."""
     t = run.partition()
     replaced, other = run.replicas_of(t)
-    run.send(t, 3, doomed=not ranges.ELIGIBLE_LEADERS_REMEMBERED.holds(run.version))
+    run.send(t, 3, expected_loss=not ranges.ELIGIBLE_LEADERS_REMEMBERED.holds(run.version))
     run.copy_replicas("armed")
     run.stop(other)
     run.wait_isr(t, [replaced])
@@ -84,29 +84,29 @@ scenario(
                 Documented(
                     on=ranges.ELIGIBLE_LEADERS_REMEMBERED,
                     claims=["blank-replica-passed-over", "leader-elected-from-isr"],
-                    says="""The follower, which was eligible, is elected when it returns, and nothing is lost.""",
+                    sentence="""The follower, which was eligible, is elected when it returns, and nothing is lost.""",
                 ),
                 Documented(
                     on=ranges.ELIGIBLE_LEADERS_FORGOTTEN,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-outside-isr"],
-                    says="""The controller forgets that the follower is eligible when the broker tells it of its new log
-                        directory, and elects the broker with its empty log, its last known leader, when the follower
-                        returns.""",
+                    sentence="""The controller forgets that the follower is eligible when the broker tells it of its new
+                        log directory, and elects the broker with its empty log, its last known leader, when the
+                        follower returns.""",
                 ),
                 Documented(
                     on=ranges.HANGS_RATHER_THAN_TRUNCATES,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    says="""The broker is elected with its empty log, for it is in the ISR. The follower begins to end
-                        itself rather than truncate what was committed, hangs half way (KAFKA-3924, KAFKA-4039), and
+                    sentence="""The broker is elected with its empty log, for it is in the ISR. The follower begins to
+                        end itself rather than truncate what was committed, hangs half way (KAFKA-3924, KAFKA-4039), and
                         comes back only when it is killed, and without its log.""",
                 ),
                 Documented(
                     on=ranges.ENDS_RATHER_THAN_TRUNCATES,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    says="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
+                    sentence="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
                         rather than truncate what was committed, and comes back only without its log.""",
                 ),
                 Documented(
@@ -114,15 +114,15 @@ scenario(
                     required=LOST,
                     allowed=frozenset({"replica-divergence"}),
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    says="""The broker is elected with its empty log, for it is in the ISR. The follower truncates to
-                        the end of the new leader's log, and may keep records of its own where the leader has
-                        others.""",
+                    sentence="""The broker is elected with its empty log, for it is in the ISR. The follower truncates
+                        to the end of the new leader's log, and may keep records of its own where the leader has
+                others.""",
                 ),
                 Documented(
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    says="""The broker is elected with its empty log, for it is in the ISR, and the follower gives up
-                        every record that both had acknowledged.""",
+                    sentence="""The broker is elected with its empty log, for it is in the ISR, and the follower gives
+                        up every record that both had acknowledged.""",
                 ),
             ],
         ),

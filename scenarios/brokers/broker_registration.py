@@ -77,7 +77,7 @@ scenario(
                 Documented(
                     on=ranges.KRAFT,
                     claims=[*KILLED, "dead-broker-leaves-in-session", "broker-records-content"],
-                    says="""A broker that is killed is fenced when the controller has had no heartbeat of it for a
+                    sentence="""A broker that is killed is fenced when the controller has had no heartbeat of it for a
                         session, and the controller elects another leader only then.""",
                 ),
             ],
@@ -89,7 +89,7 @@ scenario(
                 Documented(
                     on=ranges.KRAFT,
                     claims=[*STOPPED, "broker-records-content"],
-                    says="A broker that is stopped asks the controller for its leave, and is fenced by it at once.",
+                    sentence="A broker that is stopped asks the controller for its leave, and is fenced by it at once.",
                 ),
             ],
         ),
@@ -101,14 +101,14 @@ scenario(
                 Documented(
                     on=ranges.WAITS_FOR_OLD_REGISTRATION,
                     claims=["early-restart-waits", *KILLED],
-                    says="A broker that returns before its session has ended waits until its old znode is gone.",
+                    sentence="A broker that returns before its session has ended waits until its old znode is gone.",
                 ),
                 Documented(on=ranges.ZOOKEEPER, claims=["early-restart-refused", *KILLED]),
                 Documented(
                     on=ranges.KRAFT,
                     claims=["early-restart-waits", *KILLED, "one-incarnation-at-a-time"],
-                    says="""A broker that returns before it is fenced is refused as a duplicate, and asks again until
-                        the old incarnation is fenced.""",
+                    sentence="""A broker that returns before it is fenced is refused as a duplicate, and asks again
+                        until the old incarnation is fenced.""",
                 ),
             ],
         ),

@@ -36,7 +36,7 @@ REFUSED = ("duplicate-id-refused", "first-broker-keeps-registration")
         Documented(
             on=ranges.KRAFT,
             claims=[*REFUSED, "duplicate-takes-directories"],
-            says="""The controller refuses the second broker as a duplicate; it asks again until
+            sentence="""The controller refuses the second broker as a duplicate; it asks again until
                 initial.broker.registration.timeout.ms has passed, and ends itself. Until then it has the first one's
                 partitions assigned to its own log directory, and the first one loses its leaderships.""",
         ),

@@ -49,7 +49,7 @@ def duplicate_id_counts_as_replica(run: Run) -> None:
     run.send(t, 3)
 
     run.cut([follower], [leader])
-    run.send(t, acks="1", doomed=True)  # a follower that lacks nothing stays in sync, however long it is silent
+    run.send(t, acks="1", expected_loss=True)  # a follower that lacks nothing stays in sync, however long it is silent
     run.wait_isr(t, [leader])
     refused = run.send_async(t).wait(ANSWER_LIMIT_S)
     run.require("acks=all is refused without the follower", refused.outcome != "ok", got=refused.error_name)
@@ -58,7 +58,7 @@ def duplicate_id_counts_as_replica(run: Run) -> None:
     run.wait_log_line(double, rf"Added fetcher to broker {leader.id} ", "that it fetches", JOIN_LIMIT_S)
     run.cut_from_coordinator(double)
     run.wait_isr(t, [leader, follower])
-    run.send(t, 3, doomed=True)
+    run.send(t, 3, expected_loss=True)
     log_end = run.copy_replicas("armed")[follower.node.name][str(t)].leo
     run.require("the follower has nothing of what was acknowledged", log_end == 3, log_end=log_end)
     run.kill(leader, double)

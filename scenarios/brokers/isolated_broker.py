@@ -48,7 +48,7 @@ def isolated_broker(run: Run) -> None:
     run.wait_leader(t, *others)
     run.send(t, 2, only=others[0])
     # One with acks=all: a client that is not answered asks who leads, and the next one would go there.
-    run.send(t, 3 if acks == "1" else 1, acks=acks, only=zombie, settings=ALONE, doomed=acks == "1", must=False)
+    run.send(t, 3 if acks == "1" else 1, acks=acks, only=zombie, settings=ALONE, expected_loss=acks == "1", must=False)
     run.copy_replicas("two-leaders")
 
     run.heal_network()

@@ -48,7 +48,7 @@ ONE_AFTER_THE_OTHER = (
                 Documented(
                     on=ranges.KRAFT,
                     claims=ONE_AFTER_THE_OTHER,
-                    says="""The voters elect another controller, in a higher epoch. It gives every broker a session
+                    sentence="""The voters elect another controller, in a higher epoch. It gives every broker a session
                         anew, and elects leaders for the partitions that the dead broker led when that ends.""",
                 ),
             ]
@@ -60,7 +60,7 @@ ONE_AFTER_THE_OTHER = (
                 Documented(
                     on=ranges.KRAFT,
                     claims=ONE_AFTER_THE_OTHER,
-                    says="""The voters elect another controller, in a higher epoch, which elects leaders for the
+                    sentence="""The voters elect another controller, in a higher epoch, which elects leaders for the
                         partitions of a broker that dies then.""",
                 )
             ],

@@ -58,7 +58,7 @@ def without_coordinator(run: Run, take: Callable[[Run, Target], None], give_back
     """Writes go on while ZooKeeper or the controllers are away, until a follower dies."""
     t, coordinator = run.partition(), run.coordinator()
     leader, (follower, other) = run.leader_of(t), run.followers_of(t)
-    with clients(run, t, doomed=True) as load:
+    with clients(run, t, expected_loss=True) as load:
         take(run, coordinator)
         load.wait_more(int(RATE_PER_S * SESSIONS * run.cluster.plan.session_timeout_ms / 1000), timeout_s=60)
         run.send(t, 3)
@@ -93,9 +93,11 @@ scenario(
             steps=killed,
             acks="1",
             documented=[
-                Documented(on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=[*BLOCKS, SESSIONS_LAST], says=NO_WRITES_AT_ALL),
+                Documented(
+                    on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=[*BLOCKS, SESSIONS_LAST], sentence=NO_WRITES_AT_ALL
+                ),
                 Documented(on=ranges.ZOOKEEPER, claims=[*GOES_ON, SESSIONS_LAST]),
-                Documented(on=ranges.KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=LEADERS_MOVE_AFTERWARDS),
+                Documented(on=ranges.KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, sentence=LEADERS_MOVE_AFTERWARDS),
             ],
         ),
         "frozen": Case(
@@ -106,9 +108,9 @@ scenario(
                     on=ranges.ISR_CHANGES_IN_ZOOKEEPER,
                     claims=BLOCKS,
                     allowed=LEADERS_MAY_MOVE,
-                    says=f"{NO_WRITES_AT_ALL} {LEADERS_MOVE_AFTERWARDS}",
+                    sentence=f"{NO_WRITES_AT_ALL} {LEADERS_MOVE_AFTERWARDS}",
                 ),
-                Documented(claims=GOES_ON, allowed=LEADERS_MAY_MOVE, says=LEADERS_MOVE_AFTERWARDS),
+                Documented(claims=GOES_ON, allowed=LEADERS_MAY_MOVE, sentence=LEADERS_MOVE_AFTERWARDS),
             ],
         ),
     },

@@ -29,7 +29,7 @@ LOSES = (
         required=LOST,
         allowed=READ_AND_GONE | {"replica-divergence"},
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
-        says="""B leads though it was not in sync, and what A acknowledged alone is lost. A truncates to its high
+        sentence="""B leads though it was not in sync, and what A acknowledged alone is lost. A truncates to its high
             watermark, which may leave other records in its log than in B's.""",
     ),
     Documented(
@@ -37,19 +37,19 @@ LOSES = (
         required=LOST,
         allowed=READ_AND_GONE,
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
-        says="B leads though it was not in sync, and what A acknowledged alone is lost.",
+        sentence="B leads though it was not in sync, and what A acknowledged alone is lost.",
     ),
 )
 WAITS = (
     Documented(
         on=ranges.LAST_KNOWN_LEADER,
         claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
-        says="""The partition waits for A, its last known leader, which is elected though it is in the ISR no longer:
-            nothing is lost.""",
+        sentence="""The partition waits for A, its last known leader, which is elected though it is in the ISR no
+            longer: nothing is lost.""",
     ),
     Documented(
         claims=["offline-partition-waits", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
-        says="The partition waits for A, and nothing is lost.",
+        sentence="The partition waits for A, and nothing is lost.",
     ),
 )
 
@@ -65,10 +65,10 @@ def all_in_sync_dead(run: Run, unclean: VersionRange) -> None:
             load.wait_acked(BEFORE, timeout_s=30)
             run.send(t, 2)
 
-        with run.load(t, rate_per_s=50, doomed=True, settings=GIVEN_UP_SOON):
+        with run.load(t, rate_per_s=50, expected_loss=True, settings=GIVEN_UP_SOON):
             run.stop(b)
             run.wait_isr(t, [a])
-            run.send(t, 2, doomed=True)
+            run.send(t, 2, expected_loss=True)
             run.kill(a)
 
         with run.load(t, rate_per_s=50):

@@ -112,7 +112,7 @@ def filled_by_damaged_index(run: Run) -> None:
     run.wait_high_watermark(t, FIRST_MISSING, [away])
     run.stop(away)
     run.wait_isr(t, [damaged, other])
-    run.send(t, 3, doomed=True)
+    run.send(t, 3, expected_loss=True)
     close_segment(run, t, [damaged, other])
     logs = (run.cluster.data / damaged.node.name / "kafka" / str(t)).glob("*.log")
     begins = max(base for base in (int(log.stem) for log in logs) if base <= FIRST_MISSING)
@@ -173,13 +173,13 @@ scenario(
                     required=DIFFERENT,
                     allowed=frozenset({"poll-skip", "internal-poll-skip"}),
                     claims=[STAYS, UNNOTICED, TOLD, "reader-goes-on-behind-damage"],
-                    says="""The leader goes on leading. Its readers are given an error in place of the record, which two
-                        replicas in sync have, and go on behind it.""",
+                    sentence="""The leader goes on leading. Its readers are given an error in place of the record, which
+                        two replicas in sync have, and go on behind it.""",
                 ),
                 Documented(
                     required=DIFFERENT,
                     claims=[STAYS, UNNOTICED, TOLD, "reader-stops-at-damage"],
-                    says="""The leader goes on leading. Its readers are given an error, again and again, and come no
+                    sentence="""The leader goes on leading. Its readers are given an error, again and again, and come no
                         further, though two replicas in sync have the record, until another replica leads.""",
                 ),
             ],
@@ -198,7 +198,7 @@ scenario(
                     required=DIFFERENT,
                     allowed=frozenset({"log-truncated-below-high-watermark"}),
                     claims=[STAYS, "recovery-cuts-damage"],
-                    says="""Recovery cuts the log where it is damaged, far below the high watermark, and the broker
+                    sentence="""Recovery cuts the log where it is damaged, far below the high watermark, and the broker
                         fetches again what it has cut: with nobody to fetch it from it would be lost.""",
                 )
             ],
@@ -215,8 +215,8 @@ scenario(
                     required=LOST | {"replica-divergence", "index-mismatch"},
                     allowed=frozenset({"poll-skip", "internal-poll-skip"}),
                     claims=["reader-is-not-told-of-gap", "leader-elected-from-isr"],
-                    says="""A follower that was away joins the ISR without the records that it asked for by way of the
-                        damaged index, and they are lost when it leads.""",
+                    sentence="""A follower that was away joins the ISR without the records that it asked for by way of
+                        the damaged index, and they are lost when it leads.""",
                 )
             ],
         ),

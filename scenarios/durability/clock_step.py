@@ -50,7 +50,7 @@ OFTEN = {
 
 def written_everywhere(run: Run, t: Partition) -> None:
     """Records that every replica has, and a copy of them."""
-    run.send(t, COUNT, doomed=True)
+    run.send(t, COUNT, expected_loss=True)
     run.wait_high_watermark(t, COUNT, run.replicas_of(t))
     run.copy_replicas("armed")
 
@@ -137,9 +137,10 @@ scenario(
                     on=ranges.DELETION_REASON_LOGGED,
                     required=LOST,
                     claims=[DELETES],
-                    says="The log begins after everything, on all replicas, with the default retention of seven days.",
+                    sentence="""The log begins after everything, on all replicas, with the default retention of seven
+                        days.""",
                 ),
-                Documented(required=LOST, says="The leader's log begins after everything, and then all do."),
+                Documented(required=LOST, sentence="The leader's log begins after everything, and then all do."),
             ],
         ),
         "follower-ahead": Case(
@@ -151,8 +152,8 @@ scenario(
                     on=ranges.DELETION_REASON_LOGGED,
                     required=LOST,
                     claims=[DELETES, "leader-elected-from-isr"],
-                    says="""The follower deletes all that it has and stays in the ISR. Its clock is right again when the
-                        leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
+                    sentence="""The follower deletes all that it has and stays in the ISR. Its clock is right again when
+                        the leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
                         does.""",
                 ),
                 Documented(required=LOST, claims=["leader-elected-from-isr"]),
@@ -166,7 +167,7 @@ scenario(
             documented=[
                 Documented(
                     required=frozenset({"committed-offset-lost"}),
-                    says="A group that committed a minute ago has no offset any more, with the default retention.",
+                    sentence="A group that committed a minute ago has no offset any more, with the default retention.",
                 )
             ],
         ),
@@ -177,11 +178,11 @@ scenario(
                 Documented(
                     on=ranges.TIME_STAMPS_BOUNDED,
                     claims=["clock-behind-refuses-records"],
-                    says="Each record is refused as made more than an hour after now, until the clock is right.",
+                    sentence="Each record is refused as made more than an hour after now, until the clock is right.",
                 ),
                 Documented(
                     claims=["clock-behind-takes-records"],
-                    says="Records are taken as ever; retention keeps them for two hours more.",
+                    sentence="Records are taken as ever; retention keeps them for two hours more.",
                 ),
             ],
         ),
@@ -192,8 +193,8 @@ scenario(
             documented=[
                 Documented(
                     claims=["lag-not-seen-while-clock-behind"],
-                    says="""A follower that is cut from the leader stays in the ISR for as long as the clock is behind,
-                        and acks=all waits for it; it leaves when the clock is right.""",
+                    sentence="""A follower that is cut from the leader stays in the ISR for as long as the clock is
+                        behind, and acks=all waits for it; it leaves when the clock is right.""",
                 )
             ],
         ),

@@ -75,7 +75,7 @@ def commit_transactions(run: Run) -> None:
         run.wait_log_end(each, MARKED, run.replicas_of(each))
         run.wait_high_watermark(each, MARKED, run.replicas_of(each))
     run.flush_disks()
-    with run.transaction("last", doomed=True) as transaction:
+    with run.transaction("last", expected_loss=True) as transaction:
         for each in both:
             transaction.send(each, COUNT)
     assert transaction.ended is not None, "the block has ended"
@@ -117,14 +117,14 @@ scenario(
                 Documented(
                     required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
                     allowed=CUT,
-                    says="Both groups' commits were acknowledged, and are gone; no record is.",
+                    sentence="Both groups' commits were acknowledged, and are gone; no record is.",
                 )
             ],
         ),
         "offsets-flush-each": Case(
             steps=partial(commit_offsets, flushed=True),
             settings={"log.flush.interval.messages": "1"},
-            documented=[Documented(says="Coordinators' topics are flushed too: both groups are as they were.")],
+            documented=[Documented(sentence="Coordinators' topics are flushed too: both groups are as they were.")],
         ),
         "transaction": Case(
             steps=commit_transactions,
@@ -133,8 +133,8 @@ scenario(
                 Documented(
                     required=LOST | {"torn-transaction"},
                     allowed=CUT,
-                    says="""Half of a committed transaction is left: the records of the topic that is flushed. The other
-                        half is lost.""",
+                    sentence="""Half of a committed transaction is left: the records of the topic that is flushed. The
+                        other half is lost.""",
                 )
             ],
         ),
@@ -142,7 +142,7 @@ scenario(
             steps=commit_transactions,
             applies=ranges.TRANSACTIONS,
             settings={"log.flush.interval.messages": "1"},
-            documented=[Documented(claims=["flushed-records-survive"], says="The transaction is whole.")],
+            documented=[Documented(claims=["flushed-records-survive"], sentence="The transaction is whole.")],
         ),
     },
 )

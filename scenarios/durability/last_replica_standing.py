@@ -36,48 +36,50 @@ THROWN_AWAY = Documented(
     required=LOST,
     allowed=CUT,
     claims=["leader-elected-from-isr"],
-    says="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have all
-        of it, truncate to the leader's log.""",
+    sentence="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have
+        all of it, truncate to the leader's log.""",
 )
 ALONE = replace(
     THROWN_AWAY,
-    says="The leader is still the ISR, and is elected without what it had not flushed, and nobody else has.",
+    sentence="The leader is still the ISR, and is elected without what it had not flushed, and nobody else has.",
 )
 KEPT = Documented(
     on=ranges.LAST_KNOWN_LEADER,
     allowed=CUT,
     claims=["leader-elected-from-isr"],
-    says="The partition waits for the follower that is eligible, which has everything.",
+    sentence="The partition waits for the follower that is eligible, which has everything.",
 )
 LAST_KNOWN = Documented(
     on=ranges.LAST_KNOWN_LEADER,
     required=LOST,
     allowed=CUT,
     claims=["leader-elected-from-outside-isr"],
-    says="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the last
-        known leader, without what it had not flushed.""",
+    sentence="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the
+        last known leader, without what it had not flushed.""",
 )
 HOLE = replace(
     LAST_KNOWN,
-    says="""Leader and follower come back without the mark of a clean stop, so nobody is eligible. The last known leader
-        is elected, with unclean elections off: the one replica that has lost the records, and the others truncate to
-        its log.""",
+    sentence="""Leader and follower come back without the mark of a clean stop, so nobody is eligible. The last known
+        leader is elected, with unclean elections off: the one replica that has lost the records, and the others
+        truncate to its log.""",
 )
 UNCLEANLY_KEPT = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
     allowed=DIVERGES | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
     claims=["leader-elected-from-outside-isr"],
-    says="A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has everything.",
+    sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
+        everything.""",
 )
 UNCLEANLY_LOST = replace(
     UNCLEANLY_KEPT,
     required=LOST,
-    says="A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has nothing.",
+    sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has
+        nothing.""",
 )
 BACK_FIRST = replace(
     UNCLEANLY_LOST,
-    says="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back leads:
-        the leader, without what it had not flushed. Whoever has it truncates.""",
+    sentence="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back
+        leads: the leader, without what it had not flushed. Whoever has it truncates.""",
 )
 
 
@@ -119,11 +121,11 @@ def last_in_sync(run: Run, take_away: Callable[..., None], *, alone: bool) -> tu
     run.flush_disks()
     leader, followers = run.leader_of(t), run.followers_of(t)
     if not alone:
-        run.send(t, COUNT, doomed=True)
+        run.send(t, COUNT, expected_loss=True)
     take_away(run, *followers)
     run.wait_isr(t, [leader])
     if alone:
-        run.send(t, COUNT, doomed=True)
+        run.send(t, COUNT, expected_loss=True)
     run.copy_replicas("armed")
 
     run.lose_power(leader)

@@ -22,11 +22,11 @@ LIMIT_S = 90.0
 """A client may try a broker that is gone for half a minute before it asks another."""
 LEFT, OTHER, ELECTED = "failed-log-directory-is-left", "other-log-directory-goes-on", "leader-elected-from-isr"
 LED_BY_OTHERS = Documented(on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES, claims=[LEFT, OTHER, ELECTED])
-ENDS_ITSELF = Documented(claims=[ELECTED], says="The broker ends itself, and others lead both partitions.")
+ENDS_ITSELF = Documented(claims=[ELECTED], sentence="The broker ends itself, and others lead both partitions.")
 NO_METADATA = Documented(
     on=ranges.KRAFT,
     claims=[ELECTED],
-    says="The broker has lost its metadata log and ends itself, though the other directory works.",
+    sentence="The broker has lost its metadata log and ends itself, though the other directory works.",
 )
 
 
@@ -118,7 +118,7 @@ scenario(
             steps=partial(second_fails, role="follower"),
             documented=[
                 Documented(on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES, claims=[LEFT, OTHER]),
-                Documented(says="The broker ends itself, and both partitions go on without it."),
+                Documented(sentence="The broker ends itself, and both partitions go on without it."),
             ],
         ),
     },

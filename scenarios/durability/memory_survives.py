@@ -74,7 +74,7 @@ def strike_under_load(run: Run, t: Partition, strike: Callable[[], None]) -> int
     run.wait_high_watermark(t, FLUSHED, [run.leader_of(t), *run.followers_of(t)])
     run.flush_disks()
     load_s = run.vary(10, low=8, high=12)
-    with run.load(t, rate_per_s=RATE_PER_S, doomed=True, settings=GIVEN_UP_SOON) as load:
+    with run.load(t, rate_per_s=RATE_PER_S, expected_loss=True, settings=GIVEN_UP_SOON) as load:
         acked = FLUSHED + load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
         strike()
     return acked
@@ -107,7 +107,7 @@ scenario(
             steps=killed,
             documented=[
                 Documented(
-                    says="What the processes wrote is in the page caches of machines that are up: nothing is lost.",
+                    sentence="What the processes wrote is in the page caches of machines that are up: nothing is lost.",
                 )
             ],
         ),
@@ -117,7 +117,7 @@ scenario(
                 Documented(
                     allowed=CUT,
                     claims=["leader-elected-from-isr"],
-                    says="A follower has the leader's records, leads, and gives them back to it.",
+                    sentence="A follower has the leader's records, leads, and gives them back to it.",
                 )
             ],
         ),
@@ -128,14 +128,14 @@ scenario(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
                     allowed=CUT | LOST | {"inconsistent-offsets"},
                     claims=["leader-elected-from-isr"],
-                    says="""The replica that is left leads with all it has, unless the dead follower was elected first:
-                        then it followed that one for a moment, and cut off its last record.""",
+                    sentence="""The replica that is left leads with all it has, unless the dead follower was elected
+                        first: then it followed that one for a moment, and cut off its last record.""",
                 ),
                 Documented(
                     allowed=CUT,
                     claims=["leader-elected-from-isr"],
-                    says="""The replica that is left has all, leads, and gives it back; until a second one is in sync it
-                        takes nothing with acks=all.""",
+                    sentence="""The replica that is left has all, leads, and gives it back; until a second one is in
+                        sync it takes nothing with acks=all.""",
                 ),
             ],
         ),

@@ -93,12 +93,12 @@ scenario(
         "one": Case(
             steps=partial(forced, most=1),
             applies=ranges.KRAFT,
-            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
+            documented=[Documented(claims=["metadata-survives-power-loss"], sentence=NOTHING)],
         ),
         "majority": Case(
             steps=partial(forced, most=2),
             applies=ranges.KRAFT,
-            documented=[Documented(claims=["metadata-survives-power-loss"], says=NOTHING)],
+            documented=[Documented(claims=["metadata-survives-power-loss"], sentence=NOTHING)],
         ),
         "all": Case(
             steps=partial(forced, most=3),
@@ -106,9 +106,9 @@ scenario(
                 Documented(
                     on=ranges.ZOOKEEPER,
                     claims=["zookeeper-keeps-what-it-told"],
-                    says="ZooKeeper flushes each transaction before it answers: nothing is gone.",
+                    sentence="ZooKeeper flushes each transaction before it answers: nothing is gone.",
                 ),
-                Documented(claims=["metadata-survives-power-loss"], says=NOTHING),
+                Documented(claims=["metadata-survives-power-loss"], sentence=NOTHING),
             ],
         ),
         "all-unforced": Case(
@@ -118,8 +118,8 @@ scenario(
             documented=[
                 Documented(
                     claims=["unforced-zookeeper-forgets"],
-                    says="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which remember,
-                        until they are started again.""",
+                    sentence="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which
+                        remember, until they are started again.""",
                 )
             ],
         ),

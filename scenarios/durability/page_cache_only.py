@@ -28,13 +28,13 @@ DIVERGES = CUT | {"replica-divergence"}
 """Followers that truncate to their high watermark may keep a record that the next leader has another for."""
 
 
-def recent_records_lost(says: str = "") -> list[Documented]:
+def recent_records_lost(sentence: str = "") -> list[Documented]:
     """What was not written back is lost; how old that is can be told where records have time stamps."""
     recent = ["lost-records-are-recent"]
     return [
-        Documented(on=ranges.LEADER_EPOCHS, required=LOST, allowed=CUT, claims=recent, says=says),
-        Documented(on=ranges.TIME_STAMPS, required=LOST, allowed=DIVERGES, claims=recent, says=says),
-        Documented(required=LOST, allowed=DIVERGES, says=says),
+        Documented(on=ranges.LEADER_EPOCHS, required=LOST, allowed=CUT, claims=recent, sentence=sentence),
+        Documented(on=ranges.TIME_STAMPS, required=LOST, allowed=DIVERGES, claims=recent, sentence=sentence),
+        Documented(required=LOST, allowed=DIVERGES, sentence=sentence),
     ]
 
 
@@ -59,7 +59,7 @@ def lose_power_under_load(run: Run, load_s: float) -> int:
     run.send(t, ONE_BY_ONE)
     run.wait_high_watermark(t, ONE_BY_ONE, replicas)
     run.flush_disks()
-    with run.load(t, rate_per_s=RATE_PER_S, doomed=True, settings=GIVEN_UP_SOON) as load:
+    with run.load(t, rate_per_s=RATE_PER_S, expected_loss=True, settings=GIVEN_UP_SOON) as load:
         acked = ONE_BY_ONE + load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
         run.lose_power(*replicas)
     return acked
@@ -98,7 +98,7 @@ scenario(
             documented=[
                 Documented(
                     claims=["flushed-records-survive"],
-                    says="Each replica flushes a record before it counts: nothing acknowledged is lost.",
+                    sentence="Each replica flushes a record before it counts: nothing acknowledged is lost.",
                 )
             ],
         ),
@@ -106,7 +106,7 @@ scenario(
             steps=written_back_by_the_kernel,
             settings={"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "1000"},
             documented=recent_records_lost(
-                says="A flush each second bounds the loss to a second or two, and does not prevent it."
+                sentence="A flush each second bounds the loss to a second or two, and does not prevent it."
             ),
         ),
     },

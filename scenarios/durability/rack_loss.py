@@ -34,19 +34,19 @@ DIVERGES = CUT | {"replica-divergence"}
 IN_SYNC = Documented(
     allowed=CUT,
     claims=["leader-elected-from-isr", "leader-replaced-in-time"],
-    says="The other rack has everything, leads, and goes on.",
+    sentence="The other rack has everything, leads, and goes on.",
 )
 WITHIN = Documented(
     required=LOST,
     allowed=CUT,
     claims=["leader-elected-from-isr"],
-    says="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR still,
-        and one of them leads again without it.""",
+    sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR
+        still, and one of them leads again without it.""",
 )
 ACROSS = Documented(
     allowed=CUT,
     claims=["acks-all-refused-below-min-isr"],
-    says="One rack alone acknowledges nothing, so nothing is lost with it.",
+    sentence="One rack alone acknowledges nothing, so nothing is lost with it.",
 )
 
 
@@ -54,7 +54,7 @@ def in_sync(run: Run) -> None:
     """Both racks have everything when one loses power, and the other goes on."""
     t, one, two, three, four = written(run)
     run.send(t, COUNT - 1)
-    run.send(t, doomed=True)  # before 0.11, where the high watermark of followers is one fetch behind
+    run.send(t, expected_loss=True)  # before 0.11, where the high watermark of followers is one fetch behind
     run.lose_power(one, two)
     run.wait_leader(t, three, four)
     run.wait_isr(t, [three, four])
@@ -98,9 +98,9 @@ def send_to_one_rack(
 ) -> None:
     """The leader's rack is cut off, and is the ISR: whether it acknowledges records is as min.insync.replicas says."""
     run.cut([one], others)
-    run.producer().send_async(*t, doomed=True)  # only who lacks something leaves the ISR
+    run.producer().send_async(*t, expected_loss=True)  # only who lacks something leaves the ISR
     run.wait_isr(t, [one, two])
-    alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
+    alone = [run.send_async(t, expected_loss=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
     run.require(
         "one rack goes on alone where min.insync.replicas allows it",
         all((sent.outcome == "ok") == acknowledged for sent in alone),
@@ -144,8 +144,9 @@ scenario(
                     IN_SYNC,
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
                     allowed=DIVERGES | LOST | {"inconsistent-offsets"},
-                    says="""The other rack leads and goes on, and has everything, unless the second broker of the rack
-                        that is gone was elected first: then the others cut off their last record (memory-survives).""",
+                    sentence="""The other rack leads and goes on, and has everything, unless the second broker of the
+                        rack that is gone was elected first: then the others cut off their last record
+                        (memory-survives).""",
                 ),
                 IN_SYNC,
             ],
@@ -158,8 +159,9 @@ scenario(
                     WITHIN,
                     on=ranges.LAST_KNOWN_LEADER,
                     claims=["leader-elected-from-outside-isr"],
-                    says="""The two replicas of one rack acknowledge what they alone have, and lose it together. Both
-                        come back without the mark of a clean stop; the last known leader leads again without it.""",
+                    sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together.
+                        Both come back without the mark of a clean stop; the last known leader leads again without
+                it.""",
                 ),
                 replace(WITHIN, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES),
                 WITHIN,

@@ -103,8 +103,8 @@ scenario(
             documented=[
                 Documented(
                     claims=[OTHERS, "slow-follower-leaves-isr", "slow-follower-returns-to-isr"],
-                    says="""The follower leaves the ISR when it is written to, returns when it is not, and leaves again:
-                        the first record after each return waits.""",
+                    sentence="""The follower leaves the ISR when it is written to, returns when it is not, and leaves
+                        again: the first record after each return waits.""",
                 )
             ],
         ),

@@ -46,8 +46,8 @@ scenario(
                     required=frozenset({"log-truncated-below-high-watermark"}),
                     allowed=frozenset({"unreplicated-acknowledgement"}),
                     claims=["torn-tail-is-cut"],
-                    says="""The broker has lost what it had acknowledged to its leader, is in the ISR all the same until
-                        its session ends, and fetches it again.""",
+                    sentence="""The broker has lost what it had acknowledged to its leader, is in the ISR all the same
+                        until its session ends, and fetches it again.""",
                 )
             ],
         ),

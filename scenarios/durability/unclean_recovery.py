@@ -36,13 +36,13 @@ EACH_SECOND = {INTERVAL: "1000"}
 EVERYTHING = [
     Documented(
         claims=[BEGINS],
-        says="No recovery point was written: the broker reads every segment, flushed or not.",
+        sentence="No recovery point was written: the broker reads every segment, flushed or not.",
     )
 ]
 THE_LAST = [
     Documented(
         claims=[BEGINS],
-        says="The broker reads the last segment, and what was not flushed when the file was last written.",
+        sentence="The broker reads the last segment, and what was not flushed when the file was last written.",
     )
 ]
 

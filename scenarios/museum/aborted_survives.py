@@ -51,7 +51,7 @@ CLEANED_LIMIT_S = 90.0
         Documented(on=KAFKA_13727.affected, required=LOST | {"aborted-read"}),
         Documented(
             on=KAFKA_13727.unaffected,
-            says="The aborted record goes, and the committed one of its key stays, in however many passes.",
+            sentence="The aborted record goes, and the committed one of its key stays, in however many passes.",
         ),
     ],
 )
@@ -59,7 +59,7 @@ def aborted_survives(run: Run) -> None:
     t = run.partition()
     (broker,) = run.replicas_of(t)
     affected = KAFKA_13727.affects(run.version)
-    run.send(t, doomed=affected, key=KEY)
+    run.send(t, expected_loss=affected, key=KEY)
     for number in range(OTHERS):
         run.send(t, key=f"other-{number}")
     with run.transaction(commit=False) as transaction:

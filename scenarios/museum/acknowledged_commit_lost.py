@@ -98,9 +98,9 @@ scenario(
             steps=busy,
             documented=[
                 Documented(on=KAFKA_20634.affected, required=frozenset({"committed-offset-regression"})),
-                Documented(on=KAFKA_20634.unaffected, says="Nothing is acknowledged that is not there."),
+                Documented(on=KAFKA_20634.unaffected, sentence="Nothing is acknowledged that is not there."),
             ],
         ),
-        "idle": Case(steps=idle, documented=[Documented(says="The commit is refused, and asked for again.")]),
+        "idle": Case(steps=idle, documented=[Documented(sentence="The commit is refused, and asked for again.")]),
     },
 )

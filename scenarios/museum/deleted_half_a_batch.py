@@ -41,7 +41,7 @@ WATCHED_S = 30.0
         Documented(
             on=KAFKA_6975.unaffected,
             claims=["restarted-replicas-return"],
-            says="The follower takes the whole batch, and every partition is in sync again.",
+            sentence="The follower takes the whole batch, and every partition is in sync again.",
         ),
     ],
 )

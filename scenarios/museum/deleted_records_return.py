@@ -34,7 +34,7 @@ DELETED_RECORDS_RETURN = Bug(
     "that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir). Only "
     "the marker of a clean shutdown, behind them, asks whether they were loaded (loadLogsCompletedFlags, "
     "KAFKA-15375).",
-    says=(
+    log_patterns=(
         "unable to register with the controller quorum",
         "Skipping recovery of .* clean shutdown file",
         "Loading logs from log dirs",
@@ -46,14 +46,14 @@ GIVEN_UP = frozenset({"correlated-crash"})
 """All brokers give up within a minute: there is no controller."""
 RETURNS = (
     Documented(on=DELETED_RECORDS_RETURN.affected, required=frozenset({"resurrected"}), allowed=GIVEN_UP),
-    Documented(on=DELETED_RECORDS_RETURN.unaffected, allowed=GIVEN_UP, says="What was deleted stays deleted."),
+    Documented(on=DELETED_RECORDS_RETURN.unaffected, allowed=GIVEN_UP, sentence="What was deleted stays deleted."),
 )
 SETTINGS = {
     "initial.broker.registration.timeout.ms": "8000",
     "log.flush.start.offset.checkpoint.interval.ms": "1000",
 }
-STAYS = Documented(says="With the controller there first, brokers load their logs, and what was deleted stays so.")
-HEARS = Documented(says="It hears from the leader where the log begins.")
+STAYS = Documented(sentence="With the controller there first, brokers load their logs, and what was deleted stays so.")
+HEARS = Documented(sentence="It hears from the leader where the log begins.")
 
 
 def stopped(run: Run) -> None:

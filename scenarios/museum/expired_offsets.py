@@ -44,7 +44,7 @@ CHECK_S = 2.0
     documented=[
         Documented(on=KAFKA_4682.affected, required=frozenset({"committed-offset-lost"})),
         Documented(
-            on=KAFKA_4682.unaffected, says="As long as the group has a member it keeps its offsets, however old."
+            on=KAFKA_4682.unaffected, sentence="As long as the group has a member it keeps its offsets, however old."
         ),
     ],
 )

@@ -45,7 +45,7 @@ SKIPPED = r"Skipping recovery of \d+ logs? .*since clean shutdown file was found
         Documented(
             on=KAFKA_15375.unaffected,
             required=LOST,
-            says="The torn record is lost. The log is recovered, and what is acknowledged from then on stays.",
+            sentence="The torn record is lost. The log is recovered, and what is acknowledged from then on stays.",
         ),
     ],
 )
@@ -54,7 +54,7 @@ def false_clean_marker(run: Run) -> None:
     (broker,) = run.replicas_of(t)
     controllers = run.coordinator()
     run.send(t, 5)
-    run.send(t, doomed=True)
+    run.send(t, expected_loss=True)
 
     run.kill(broker)
     run.wait_unregistered(broker)  # a controller that is started anew knows of no session that ends
@@ -69,7 +69,7 @@ def false_clean_marker(run: Run) -> None:
     affected = KAFKA_15375.affects(run.version)
     if affected:
         run.wait_log_line(broker, SKIPPED, "that it does not check its logs")
-    run.send(t, 3, doomed=affected)
+    run.send(t, 3, expected_loss=affected)
     run.kill(broker)
     run.start(broker)
     run.wait_leader(t, broker)

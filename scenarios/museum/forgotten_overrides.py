@@ -45,12 +45,14 @@ LIMIT_S = 60.0
     topic=TopicPlan(settings={"retention.ms": "-1"}),
     documented=[
         Documented(on=KAFKA_9254.affected, required=LOST | {"configuration-forgotten"}),
-        Documented(on=KAFKA_9254.unaffected, says="The topic keeps its records, however often the default changes."),
+        Documented(
+            on=KAFKA_9254.unaffected, sentence="The topic keeps its records, however often the default changes."
+        ),
     ],
 )
 def forgotten_overrides(run: Run) -> None:
     t = run.partition()
-    run.send(t, 5, doomed=True)
+    run.send(t, 5, expected_loss=True)
     wait_passes(run, run.replicas_of(t), 1)
     run.set_broker_default("message.max.bytes", "1000013")
     wait_passes(run, run.replicas_of(t), 2)

@@ -23,7 +23,7 @@ KAFKA_15552 = Bug(
     fixed=("3.5.2", "3.6.1", "3.7.0"),
     commits=("3e5ec6fd717", "2214e8bb696", "3c054833acd"),
     mode="zookeeper",
-    says=("Acquired new producerId block", "Completed migration of metadata", "Replaying ProducerIdsRecord"),
+    log_patterns=("Acquired new producerId block", "Completed migration of metadata", "Replaying ProducerIdsRecord"),
 )
 IDEMPOTENT = {"enable.idempotence": "true"}
 NEW = {**IDEMPOTENT, "client.id": "new"}
@@ -49,7 +49,7 @@ BEFORE, AFTER = 1, 3
         Documented(
             on=KAFKA_15552.unaffected,
             claims=MIGRATED,
-            says="KRaft goes on with the block after the last one: no id is given out twice.",
+            sentence="KRaft goes on with the block after the last one: no id is given out twice.",
         ),
     ],
 )
@@ -61,7 +61,7 @@ def ids_given_twice(run: Run) -> None:
     run.migrate_to_kraft()
 
     run.send(t, AFTER, settings=IDEMPOTENT)
-    run.send(t, BEFORE + AFTER, settings=NEW, doomed=KAFKA_15552.affects(run.version))
+    run.send(t, BEFORE + AFTER, settings=NEW, expected_loss=KAFKA_15552.affects(run.version))
     run.send(t, 2, settings=NEW)
     ids = run.producer_ids_of(run.leader_of(t), t)
     run.require("both producers have ids", min(ids) >= 0, of_batches=ids)

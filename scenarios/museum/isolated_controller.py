@@ -42,7 +42,7 @@ PATIENT = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for broker in
         Documented(
             on=KAFKA_15489.unaffected,
             claims=["writes-resume-in-time"],
-            says="The isolated controller steps down, and the others move the leadership.",
+            sentence="The isolated controller steps down, and the others move the leadership.",
         ),
     ],
 )

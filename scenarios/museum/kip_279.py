@@ -69,8 +69,8 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
         Documented(
             on=KAFKA_6361.unaffected,
             required=LOST,
-            says="""What the second replica wrote in its turns is lost by the unclean elections, as documented; then it
-                truncates to an epoch that both know, and the replicas agree.""",
+            sentence="""What the second replica wrote in its turns is lost by the unclean elections, as documented; then
+                it truncates to an epoch that both know, and the replicas agree.""",
         ),
     ],
 )
@@ -82,11 +82,11 @@ def kip_279(run: Run) -> None:
 
     run.stop(one)
     run.wait_isr(t, [two])
-    run.send(t, acks="1", only=two, doomed=True)
+    run.send(t, acks="1", only=two, expected_loss=True)
     elect_uncleanly(run, t, one, in_place_of=two)
     run.send(t, 3, acks="1", only=one)
     elect_uncleanly(run, t, two, in_place_of=one)
-    run.send(t, acks="1", only=two, doomed=True)
+    run.send(t, acks="1", only=two, expected_loss=True)
     elect_uncleanly(run, t, one, in_place_of=two)
     run.send(t, 2, acks="1", only=one)
     run.copy_replicas("armed")

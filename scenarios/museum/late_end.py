@@ -53,7 +53,7 @@ KAFKA_17754 = Bug(
     code="TransactionCoordinator.endTransaction knows a request by its producer id and epoch alone. Below "
     "transaction.version 2, or below version 5 of EndTxn, the epoch stays the same from one transaction "
     "to the next, so a request that comes late ends the one that is ongoing then.",
-    says=("Initialized transactionalId", "Creating new marker queue"),
+    log_patterns=("Initialized transactionalId", "Creating new marker queue"),
 )
 ASKED_AGAIN_SOON = {"socket.timeout.ms": "3000", "transaction.timeout.ms": "600000"}
 JAVA_ASKED_AGAIN_SOON = {"request.timeout.ms": "3000", "transaction.timeout.ms": "600000"}
@@ -164,7 +164,7 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.TRANSACTIONS_RAISE_THE_EPOCH,
-                    says="The late request names an epoch that is over, and is refused: all of it is read.",
+                    sentence="The late request names an epoch that is over, and is refused: all of it is read.",
                 ),
                 TORN,
             ],
@@ -187,7 +187,7 @@ scenario(
         ),
         "in-time": Case(
             steps=partial(in_time, settings=ASKED_AGAIN_SOON),
-            documented=[Documented(says="Nothing is late, and all of it is read.")],
+            documented=[Documented(sentence="Nothing is late, and all of it is read.")],
         ),
     },
 )

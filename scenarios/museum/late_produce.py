@@ -90,7 +90,9 @@ scenario(
             steps=partial(late_produce, taken=KAFKA_14402.affected),
             documented=[
                 Documented(on=KAFKA_14402.affected, required=HELD_BACK),
-                Documented(on=KAFKA_14402.unaffected, says="The leader asks the coordinator, and refuses the record."),
+                Documented(
+                    on=KAFKA_14402.unaffected, sentence="The leader asks the coordinator, and refuses the record."
+                ),
             ],
         ),
         "unverified": Case(

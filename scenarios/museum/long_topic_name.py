@@ -36,7 +36,7 @@ LONGEST = ("long-topic-name-" * 16)[:249]
     cluster=ClusterPlan(settings={"delete.topic.enable": "true"}),
     documented=[
         Documented(on=KAFKA_4893.affected, required=frozenset({"correlated-crash"})),
-        Documented(on=KAFKA_4893.unaffected, says="The topic is deleted, and every broker goes on."),
+        Documented(on=KAFKA_4893.unaffected, sentence="The topic is deleted, and every broker goes on."),
     ],
 )
 def long_topic_name(run: Run) -> None:

@@ -39,7 +39,7 @@ SOON = {"message.timeout.ms": "5000"}
             on=KAFKA_14616.unaffected,
             allowed=OF_THE_DELETED,
             claims=["restarted-replicas-return"],
-            says="The broker puts the stray directory aside, makes the new replica, and is in sync within seconds.",
+            sentence="The broker puts the stray directory aside, makes the new replica, and is in sync within seconds.",
         ),
     ],
 )
@@ -50,7 +50,7 @@ def made_again(run: Run) -> None:
     plan = TopicPlan(name="again", replicas=((first.id, second.id),), settings={"min.insync.replicas": "2"})
     run.create_topic(plan)
     t = Partition(plan.name, 0)
-    run.send(t, 3, doomed=True)
+    run.send(t, 3, expected_loss=True)
 
     run.kill(second)
     run.wait_isr(t, [first])

@@ -42,7 +42,7 @@ MARKER = (1, 1)
     documented=[
         Documented(on=KAFKA_14055.affected, required=LOST),
         Documented(
-            on=KAFKA_14055.unaffected, says="Markers are kept as long as their transaction has a record in the log."
+            on=KAFKA_14055.unaffected, sentence="Markers are kept as long as their transaction has a record in the log."
         ),
     ],
 )
@@ -51,7 +51,7 @@ def marker_compacted(run: Run) -> None:
     (old,) = run.replicas_of(t)
     new = run.without(t)[0]
     affected = KAFKA_14055.affects(run.version)
-    with run.transaction("first", doomed=affected) as first:
+    with run.transaction("first", expected_loss=affected) as first:
         first.send(t, key="account")
     run.require("it is committed", first.ended is not None and first.ended.outcome == "ok")
     run.wait_log_end(t, 2, [old])

@@ -50,7 +50,7 @@ KAFKA_20716 = Bug(
     "and TransactionMetadata then has no partition left to complete. A replica that is elected without "
     "the marker has the transaction open by its own log (ProducerStateManager), which holds the last "
     "stable offset back, and no request of the coordinator's will end it.",
-    says=("Truncating .*t-0", "Leader t-0 ", "Follower t-0 "),
+    log_patterns=("Truncating .*t-0", "Leader t-0 ", "Follower t-0 "),
 )
 WATCHED_S = 25.0
 HELD_BACK = frozenset({"stuck-last-stable-offset"})
@@ -215,7 +215,7 @@ scenario(
             documented=[
                 Documented(
                     allowed=MARKER_CUT,
-                    says="The next transaction's marker ends both, and all is read.",
+                    sentence="The next transaction's marker ends both, and all is read.",
                 )
             ],
         ),
@@ -230,7 +230,7 @@ scenario(
         "clean": Case(
             steps=elected_with_marker,
             topic=UNCLEAN,
-            documented=[Documented(says="The replica that leads has the marker, and all is read.")],
+            documented=[Documented(sentence="The replica that leads has the marker, and all is read.")],
         ),
     },
 )

@@ -67,7 +67,7 @@ LIMIT_S = 60.0
                 Documented(on=KAFKA_19012.affected, required=frozenset({"misdelivered"})),
                 Documented(
                     on=KAFKA_19012.unaffected,
-                    says="What comes late are the records that were to come, each in its own partition.",
+                    sentence="What comes late are the records that were to come, each in its own partition.",
                 ),
             ],
         )

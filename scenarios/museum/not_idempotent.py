@@ -38,7 +38,7 @@ KAFKA_13598 = Bug(
                 Documented(
                     on=KAFKA_13598.unaffected,
                     claims=[APPENDED],
-                    says="The leader knows the record by its number, and acknowledges it where it is.",
+                    sentence="The leader knows the record by its number, and acknowledges it where it is.",
                 ),
             ],
         )

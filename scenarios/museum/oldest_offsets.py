@@ -36,7 +36,7 @@ LAST = 60
     cluster=ClusterPlan(settings={"offsets.topic.segment.bytes": "2000", "log.cleaner.enable": "false"}),
     documented=[
         Documented(on=KAFKA_5600.affected, required=frozenset({"committed-offset-regression"})),
-        Documented(on=KAFKA_5600.unaffected, says="The next coordinator answers with the offset committed last."),
+        Documented(on=KAFKA_5600.unaffected, sentence="The next coordinator answers with the offset committed last."),
     ],
 )
 def oldest_offsets(run: Run) -> None:

@@ -41,7 +41,7 @@ KAFKA_15665 = Bug(
         Documented(on=KAFKA_15665.affected, required=LOST),
         Documented(
             on=KAFKA_15665.unaffected,
-            says="""The reassignment waits for the replicas that stay, and until then deletes nothing: the first one
+            sentence="""The reassignment waits for the replicas that stay, and until then deletes nothing: the first one
                 leads when the disk fails, and nothing is lost.""",
         ),
     ],
@@ -50,9 +50,9 @@ def reassigned_to_one(run: Run) -> None:
     t = run.partition()
     leaves, *stay = run.replicas_of(t)
     (comes,) = run.without(t)
-    run.send(t, doomed=True)
+    run.send(t, expected_loss=True)
     run.cut(stay, [leaves, comes])
-    run.send(t, doomed=True)
+    run.send(t, expected_loss=True)
     run.wait_isr(t, [leaves])
 
     run.reassign(t, [*stay, comes])
@@ -61,7 +61,7 @@ def reassigned_to_one(run: Run) -> None:
         run.wait_isr(t, [comes])
     else:
         run.wait_isr(t, [leaves, comes])
-    run.send(t, doomed=True)
+    run.send(t, expected_loss=True)
     run.copy_replicas("reassigned")
 
     run.kill(comes)

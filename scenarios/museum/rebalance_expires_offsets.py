@@ -44,7 +44,7 @@ RETENTION_S = 60.0
     ),
     documented=[
         Documented(on=KAFKA_13636.affected, required=frozenset({"committed-offset-lost"})),
-        Documented(on=KAFKA_13636.unaffected, says="A group that is forming keeps its offsets, however old."),
+        Documented(on=KAFKA_13636.unaffected, sentence="A group that is forming keeps its offsets, however old."),
     ],
 )
 def rebalance_expires_offsets(run: Run) -> None:

@@ -47,7 +47,7 @@ KAFKA_17375 = Bug(
     "for what a follower fetches as for what a leader is sent, and the fetcher thread gives the partition "
     "up (AbstractFetcherThread: marked as failed). The development branch asks leaders alone "
     "(b1d74d74df).",
-    says=("RecordBatchTooLargeException", "marked as failed", "Updating topic t with"),
+    log_patterns=("RecordBatchTooLargeException", "marked as failed", "Updating topic t with"),
 )
 BATCH_BYTES = 2_500_000
 LARGE = {"max.message.bytes": "5000000"}
@@ -217,7 +217,7 @@ scenario(
             documented=[
                 Documented(
                     claims=["restarted-replicas-return"],
-                    says="A follower that has the batch need not copy it, and is in sync again.",
+                    sentence="A follower that has the batch need not copy it, and is in sync again.",
                 )
             ],
         ),
@@ -226,7 +226,7 @@ scenario(
             documented=[
                 Documented(
                     claims=["restarted-replicas-return"],
-                    says="The batch fits into a segment: the follower copies it, and leads when the leader dies.",
+                    sentence="The batch fits into a segment: the follower copies it, and leads when the leader dies.",
                 )
             ],
         ),

@@ -46,7 +46,7 @@ TIMEOUT_MS = 12_000
                 Documented(on=KAFKA_13091.affected, required=frozenset({"duplicate"})),
                 Documented(
                     on=KAFKA_13091.unaffected,
-                    says="The record is acknowledged as soon as the ISR has shrunk, and written once.",
+                    sentence="The record is acknowledged as soon as the ISR has shrunk, and written once.",
                     claims=["writes-wait-for-the-isr"],
                 ),
             ],

@@ -41,7 +41,9 @@ ABORTED_LIMIT_S = 120.0
             required=frozenset({"transaction-half-committed"}),
             allowed=frozenset({"poll-skip", "internal-poll-skip"}),
         ),
-        Documented(on=KAFKA_6119.unaffected, says="The producer is refused when it goes on, and nothing is committed."),
+        Documented(
+            on=KAFKA_6119.unaffected, sentence="The producer is refused when it goes on, and nothing is committed."
+        ),
     ],
 )
 def timed_out_transaction(run: Run) -> None:

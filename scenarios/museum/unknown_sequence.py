@@ -39,7 +39,7 @@ WATCHED_S = 25.0
         Documented(
             on=KAFKA_6003.unaffected,
             claims=["reassignment-ends-as-asked"],
-            says="The new replica takes what its leader accepted, and is in sync within seconds.",
+            sentence="The new replica takes what its leader accepted, and is in sync within seconds.",
         ),
     ],
 )

@@ -42,7 +42,7 @@ GROUP = "wordy"
     ),
     documented=[
         Documented(on=KAFKA_7286.affected, required=frozenset({"group-unavailable"})),
-        Documented(on=KAFKA_7286.unaffected, says="The next coordinator takes a larger buffer, and answers."),
+        Documented(on=KAFKA_7286.unaffected, sentence="The next coordinator takes a larger buffer, and answers."),
     ],
 )
 def unloadable_group(run: Run) -> None:

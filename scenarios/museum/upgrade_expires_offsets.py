@@ -38,7 +38,7 @@ CHECK_S = 2.0
     ),
     documented=[
         Documented(on=KAFKA_8069.affected, required=frozenset({"committed-offset-lost"})),
-        Documented(on=KAFKA_8069.unaffected, says="The offsets are kept for offsets.retention.minutes, a week."),
+        Documented(on=KAFKA_8069.unaffected, sentence="The offsets are kept for offsets.retention.minutes, a week."),
     ],
 )
 def upgrade_expires_offsets(run: Run) -> None:

@@ -24,7 +24,7 @@ from scenarios.partition import SETTINGS, SHRUNK, clients
             documented=[
                 Documented(
                     on=ranges.ISR_SHRINK_HOLDS_BACK,
-                    says="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next
+                    sentence="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next
                         record, which a single producer does not get in before it is answered (KAFKA-13091).""",
                     claims=[*SHRUNK, "writes-go-on-while-cut"],
                 ),

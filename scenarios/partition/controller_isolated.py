@@ -19,14 +19,14 @@ CLAIMS = [*REPLACED, "writes-go-on-while-cut"]
 DOCUMENTED = [
     Documented(
         on=ranges.FETCHES_HOLD_UP,
-        says="""The controller is replaced. Writes go on, unless the old one led __consumer_offsets: then its followers
-            are held up by their last fetch of that, and take up nothing else meanwhile.""",
+        sentence="""The controller is replaced. Writes go on, unless the old one led __consumer_offsets: then its
+            followers are held up by their last fetch of that, and take up nothing else meanwhile.""",
         claims=[*REPLACED, "controller-epoch-rises-by-one"],
     ),
     Documented(on=ranges.ZOOKEEPER, claims=[*CLAIMS, "controller-epoch-rises-by-one"]),
     Documented(
         on=ranges.KRAFT,
-        says="The other controllers elect one of themselves, in a higher epoch, and writes go on.",
+        sentence="The other controllers elect one of themselves, in a higher epoch, and writes go on.",
         claims=CLAIMS,
     ),
 ]

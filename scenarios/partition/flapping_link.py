@@ -54,7 +54,7 @@ scenario(
             settings=BRIEF,
             documented=[
                 Documented(
-                    says="Cuts that are shorter than replica.lag.time.max.ms leave the ISR as it is.",
+                    sentence="Cuts that are shorter than replica.lag.time.max.ms leave the ISR as it is.",
                     claims=["isr-outlasts-brief-cuts"],
                 )
             ],

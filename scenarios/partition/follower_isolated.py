@@ -24,8 +24,8 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
             documented=[
                 Documented(
                     on=KAFKA_13091.affected,
-                    says="""The leader takes the follower out of the ISR in time; but if it does so before the session
-                        ends, writes go on only when the producer's request has timed out.""",
+                    sentence="""The leader takes the follower out of the ISR in time; but if it does so before the
+                        session ends, writes go on only when the producer's request has timed out.""",
                     claims=SHRUNK,
                 ),
                 Documented(claims=[*SHRUNK, "writes-wait-for-the-isr"]),

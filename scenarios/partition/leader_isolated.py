@@ -29,12 +29,12 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
             documented=[
                 Documented(
                     on=ranges.FETCHES_HOLD_UP,
-                    says="""The isolated leader acknowledges nothing, and nothing acknowledged is lost; clients find the
-                        next leader late, for its own last fetch holds it up.""",
+                    sentence="""The isolated leader acknowledges nothing, and nothing acknowledged is lost; clients find
+                        the next leader late, for its own last fetch holds it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                 ),
                 Documented(
-                    says="The isolated leader acknowledges nothing, and nothing acknowledged is lost.",
+                    sentence="The isolated leader acknowledges nothing, and nothing acknowledged is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
                 ),
             ]
@@ -46,9 +46,9 @@ def leader_isolated(run: Run) -> None:
     run.send(t, 3)
     leader, followers = run.leader_of(t), run.followers_of(t)
     loyal = loyal_client(run, t, leader)
-    with clients(run, t, doomed=acks == "1"):
+    with clients(run, t, expected_loss=acks == "1"):
         run.cut([leader], other_nodes(run, leader))
-        sent = loyal.send_async(*t, doomed=True)
+        sent = loyal.send_async(*t, expected_loss=True)
         if acks == "1":
             sent.wait(timeout_s=10)
         successor = run.wait_leader(t, *followers)

@@ -35,12 +35,12 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
             documented=[
                 Documented(
                     on=ranges.FETCHES_HOLD_UP,
-                    says="""The leader on the small side acknowledges nothing, and nothing acknowledged is lost. The
+                    sentence="""The leader on the small side acknowledges nothing, and nothing acknowledged is lost. The
                         next leader is found late: last fetches to the old one hold it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                 ),
                 Documented(
-                    says="The leader on the small side acknowledges nothing, and nothing acknowledged is lost.",
+                    sentence="The leader on the small side acknowledges nothing, and nothing acknowledged is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
                 ),
             ]
@@ -52,9 +52,9 @@ def leader_with_minority(run: Run) -> None:
     run.send(t, 3)
     leader, (*majority, companion) = run.leader_of(t), run.followers_of(t)
     loyal = loyal_client(run, t, leader)
-    with clients(run, t, doomed=acks == "1"):
+    with clients(run, t, expected_loss=acks == "1"):
         run.cut([leader, companion], [*majority, run.coordinator()])
-        sent = loyal.send_async(*t, doomed=True)
+        sent = loyal.send_async(*t, expected_loss=True)
         if acks == "1":
             offset = sent.wait(timeout_s=10).offset or 0
             run.wait_files(

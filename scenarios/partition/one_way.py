@@ -12,8 +12,8 @@ LEAVES_AND_RETURNS = [Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]
 WRITES_WAIT_UNTIL_IT_LEFT = [
     Documented(
         on=ranges.ISR_SHRINK_HOLDS_BACK,
-        says="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next record, which a
-            single producer does not get in before it is answered (KAFKA-13091).""",
+        sentence="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next record,
+            which a single producer does not get in before it is answered (KAFKA-13091).""",
         claims=SHRUNK,
     ),
     Documented(claims=[*SHRUNK, "writes-wait-for-the-isr"]),

@@ -32,7 +32,7 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
         "acks-all": Case(
             documented=[
                 Documented(
-                    says="""The side without ZooKeeper or controller acknowledges nothing, and nothing
+                    sentence="""The side without ZooKeeper or controller acknowledges nothing, and nothing
                         acknowledged is lost.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                 )
@@ -45,9 +45,9 @@ def split_in_halves(run: Run) -> None:
     run.send(orphaned, 3)
     leader, here, there = run.leader_of(orphaned), run.replicas_of(orphaned)[:2], run.replicas_of(orphaned)[2:]
     loyal = loyal_client(run, orphaned, leader)
-    with clients(run, orphaned, doomed=acks == "1"):
+    with clients(run, orphaned, expected_loss=acks == "1"):
         run.cut(here, [*there, run.coordinator()])
-        sent = loyal.send_async(*orphaned, doomed=True)
+        sent = loyal.send_async(*orphaned, expected_loss=True)
         if acks == "1":
             sent.wait(timeout_s=10)
         successor = run.wait_leader(orphaned, *there)

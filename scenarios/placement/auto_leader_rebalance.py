@@ -70,14 +70,14 @@ scenario(
                 Documented(
                     on=ranges.ZOOKEEPER,
                     claims=["small-imbalance-is-left", "leader-epoch-rises-by-one"],
-                    says="""Though the preferred replica is in sync again, another leads on: its broker lacks less than
-                        leader.imbalance.per.broker.percentage of its leaderships.""",
+                    sentence="""Though the preferred replica is in sync again, another leads on: its broker lacks less
+                        than leader.imbalance.per.broker.percentage of its leaderships.""",
                 ),
                 Documented(
                     on=ranges.KRAFT,
                     claims=RETURNS,
-                    says="""Leadership goes back to the preferred replica by the next check: KRaft's controller knows no
-                        share of leaderships that a broker may lack.""",
+                    sentence="""Leadership goes back to the preferred replica by the next check: KRaft's controller
+                        knows no share of leaderships that a broker may lack.""",
                 ),
             ],
         ),

@@ -53,9 +53,9 @@ def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
         Documented(
             on=ranges.REASSIGNMENT_BY_ZNODE,
             claims=[*MOVED, "reassignment-znode-comes-and-goes", *more],
-            says="""A partition moves to other brokers while it is written, in two steps: new replicas are added, and
-                the old ones removed when the new ones are in sync; /admin/reassign_partitions, by which that was asked
-                for, is then deleted. Nothing acknowledged is lost, nor if a broker dies half way. A request with
+            sentence="""A partition moves to other brokers while it is written, in two steps: new replicas are added,
+                and the old ones removed when the new ones are in sync; /admin/reassign_partitions, by which that was
+                asked for, is then deleted. Nothing acknowledged is lost, nor if a broker dies half way. A request with
                 acks=all that waits at the old leader may stay unanswered until it times out.""",
         ),
         # With ZooKeeper the controller writes a partition's state three times at once, and not every one is seen.

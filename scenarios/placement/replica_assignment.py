@@ -18,8 +18,8 @@ DOCUMENTED = (
     Documented(
         on=ranges.KRAFT,
         claims=["replicas-placed-evenly", "replicas-placed-in-stripes"],
-        says="""Kafka puts the brokers in a random order each time that all have had their turn, and the replicas of a
-            partition on brokers that follow each other in it: leaders and replicas are even.""",
+        sentence="""Kafka puts the brokers in a random order each time that all have had their turn, and the replicas of
+            a partition on brokers that follow each other in it: leaders and replicas are even.""",
     ),
 )
 

@@ -29,14 +29,16 @@ STOPPED_IS_WAITED_FOR = """A controller that is stopped may be back in an ISR be
     there: acks=all waits for it until its leader has missed it for replica.lag.time.max.ms."""
 
 
-def documented(*claims: str, on: VersionRange = ranges.EVERY_VERSION, says: str = "") -> list[Documented]:
+def documented(*claims: str, on: VersionRange = ranges.EVERY_VERSION, sentence: str = "") -> list[Documented]:
     """Nothing is lost from leader epochs on; before, a loss is allowed. Of these lines, those that are in `on`."""
     all_of_them = on is ranges.EVERY_VERSION
     old, new = (line if all_of_them else line & on for line in (ranges.HIGH_WATERMARK_TRUNCATION, ranges.LEADER_EPOCHS))
     claimed = [*claims, *ELECTED]
     return [
-        Documented(on=old, allowed=LOST | {"replica-divergence"}, claims=claimed, says=f"{says} {TRUNCATES}".strip()),
-        Documented(on=new, claims=claimed, says=says),
+        Documented(
+            on=old, allowed=LOST | {"replica-divergence"}, claims=claimed, sentence=f"{sentence} {TRUNCATES}".strip()
+        ),
+        Documented(on=new, claims=claimed, sentence=sentence),
     ]
 
 
@@ -45,7 +47,7 @@ def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
     partitions = [run.partition(number) for number in range(3)]
     t = partitions[0]
     may_be_lost = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    with run.consume(t) as consumer, run.load(t, rate_per_s=100, doomed=may_be_lost) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100, expected_loss=may_be_lost) as load:
         load.wait_more(100, timeout_s=30)
         for restarted in run.replicas_of(t):
             end(run, restarted)
@@ -76,7 +78,7 @@ scenario(
                 *documented(
                     "leader-moved-before-shutdown",
                     on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
-                    says=STOPPED_IS_WAITED_FOR,
+                    sentence=STOPPED_IS_WAITED_FOR,
                 ),
                 *documented("leader-moved-before-shutdown", "writes-pause-briefly"),
             ],
@@ -88,7 +90,7 @@ scenario(
                     "leader-replaced-in-time",
                     "dead-controller-stays-in-isr",
                     on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
-                    says=KILLED_IS_WAITED_FOR,
+                    sentence=KILLED_IS_WAITED_FOR,
                 ),
                 *documented("leader-replaced-in-time", "writes-pause-for-the-session"),
             ],

@@ -11,13 +11,13 @@ TAKE_LIMIT_S = 30.0
 RECORDS = 5
 ABSENT = [
     Documented(
-        says="None of the records that the client had taken is in the log.",
+        sentence="None of the records that the client had taken is in the log.",
         claims=["unknown-record-not-in-log"],
     )
 ]
 PRESENT = [
     Documented(
-        says="Every record that the client had taken is in the log, and no acknowledgement of one was ever heard.",
+        sentence="Every record that the client had taken is in the log, and no acknowledgement of one was ever heard.",
         claims=["unanswered-record-on-disk", "unknown-record-in-log"],
     )
 ]

@@ -18,7 +18,7 @@ CLEAN = ["leader-elected-from-isr"]
     cluster=ClusterPlan(settings={"unclean.leader.election.enable": "false", "replica.socket.timeout.ms": "3000"}),
     cases={
         "acks-1": Case(acks="1", documented=[Documented(required=LOST, claims=CLEAN)]),
-        "acks-all": Case(documented=[Documented(says="It was never acknowledged.", claims=CLEAN)]),
+        "acks-all": Case(documented=[Documented(sentence="It was never acknowledged.", claims=CLEAN)]),
     },
 )
 def leader_crash(run: Run) -> None:
@@ -26,7 +26,7 @@ def leader_crash(run: Run) -> None:
     run.send(t, 3)
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.cut([leader], followers)
-    sent = run.send_async(t, acks=run.case.acks, doomed=True)
+    sent = run.send_async(t, acks=run.case.acks, expected_loss=True)
     run.wait_log_end(t, 4, [leader])
     if run.case.acks == "1":
         sent.wait(timeout_s=10)

@@ -10,10 +10,12 @@ from harness.words import Case, Documented, Run, ranges, scenario
 from scenarios.producer import APPENDED, DUPLICATE, lose_acknowledgement
 
 TWICE = [Documented(required=DUPLICATE, claims=[APPENDED])]
-ONCE = [Documented(on=ranges.IDEMPOTENCE, says="The record is acknowledged, and in the log once.", claims=[APPENDED])]
+ONCE = [
+    Documented(on=ranges.IDEMPOTENCE, sentence="The record is acknowledged, and in the log once.", claims=[APPENDED])
+]
 UNKNOWN = [
     Documented(
-        says="The client reports an error, and the record is in the log, once.",
+        sentence="The client reports an error, and the record is in the log, once.",
         claims=[APPENDED, "unknown-record-in-log"],
     )
 ]
@@ -46,9 +48,9 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
         "java-defaults": Case(
             client="java",
             documented=[
-                Documented(on=ranges.JAVA_TRIES_ONCE, says=UNKNOWN[0].says, claims=UNKNOWN[0].claims),
+                Documented(on=ranges.JAVA_TRIES_ONCE, sentence=UNKNOWN[0].sentence, claims=UNKNOWN[0].claims),
                 Documented(on=ranges.JAVA_RETRIES, required=DUPLICATE, claims=[APPENDED]),
-                Documented(says=ONCE[0].says, claims=[APPENDED]),
+                Documented(sentence=ONCE[0].sentence, claims=[APPENDED]),
             ],
         ),
     },

@@ -24,11 +24,11 @@ BACK_OFF = SEVERAL | {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "5000"
 TURNED = [Documented(required=frozenset({"nonmonotonic-send"}))]
 TURNED_BY_LIBRDKAFKA = [
     Documented(
-        says="librdkafka turns the order with one request in flight too: the next one is made already.",
+        sentence="librdkafka turns the order with one request in flight too: the next one is made already.",
         required=frozenset({"nonmonotonic-send"}),
     )
 ]
-IN_ORDER = [Documented(says="The two records are in the log in the order in which they were sent.")]
+IN_ORDER = [Documented(sentence="The two records are in the log in the order in which they were sent.")]
 ANOTHER = {"client.id": "another", "enable.idempotence": "false"}
 """A client whose record the frozen followers lack: of a partition at rest the ISR would not shrink."""
 ANSWER_LIMIT_S = 60.0

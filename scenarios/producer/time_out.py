@@ -10,11 +10,11 @@ from harness.words import Case, ClusterPlan, Documented, Pending, Run, Sent, ran
 
 ONE_ATTEMPT = {"retries": "0", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
 IN_LOG = "The record that the client has given up is in the log, once."
-ANSWERED_LATE = [Documented(says=IN_LOG, claims=["unanswered-record-on-disk", "unknown-record-in-log"])]
-CARRIED_OUT_LATE = [Documented(says=IN_LOG, claims=["unknown-record-comes-late", "unknown-record-in-log"])]
+ANSWERED_LATE = [Documented(sentence=IN_LOG, claims=["unanswered-record-on-disk", "unknown-record-in-log"])]
+CARRIED_OUT_LATE = [Documented(sentence=IN_LOG, claims=["unknown-record-comes-late", "unknown-record-in-log"])]
 SENT_AGAIN = [
     Documented(
-        says="The record is in the log twice: the client gave it up, and the application sent it again.",
+        sentence="The record is in the log twice: the client gave it up, and the application sent it again.",
         required=frozenset({"duplicate"}),
         claims=["unanswered-record-on-disk"],
     )

@@ -37,8 +37,8 @@ LOAD_LIMIT_S = 120.0
     documented=[
         Documented(
             on=ranges.LAG_IN_MESSAGES,
-            says="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches, and
-                comes back when it has caught up: with bursts of records it leaves and joins again and again.""",
+            sentence="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches,
+                and comes back when it has caught up: with bursts of records it leaves and joins again and again.""",
             claims=["isr-counts-messages"],
         ),
         Documented(claims=["isr-does-not-count-messages"]),

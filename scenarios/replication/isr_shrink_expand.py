@@ -37,7 +37,7 @@ CLAIMS = ["isr-shrinks-in-lag-time", "isr-expands-when-caught-up", "acks-all-wai
         ),
         Documented(
             on=ranges.ISR_SHRINK_HOLDS_BACK,
-            says="""A follower that stands still leaves the ISR in time, but what waits for it with acks=all is not
+            sentence="""A follower that stands still leaves the ISR in time, but what waits for it with acks=all is not
                 acknowledged before the next record is written.""",
             claims=[*CLAIMS, "shrunk-isr-holds-back"],
         ),

@@ -29,12 +29,13 @@ UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset 
 UNREADABLE = [
     Documented(
         on=ranges.LOG_DIRECTORIES_FAIL,
-        says="A broker that cannot read the file ends itself, each time that it is started, until the file is removed.",
+        sentence="""A broker that cannot read the file ends itself, each time that it is started, until the file is
+            removed.""",
     ),
     Documented(
         claims=["unreadable-checkpoint-keeps-replica-out"],
-        says="""A broker that cannot read the file runs and is registered, and its replica is out of the ISR until it is
-            started with a file that it can read.""",
+        sentence="""A broker that cannot read the file runs and is registered, and its replica is out of the ISR until
+            it is started with a file that it can read.""",
     ),
 ]
 KEPT = "restarted-replica-keeps-its-log"

@@ -47,9 +47,9 @@ def go_on_alone(run: Run, *, acknowledged: bool) -> Target:
     run.send(t, 3)
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.cut([leader], followers)
-    run.producer().send_async(*t, doomed=True)  # for as long as it waits, its producer's next records wait too
+    run.producer().send_async(*t, expected_loss=True)  # for as long as it waits, its producer's next records wait too
     wait_shrunk(run, t, [leader])
-    alone = [run.send_async(t, doomed=True).wait(ANSWER_LIMIT_S) for _ in range(3)]
+    alone = [run.send_async(t, expected_loss=True).wait(ANSWER_LIMIT_S) for _ in range(3)]
     run.require(
         "the leader goes on alone where min.insync.replicas allows it",
         all((one.outcome == "ok") == acknowledged for one in alone),
@@ -96,11 +96,11 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.LAST_KNOWN_LEADER,
-                    says="""The partition waits for its leader, the last one known, which is elected when it is back
+                    sentence="""The partition waits for its leader, the last one known, which is elected when it is back
                         though it stopped uncleanly; what it had written is there.""",
                 ),
                 Documented(
-                    says="Without unclean elections the partition waits for its leader, and nothing is lost.",
+                    sentence="Without unclean elections the partition waits for its leader, and nothing is lost.",
                     claims=["leader-elected-from-isr"],
                 ),
             ],
@@ -112,13 +112,13 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    says="""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost; the
-                        record that it refused only when it had written it may stay in its log, beside another.""",
+                    sentence="""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost;
+                        the record that it refused only when it had written it may stay in its log, beside another.""",
                     allowed=CUT_BACK,
                     claims=["acks-all-refused-below-min-isr"],
                 ),
                 Documented(
-                    says="With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost.",
+                    sentence="With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost.",
                     claims=["acks-all-refused-below-min-isr"],
                 ),
             ],

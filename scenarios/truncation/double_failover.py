@@ -49,8 +49,8 @@ TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "
         Documented(
             on=ranges.LEADER_EPOCHS,
             claims=TWO_CLEAN_ELECTIONS,
-            says="""A record acknowledged with acks=all survives two clean elections: the last in-sync replica cannot
-                ask a dead leader where its epoch ended, truncates nothing, and leads with the record.""",
+            sentence="""A record acknowledged with acks=all survives two clean elections: the last in-sync replica
+                cannot ask a dead leader where its epoch ended, truncates nothing, and leads with the record.""",
         ),
     ],
 )
@@ -61,7 +61,7 @@ def double_failover(run: Run) -> None:
 
     leader, (heir, last) = run.leader_of(t), run.followers_of(t)
     run.wait_checkpoint_written(leader)
-    run.send(t, acks="all", doomed=True)
+    run.send(t, acks="all", expected_loss=True)
     run.kill(leader)
     for follower in (heir, last):
         leo, hw = run.log_end_and_high_watermark(follower, t)

@@ -34,7 +34,7 @@ def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Targ
     run.wait_high_watermark(t, 1, run.replicas_of(t))
 
     leader, (follower,) = run.leader_of(t), run.followers_of(t)
-    run.send(t, acks="all", doomed=True)
+    run.send(t, acks="all", expected_loss=True)
     run.kill(follower)
     leo, hw = run.log_end_and_high_watermark(follower, t)
     run.require("the follower holds the record above its high watermark", (leo, hw) == (2, 1), leo=leo, hw=hw)
@@ -90,15 +90,15 @@ def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Ta
         Documented(
             on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
             claims=[*CLEAN_ELECTIONS, "restarted-replica-keeps-its-log"],
-            says="""A follower that holds an acknowledged record but not the high watermark that covers it restarts,
+            sentence="""A follower that holds an acknowledged record but not the high watermark that covers it restarts,
                 truncates nothing without asking for the end of its epoch, and is elected with the record.""",
         ),
         Documented(
             on=ranges.LAST_KNOWN_LEADER,
             claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
-            says=LEAVES_ISR,
+            sentence=LEAVES_ISR,
         ),
-        Documented(claims=["offline-partition-waits", *CLEAN_ELECTIONS], says=LEAVES_ISR),
+        Documented(claims=["offline-partition-waits", *CLEAN_ELECTIONS], sentence=LEAVES_ISR),
     ],
 )
 def follower_reboot(run: Run) -> None:

@@ -41,8 +41,9 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
             on=ranges.LEADER_EPOCHS,
             required=LOST,
             claims=[*UNCLEAN_ELECTION, "diverged-replica-truncates"],
-            says="""After an unclean election the old leader returns, asks where its epoch ended, and truncates what the
-                new leader does not have: the replicas are identical, and lost is what an unclean election loses.""",
+            sentence="""After an unclean election the old leader returns, asks where its epoch ended, and truncates what
+                the new leader does not have: the replicas are identical, and lost is what an unclean election
+        loses.""",
         ),
     ],
 )
@@ -54,7 +55,7 @@ def replica_divergence(run: Run) -> None:
 
     run.kill(first)
     run.wait_leader(t, second)
-    run.send(t, 1, doomed=True)
+    run.send(t, 1, expected_loss=True)
     run.wait_high_watermark(t, 3, [second])
     run.copy_replicas("second-alone")
 

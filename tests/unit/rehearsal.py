@@ -367,18 +367,18 @@ class Producer(Client):
         *,
         count: int = 1,
         timeout_s: float,
-        doomed: bool = False,
+        expected_loss: bool = False,
         key: str | None = None,
     ) -> list[Sent]:
-        return [self._send(topic, partition, doomed) for _ in range(count)]
+        return [self._send(topic, partition, expected_loss) for _ in range(count)]
 
-    def _send(self, topic: str, partition: int, doomed: bool) -> Sent:
+    def _send(self, topic: str, partition: int, expected_loss: bool) -> Sent:
         self._alive()
         self._sequence += 1
         place: dict[str, Any] = {"topic": topic, "partition": partition, "producer": self._number}
         place["sequence"] = self._sequence
         self._writer.reserve(topic, [partition], self._number, self._sequence, 1)
-        self._timeline.append(events.Send(process=self.name, acks="all", doomed=doomed, **place))
+        self._timeline.append(events.Send(process=self.name, acks="all", doomed=expected_loss, **place))
         invoked_ns = time.monotonic_ns()
         offset = self._stage.append((topic, partition), record.encode(self._run, self._number, self._sequence))
         times: dict[str, Any] = {"invoked_ns": invoked_ns, "completed_ns": time.monotonic_ns()}

@@ -208,29 +208,33 @@ class ScriptedProducer(Commanded):
         *,
         count: int = 1,
         timeout_s: float,
-        doomed: bool = False,
+        expected_loss: bool = False,
         key: str | None = None,
     ) -> list[Sent]:
         """Send records one after the other, each once the outcome of the one before is known."""
-        return [self.send_async(topic, partition, doomed=doomed, key=key).wait(timeout_s) for _ in range(count)]
+        return [
+            self.send_async(topic, partition, expected_loss=expected_loss, key=key).wait(timeout_s)
+            for _ in range(count)
+        ]
 
     def send_async(
         self,
         topic: str,
         partition: int,
         *,
-        doomed: bool = False,
+        expected_loss: bool = False,
         again: Sent | None = None,
         key: str | None = None,
         record_bytes: int = 0,
     ) -> Pending:
-        """Send one record and return at once; `doomed` says in the timeline that the scenario documents its loss. With
-        `again` it is the very record whose sending came to this, as an application sends it that was told of an error;
+        """Send one record and return at once; `expected_loss` says in the timeline that the scenario documents its
+        loss. With `again` it is the very record whose sending came to this, as an application sends it that was told of
+        an error;
         with `record_bytes` its value has that size.
         """
         sequence = self._next_sequence() if again is None else again.sequence
         self._make_ready()
-        self._timeline.append(events.Send(**self._about(topic, partition, sequence), doomed=doomed))
+        self._timeline.append(events.Send(**self._about(topic, partition, sequence), doomed=expected_loss))
         more: dict[str, Any] = {} if key is None else {"key": key}
         more |= {"record_bytes": record_bytes} if record_bytes else {}
         return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence, **more))

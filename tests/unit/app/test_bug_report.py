@@ -116,4 +116,4 @@ def test_every_bug_that_nobody_fixed_says_where_it_is() -> None:
     exhibits = [made.exhibit for made in all_scenarios().values() if made.exhibit is not None]
     still = [one.bug for one in exhibits if not one.bug.fixed]
     assert len(still) >= 4
-    assert [bug.id for bug in still if not bug.code or not bug.says] == []
+    assert [bug.id for bug in still if not bug.code or not bug.log_patterns] == []

@@ -203,7 +203,7 @@ def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert documented["double-failover"]["0.10.2.2"].items() >= lost.items()
     assert "leader-elected-from-isr" in documented["double-failover"]["0.10.2.2"]["claims"]
     assert documented["double-failover"]["4.3.1"].items() >= {"required": [], "allowed": []}.items()
-    assert "survives two clean elections" in documented["double-failover"]["4.3.1"]["says"]
+    assert "survives two clean elections" in documented["double-failover"]["4.3.1"]["sentence"]
     assert "0.10.2.2" not in documented["leader-epoch-recovery"]
     assert cases["leader-crash"]["acks-1"]["acks"] == "1"
     assert cases["leader-crash"]["acks-1"]["documented"]["4.3.1"]["required"] == ["lost-write"]

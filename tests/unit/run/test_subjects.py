@@ -38,7 +38,7 @@ def a_stage(pool: ProducerPool) -> Subjects:
 def test_a_stream_lasts_as_long_as_its_block() -> None:
     pool = ProducerPool()
     subjects = a_stage(pool)
-    with subjects.streaming(10.0, doomed=lambda _: True):
+    with subjects.streaming(10.0, expected_loss=lambda _: True):
         assert pool.streams == [([(0, "rf3-min1", 0)], 10.0)]
     assert pool.streams[1:] == [([], 0.0)]
     assert subjects.all[0].facts["doomed"] is None
