@@ -32,7 +32,8 @@ SHRUNK = ("isr-shrinks-to-reachable-side", "isr-whole-after-heal")
 @contextmanager
 def clients(run: Run, t: Partition, *, expected_loss: bool = False) -> Iterator[LoadGenerator]:
     """A producer with the case's acks, and a consumer, at work while the block lasts. `expected_loss` says that what
-    the producer is acknowledged may be lost."""
+    the producer is acknowledged may be lost.
+    """
     with (
         run.consume(t) as consumer,
         run.load(t, rate_per_s=RATE_PER_S, acks=run.case.acks, expected_loss=expected_loss) as load,
