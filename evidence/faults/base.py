@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Final, Literal, NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import NODEFAULT, Struct, structs
 
 from evidence.engine import ContainerAction, ContainerEvent
 
@@ -106,14 +106,18 @@ class FaultProof(Struct, frozen=True, kw_only=True, tag_field="kind"):
     def text(self) -> str:
         """The proof in a few words: every field but for those that have their default."""
         fields = ((one, getattr(self, one.name)) for one in structs.fields(type(self)))
-        told = ((one.encode_name, value) for one, value in fields if one.required or value != one.default)
+        told = ((one.encode_name, value) for one, value in fields if one.required or value != _default(one))
         return ", ".join(f"{name} {list(value) if isinstance(value, tuple) else value}" for name, value in told)
+
+
+def _default(field: structs.FieldInfo) -> object:
+    return field.default if field.default_factory is NODEFAULT else field.default_factory()
 
 
 def kind_of(proof_type: type[FaultProof]) -> str:
     """The name of a kind of fault.
 
-    >>> from evidence.faults import KillProof
+    >>> from evidence.faults.process import KillProof
     >>> kind_of(KillProof)
     'kill'
     """
