@@ -42,8 +42,8 @@ PARALLEL := -n auto --maxprocesses 8
 # Tests on real brokers mostly wait for sessions to end, so two of them run at a time on two cores; those that share a
 # cluster stay together (xdist_group), and all begin in the order of CONTRIBUTING.md's table.
 TWO := -n 2 --dist loadgroup --no-loadscope-reorder -v
-# Of several that run side by side, each line says whose it is.
-named = $(if $(SIDE),2>&1 | sed -u 's/^/$(1) | /')
+# Of several that run side by side, each line says whose it is. What labels them hears no Ctrl-C: it ends with what it labels.
+named = $(if $(SIDE),2>&1 | (trap '' INT TERM; exec sed -u 's/^/$(1) | /'))
 OPTIONS = $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION)) \
           $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT))
 
@@ -150,7 +150,7 @@ sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and thei
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark (TESTS= narrows it)
-	nice $(BIN)/pytest $(PARALLEL) --tier unit $(TESTS) $(call named,unit)
+	nice -n 5 $(BIN)/pytest $(PARALLEL) --tier unit $(TESTS) $(call named,unit)
 
 .PHONY: again
 again: ## The tests of the set-up in a make within a make, as another Makefile would call it
@@ -169,8 +169,8 @@ docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these ru
 
 .PHONY: lint
 lint: $(LINT)/.locked ## Style and types
-	nice $(LINT)/bin/ruff check . $(call named,lint)
-	nice $(LINT)/bin/mypy $(call named,lint)
+	nice -n 5 $(LINT)/bin/ruff check . $(call named,lint)
+	nice -n 5 $(LINT)/bin/mypy $(call named,lint)
 
 .PHONY: lock
 lock: ## Resolve the Python dependencies again (wants uv on the PATH)

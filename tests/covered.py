@@ -1,4 +1,4 @@
-"""How much of the product the unit tests run: `make test COVERAGE=1` measures it, this says it by room.
+"""How much of the product the unit tests run: `make coverage` measures it, this says it by room.
 
     python -m tests.covered
 
@@ -31,7 +31,7 @@ def by_room(data: Path) -> dict[str, tuple[int, int]]:
 
 
 def table(rooms: dict[str, tuple[int, int]]) -> str:
-    """A table in Markdown, its title the line that .ci/run repeats at its end.
+    """A table in Markdown, its title a line of its own.
 
     >>> table({"a": (200, 150), "b": (100, 0)}).splitlines()[0]
     'Coverage of product code by unit tests: 50 % of 300 statements'

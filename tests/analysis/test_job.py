@@ -81,7 +81,7 @@ def test_serving_answers_every_line_and_survives_a_bad_one(tmp_path: Path) -> No
         input=lines,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=280,
         check=True,
     )
     ready, bad, good = (json.loads(line) for line in result.stdout.splitlines())

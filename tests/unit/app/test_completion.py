@@ -21,7 +21,7 @@ def offered(line: str, tmp_path: Path) -> list[str]:
         "COMP_POINT": str(len(line)),
     }
     code = "import sys; from app.cli import main; sys.argv[0] = 'kafka-chaos'; main()"
-    subprocess.run([sys.executable, "-c", code], env=environment, check=False, timeout=60)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=False, timeout=240)
     return [word.strip() for word in answers.read_text().split("\n")]
 
 

@@ -36,6 +36,7 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
+@pytest.mark.slow
 def test_it_begins_with_no_package_but_those_that_are_installed_first() -> None:
     code = (
         "import sys; from importlib.metadata import packages_distributions as of; before = set(sys.modules); "

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kafkafiles import compiled
 
 CALLER = "from kafkafiles.compiled import compiled\nfrom kafkafiles.sums import answer\n\n\n"
@@ -38,6 +40,7 @@ def package(root: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_function_follows_the_one_of_another_module_that_it_calls(tmp_path):
     root = package(tmp_path)
     assert asked(root) == "2"
@@ -45,6 +48,7 @@ def test_a_function_follows_the_one_of_another_module_that_it_calls(tmp_path):
     assert asked(root) == "3"
 
 
+@pytest.mark.slow
 def test_a_folder_of_the_users_own_is_left_to_numba(tmp_path):
     root = package(tmp_path)
     assert asked(root, str(tmp_path / "own")) == "2"

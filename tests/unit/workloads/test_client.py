@@ -30,6 +30,8 @@ from harness.workloads.handles.client import (
 )
 from tests.records import run_record
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "127.0.0.1:1"
 LIMIT_S = 60.0
 
@@ -199,6 +201,7 @@ from pathlib import Path
 from typing import Any
 from evidence.rundir import RunDir
 from harness.workloads.handles.client import Client, LoadGenerator
+
 load = LoadGenerator(Client(RunDir(Path(sys.argv[1])), "load", 2, sys.argv[2], {}), topic=sys.argv[3], partitions=[0],
                      rate_per_s=1000.0, record_bytes=100, keys=0, records=None)
 load.start()
