@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -33,9 +35,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--minutes", type=float, metavar="N", help="begin no test after so many minutes")
 
 
+@cache
+def table() -> tuple[tiers.Row, ...]:
+    return tiers.read_rows((tiers.ROOT / "CONTRIBUTING.md").read_text())
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of tiers that the table lists whole, only the files that it names are imported: that saves most of the time."""
+    wanted = config.getoption("tier")
+    if wanted is None or "unit" in wanted or not collection_path.name.startswith("test_"):
+        return None
+    files = {tiers.ROOT / row.file for row in table() if row.tier in wanted}
+    return collection_path not in files or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    rows = tiers.read_rows((tiers.ROOT / "CONTRIBUTING.md").read_text())
+    rows = table()
     tier: dict[str, str] = {}
     missing = []
     for item in items:
@@ -44,14 +60,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         except LookupError:
             missing.append(item.nodeid)
     listed = [node_id for node_id, of_it in tier.items() if of_it != "unit"]
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    wanted = config.getoption("tier")
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and (wanted is None or "unit" in wanted)
     stale = tiers.unused(rows, listed) if whole else []
     if missing or stale:
         raise pytest.UsageError(
             "CONTRIBUTING.md's table of tiers: "
             + "; ".join([f"{name} is in no tier" for name in missing] + [f"{name} is no test" for name in stale])
         )
-    if (wanted := config.getoption("tier")) is None:
+    if wanted is None:
         return
     kept = [item for item in items if tier[item.nodeid] in wanted]
     if (part := config.getoption("shard")) is not None:
