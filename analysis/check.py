@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import pyarrow.compute as pc
 
@@ -42,6 +43,7 @@ from checks.view import (
 from evidence import timeline
 from evidence.course import Course
 from evidence.errors import UsageError
+from evidence.findings import Findings, Problem, Row
 from evidence.history import schema
 from evidence.history.compared import differing
 from evidence.history.read import (
@@ -86,12 +88,9 @@ def check_piece(piece: Piece, history: History | None = None) -> Result:
         else:
             _check_run(run_dir, run, result)
     except UsageError as error:
-        result.problems.append({"what": "unreadable run", "process": "", "detail": str(error)})
+        result.problems.append(Problem("unreadable run", detail=str(error)))
     except Exception as error:
-        name = f"{piece.topic}-{piece.partition}" if piece.topic else "metadata"
-        result.checks.append(
-            {"name": name, "status": "crashed", "reason": f"{type(error).__name__}: {error}", "seconds": 0}
-        )
+        result.crashed(f"{piece.topic}-{piece.partition}" if piece.topic else "metadata", error)
     return result
 
 
@@ -100,7 +99,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     course = course_of(run_dir, where)
     seen, copies = see(run_dir, run, piece, course, history, result)
     view, whole = seen.view, seen.whole if seen.left_out else lambda: seen.view
-    result.problems += [problem.as_json() for problem in seen.history.problems]
+    result.problems += seen.history.problems
     check_partition(result, where, {HISTORY: view, COPIES: copies, DELETIONS: confirmed(course, *where)}, whole)
     result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
@@ -123,18 +122,24 @@ def _of_kind(run: RunRecord, kind: str) -> list[str]:
 
 def _add_holdings(copies: Copies, result: Result) -> None:
     """Add to the evidence of each lost record which disks held it at each moment."""
-    rows = {
-        pack(row["producer"], row["sequence"]): row
-        for finding in result.findings
-        if finding["anomaly"] in NOT_READ
-        for row in finding["evidence"]
-    }
+    unread = [finding for finding in result.findings if finding.anomaly in NOT_READ]
+    values = {one: pack(one.producer, one.sequence) for finding in unread for one in finding.records}
     try:
-        for value, lay in holdings(copies, list(rows)).items():
-            rows[value]["replicas"] = lay
+        lay = holdings(copies, list(values.values()))
     except Exception as error:
         detail = f"where the lost records lay could not be told: {error!r}"
-        result.problems.append({"what": "unreadable replicas", "process": "", "detail": detail})
+        result.problems.append(Problem("unreadable replicas", detail=detail))
+        return
+
+    def located(row: Row) -> Row:
+        return msgspec.structs.replace(row, holdings=lay[values[row.records[0]]]) if row.records else row
+
+    result.findings = [
+        msgspec.structs.replace(finding, evidence=tuple(map(located, finding.evidence)))
+        if finding.anomaly in NOT_READ
+        else finding
+        for finding in result.findings
+    ]
 
 
 def _count(seen: Seen, where: Where, result: Result) -> None:
@@ -159,17 +164,14 @@ def _count(seen: Seen, where: Where, result: Result) -> None:
 def _check_run(run_dir: RunDir, run: RunRecord, result: Result) -> None:
     """Check the run as a whole: its processes' histories, its timeline, the metadata, the claims."""
     reading = timeline.read(run_dir.timeline)
-    result.problems += [
-        {"what": "damaged timeline", "process": "", "detail": complaint} for complaint in reading.damaged
-    ]
+    result.problems += [Problem("damaged timeline", detail=complaint) for complaint in reading.damaged]
     course = Course(reading.trusted)
     history = open_run(run_dir, run, only=NO_PARTITION)
-    compared = (*history.problems, *strangers(run_dir, run), *differing(run_dir, run))
-    result.problems += [problem.as_json() for problem in compared]
+    result.problems += (*history.problems, *strangers(run_dir, run), *differing(run_dir, run))
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
     for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
-        result.problems.append({"what": "unknown partition", "process": "", "detail": detail})
+        result.problems.append(Problem("unknown partition", detail=detail))
     given: dict[Reads, Any] = {CLUSTER: course, GROUPS: course, SETTINGS: run}
     for check in checks_of("run"):
         result.run(check, None, partial(check.function, *(given[kind] for kind in check.reads)))
@@ -177,9 +179,7 @@ def _check_run(run_dir: RunDir, run: RunRecord, result: Result) -> None:
     for name in claims.declared(run):
         result.claim(name, evidence)
     if not course.states:
-        result.problems.append(
-            {"what": "no metadata", "process": "", "detail": "the timeline states nothing about any partition"}
-        )
+        result.problems.append(Problem("no metadata", detail="the timeline states nothing about any partition"))
 
 
 def to_check_again(work: Sequence[Piece], results: Sequence[Result]) -> dict[int, Piece]:
@@ -189,7 +189,7 @@ def to_check_again(work: Sequence[Piece], results: Sequence[Result]) -> dict[int
     return {place: replace(piece, settled=of) for place, (piece, of) in enumerate(zip(work, known, strict=True)) if of}
 
 
-def check_run(run_dir: RunDir) -> dict[str, Any]:
+def check_run(run_dir: RunDir) -> Findings:
     """The findings of a run, its pieces checked one after the other in this process: what analysis.job does, without
     Spark. Tests hold checks against runs by it, and the job against it.
     """

@@ -44,6 +44,7 @@ from analysis.spark import (
     quoted,
 )
 from evidence.errors import EXIT_ERROR, KafkaChaosError
+from evidence.findings import Findings
 from evidence.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -57,17 +58,17 @@ TASKS_A_CORE = 16
 """Tasks for each core at most. With more pieces a task takes several: starting one takes 7 ms of processor time."""
 FROZEN_FROM: Final = 20_000
 """So many objects that a task leaves behind are taken from the garbage collector's sight."""
-NOTHING = "{}"
+NOTHING = b"{}"
 WARM_UP = Piece("", "", -1)
 """A piece of no run. A task that checks it loads every module that checking needs."""
 
 
-def check_pieces(work: Iterable[StoredPiece]) -> Iterator[str]:
+def check_pieces(work: Iterable[StoredPiece]) -> Iterator[bytes]:
     """The work of one task: check each of its pieces. Yields their results as JSON, in order."""
     for _, alike in groupby(work, lambda one: (one.piece.run_dir, one.files, one.streams)):
         with fetched(list(alike)) as pieces:
             for result in check.check_pieces(pieces):
-                yield json.dumps({name: part for name, part in result.as_json().items() if part})
+                yield result.as_json()
     _settle_worker()
 
 
@@ -80,7 +81,7 @@ def _settle_worker() -> None:
         gc.freeze()
 
 
-def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, dict[str, Any]]:
+def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, Findings]:
     """The findings of every run, by its path or URL. One Spark job checks all pieces; a second one checks those again
     in which other pieces settle operations of unknown outcome.
 
@@ -113,19 +114,19 @@ def _in_turn(context: SparkContext, found: Mapping[str, Sequence[StoredPiece]]) 
     return {place: [_result(next(answers)) for _ in tasks] for place, tasks in found.items()}
 
 
-def _result(answer: str) -> Result:
+def _result(answer: bytes) -> Result:
     """The result in an answer of `check_pieces`; most of those of small pieces are empty."""
-    return Result() if answer == NOTHING else Result.from_json(json.loads(answer))
+    return Result() if answer == NOTHING else Result.from_json(answer)
 
 
-def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, dict[str, Any]]:
+def check_runs(context: SparkContext, run_dirs: Sequence[RunDir]) -> dict[str, Findings]:
     """The findings of every run that is on a disk, by its path. Raises as `check_places` does."""
     return check_places(context, [str(run_dir.path) for run_dir in run_dirs])
 
 
-def write_findings(place: str, findings: dict[str, Any]) -> None:
+def write_findings(place: str, findings: Findings) -> None:
     """Write the findings of a run where the run lives."""
-    write_file(place, FINDINGS, json.dumps(findings, indent=1) + "\n")
+    write_file(place, FINDINGS, json.dumps(findings.as_json(), indent=1) + "\n")
 
 
 def warm_up(context: SparkContext) -> None:
@@ -143,7 +144,7 @@ def answer_for(context: SparkContext, path: str) -> dict[str, Any]:
         return {"run_dir": path, "error": str(error)}
     except Exception as error:
         return {"run_dir": path, "error": f"{type(error).__name__}: {error}"[:2000]}
-    return {"run_dir": path, "findings": len(findings["findings"]), "seconds": findings["seconds"]}
+    return {"run_dir": path, "findings": len(findings.findings), "seconds": findings.seconds}
 
 
 def serve(context: SparkContext, lines: Iterable[str]) -> None:
@@ -159,8 +160,8 @@ def check_all(context: SparkContext, places: Sequence[str], *, as_json: bool) ->
     """Check runs, write their findings and print a line for each."""
     for path, findings in check_places(context, places).items():
         write_findings(path, findings)
-        count = sum(finding["count"] for finding in findings["findings"])
-        line = json.dumps({"run_dir": path} | findings) if as_json else f"{path}: {count} anomalies"
+        count = sum(finding.count for finding in findings.findings)
+        line = json.dumps({"run_dir": path} | findings.as_json()) if as_json else f"{path}: {count} anomalies"
         print(line, flush=True)
 
 

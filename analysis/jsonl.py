@@ -52,12 +52,14 @@ from checks.view import (
     PartitionView,
     Polls,
     Reservation,
+    Rows,
     Sends,
     Steps,
     pack,
     settled_steps,
 )
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError
+from evidence.findings import CRASHED, OK, CheckResult, Findings, Problem
 from evidence.history import schema
 from evidence.run import RunRecord
 from evidence.text import forgiving_output, visible
@@ -308,6 +310,13 @@ def _restored(evidence: Any, values: Sequence[Any], times: Sequence[int] | None)
     return evidence
 
 
+def _told(find: Callable[[], Sequence[Mapping[str, Any]]], values: Sequence[Any], times: Sequence[int]) -> Rows:
+    """What a check finds, with the history's own values and times; records of others have no identity of ours."""
+    rows = find()
+    plain = [{name: part for name, part in row.items() if name not in ("records", "read")} for row in rows]
+    return Rows(_restored(plain, values, times), total=rows.total if isinstance(rows, Rows) else None)
+
+
 def _read_too_soon(name: str, key: Key, others: Others) -> Iterator[str]:
     """Values that were read before their send was invoked: the order of lines is wrong, or values are not unique."""
     begun: dict[int, int] = {}
@@ -333,9 +342,7 @@ def _check_key(name: str, key: Key, others: Others, settled: Settled, times: Int
     view = _view(name, key, others, settled, numbers)
     own = Result()
     for check in _checks():
-        own.run(check, (name, 0), partial(check.function, view))
-    for finding in own.findings:
-        finding["evidence"] = _restored(finding["evidence"], values, others.times)
+        own.run(check, (name, 0), partial(_told, partial(check.function, view), values, others.times))
     result.checks += own.checks
     result.findings += own.findings
     for kind in GATHERED:
@@ -345,7 +352,7 @@ def _check_key(name: str, key: Key, others: Others, settled: Settled, times: Int
     too_soon = list(_read_too_soon(name, key, others))
     if too_soon:
         more = f" ({len(too_soon)} such in this key)" if len(too_soon) > 1 else ""
-        result.problems.append({"what": "read before it was sent", "process": "", "detail": too_soon[0] + more})
+        result.problems.append(Problem("read before it was sent", detail=too_soon[0] + more))
 
 
 def _guarded(name: str, result: Result, work: Callable[[], None]) -> None:
@@ -353,12 +360,11 @@ def _guarded(name: str, result: Result, work: Callable[[], None]) -> None:
     try:
         work()
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        result.checks.append({"name": name, "status": "crashed", "reason": reason, "seconds": 0.0})
+        result.crashed(name, error)
 
 
-def check_history(path: Path) -> dict[str, Any]:
-    """The findings of a history, in the form of findings.json; keys are topics of one partition.
+def check_history(path: Path) -> Findings:
+    """The findings of a history; keys are topics of one partition.
 
     Raises UsageError if there is no such file, or nothing in it can be read.
     """
@@ -366,7 +372,7 @@ def check_history(path: Path) -> dict[str, Any]:
     others = read(path)
     result = Result(problems=others.problems)
     result.unknown_errors.update(others.errors)
-    result.checks += [{"name": one.anomaly, "status": "ok", "reason": None, "seconds": 0.0} for one in _checks()]
+    result.checks += [CheckResult(name=one.anomaly, status=OK) for one in _checks()]
     times = np.array(others.times, dtype=np.int64)
     settled = _settled(others)
     result.statistics.update(partitions=len(others.keys), sends_ok=0, sends_fail=0, sends_info=0, polled=0)
@@ -387,27 +393,27 @@ def _count(key: Key, result: Result) -> None:
     result.statistics["polled"] += len(key.polls)
 
 
-def summary(findings: Mapping[str, Any]) -> Iterator[str]:
+def summary(findings: Findings) -> Iterator[str]:
     """The findings for people: a line for each finding and each problem."""
-    for finding in findings["findings"]:
-        told = permitted(OF_OTHERS, finding) if finding["anomaly"] in PERMITTED else None
-        yield finding["summary"] + (f" (no contradiction: {told})" if told else "")
-        yield f"    {json.dumps(finding['evidence'][0])}"
-    for problem in findings["problems"]:
-        yield f"{problem['what']}: {problem['detail']}"
-    if not findings["findings"]:
-        yield "no anomaly" + ("" if findings["problems"] else " and nothing in doubt")
+    for finding in findings.findings:
+        told = permitted(OF_OTHERS, finding) if finding.anomaly in PERMITTED else None
+        yield finding.summary + (f" (no contradiction: {told})" if told else "")
+        yield f"    {json.dumps(finding.evidence[0].told())}"
+    for problem in findings.problems:
+        yield f"{problem.what}: {problem.detail}"
+    if not findings.findings:
+        yield "no anomaly" + ("" if findings.problems else " and nothing in doubt")
 
 
-def exit_status(findings: Mapping[str, Any]) -> int:
+def exit_status(findings: Findings) -> int:
     """1 for any anomaly that Kafka does not permit, 2 if there is none but something is in doubt (what is only unseen
     is), else 0.
     """
-    names = {finding["anomaly"] for finding in findings["findings"]} - PERMITTED
+    names = set(findings.seen) - PERMITTED
     if names - {UNSEEN}:
         return EXIT_CONTRADICTED
-    crashed = any(check["status"] == "crashed" for check in findings["checks"])
-    return EXIT_UNKNOWN if names or findings["problems"] or crashed else EXIT_AS_DOCUMENTED
+    crashed = any(check.status == CRASHED for check in findings.checks)
+    return EXIT_UNKNOWN if names or findings.problems or crashed else EXIT_AS_DOCUMENTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -422,7 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KafkaChaosError as error:
         print(visible(f"analysis: {error}"), file=sys.stderr)
         return error.exit_status
-    text = json.dumps(findings, indent=1) if options.json else "\n".join(map(visible, summary(findings)))
+    text = json.dumps(findings.as_json(), indent=1) if options.json else "\n".join(map(visible, summary(findings)))
     try:
         print(text, flush=True)
     except BrokenPipeError:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evidence.errors import UsageError
+from evidence.findings import Problem
 from evidence.history import schema
 
 INVOKE: Final = "invoke"
@@ -148,7 +149,7 @@ class Others:
     keys: dict[str, Key] = field(default_factory=dict)
     times: list[int] = field(default_factory=lambda: [NONE])
     """By line, from 1 on; NONE where there is none."""
-    problems: list[dict[str, str]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     uncommitted: set[str] = field(default_factory=set)
     overlapping: set[str] = field(default_factory=set)
@@ -189,7 +190,7 @@ class Others:
 
     def problem(self, what: str, process: str, detail: str) -> None:
         """Note a problem of this history."""
-        self.problems.append({"what": what, "process": process, "detail": detail})
+        self.problems.append(Problem(what, process, detail))
 
     def changes(self, key: Key, process: str) -> list[int]:
         """The operations at which a process's position in a key began anew, ascending."""
@@ -515,9 +516,7 @@ def read(path: Path) -> Others:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a history, one operation a line") from None
     if lines and not taken:
-        raise UsageError(
-            f"{path}: no history ({others.problems[0]['detail']}); docs/histories-of-others.md has the form"
-        )
+        raise UsageError(f"{path}: no history ({others.problems[0].detail}); docs/histories-of-others.md has the form")
     others.close()
     return others
 

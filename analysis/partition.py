@@ -28,6 +28,7 @@ from checks.view import (
 )
 from evidence.availability import availability
 from evidence.course import Course
+from evidence.findings import Availability, Problem
 from evidence.history import schema
 from evidence.history.read import (
     NO_PARTITION,
@@ -95,7 +96,7 @@ def see(
             found, problems = load_copies(run_dir, course, *where, compacted=_compacted(run, where[0]), copied=copied)
         except Exception as error:
             detail = f"{where[0]}-{where[1]}: {error!r}"
-            found, problems = Copies(), [{"what": "unreadable replicas", "process": "", "detail": detail}]
+            found, problems = Copies(), [Problem("unreadable replicas", detail=detail)]
         result.problems += problems
         return found
 
@@ -186,7 +187,7 @@ def _compacted(run: RunRecord, topic: str) -> bool:
 
 def cost_of_faults(
     where: Where, rows: pa.Table, run: RunRecord, history: History, course: Course
-) -> list[dict[str, Any]]:
+) -> list[Availability]:
     """What faults cost the clients of a partition; nothing if too little was written."""
     final = {process.name for process in run.processes if process.final}
     cost = availability(*where, rows, course.faults, final=final, ended=_ended(history))

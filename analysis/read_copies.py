@@ -28,6 +28,7 @@ from checks.view import (
 from evidence.course import Course, isr_at
 from evidence.events import Moment, of
 from evidence.faults.files import FlipProof
+from evidence.findings import Problem
 from evidence.nodes import number_of
 from evidence.rundir import RunDir
 from kafkafiles.errors import ParseError
@@ -35,8 +36,6 @@ from kafkafiles.replica import Difference, Examination, Replica, SegmentProblem,
 
 if TYPE_CHECKING:
     from analysis.copied_records import CopiedRecords
-
-Problem = dict[str, str]
 
 
 def load_copies(
@@ -85,7 +84,7 @@ def load_copies(
         ]
         if states and len(directories) > 1 and isr_at(states, moment.at_ns) is None:
             detail = f"{name}: nothing was stated of {topic}-{partition} before these copies were taken"
-            problems.append({"what": "unknown ISR", "process": "", "detail": detail})
+            problems.append(Problem("unknown ISR", detail=detail))
     return Copies(copies=tuple(found), states=states, course=course, differences=differences), problems
 
 
@@ -146,13 +145,12 @@ def _examine(
 def _problem(moment: str, directory: Path, detail: str) -> Problem:
     node = directory.parent.name
     place = f"{moment}/{node}/{directory.name}"
-    about = {"what": "unreadable replica", "process": node, "detail": f"{place}: {detail}"}
-    return about | {"file": f"replicas/{place}/*"}
+    return Problem("unreadable replica", node, f"{place}: {detail}", f"replicas/{place}/*")
 
 
 def _of_timeline(what: str, detail: str) -> Problem:
     """The moments that the timeline tells of are not those of which there are copies."""
-    return {"what": what, "process": "", "detail": detail, "file": "timeline.jsonl"}
+    return Problem(what, detail=detail, file="timeline.jsonl")
 
 
 def _was_struck(course: Course, copy: Copy, problem: SegmentProblem) -> bool:
@@ -191,7 +189,7 @@ def unsent(view: PartitionView, copies: Copies, left_out: Ints | None = None) ->
             place = f"{view.topic}-{view.partition}@{offsets[at]}"
             what = f"m{who['sequence']} of producer {who['producer']} at {place} in “{copy.moment}”"
             detail = f"{copy.node} held {what}, and no history has its sending"
-            return [{"what": "incomplete history", "process": "", "detail": detail, "file": "history/*"}]
+            return [Problem("incomplete history", detail=detail, file="history/*")]
     return []
 
 

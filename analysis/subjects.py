@@ -6,15 +6,14 @@ Only that is counted here. What was lost, duplicated or reordered is found by th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from checks.view import SEQUENCE_BITS, Bools, Ints, PartitionView, pack
+from evidence.findings import SubjectCounts
 from evidence.run import SubjectRecord, TimedRecord
 
 
-def count(view: PartitionView, subject: SubjectRecord) -> dict[str, Any]:
+def count(view: PartitionView, subject: SubjectRecord) -> SubjectCounts:
     """The counts of one subject, from its partition's view. `acks` are the acks that its records were sent with.
 
     With `timed`, ranges of sequences that were sent one by one (`latency`) and as fast as the client takes them
@@ -26,17 +25,17 @@ def count(view: PartitionView, subject: SubjectRecord) -> dict[str, Any]:
     unknown = own & sends.info
     unheard = _unheard(view, subject, own)
     there = np.isin(unheard, view.polls.value[view.polls.good])
-    told: dict[str, Any] = {
-        "topic": view.topic,
-        "partition": view.partition,
-        "process": process,
-        "acks": sorted(set(sends.acks[own].tolist())),
-        "acknowledged": int((own & sends.ok).sum()),
-        "refused": int((own & sends.fail).sum()),
-        "unknown_present": int((unknown & view.read).sum() + there.sum()),
-        "unknown_absent": int((unknown & ~view.read).sum() + (~there).sum()),
-    }
-    return told | _timed(view, own & sends.ok, subject.timed)
+    return SubjectCounts(
+        topic=view.topic,
+        partition=view.partition,
+        process=process,
+        acks=tuple(sorted(set(sends.acks[own].tolist()))),
+        acknowledged=int((own & sends.ok).sum()),
+        refused=int((own & sends.fail).sum()),
+        unknown_present=int((unknown & view.read).sum() + there.sum()),
+        unknown_absent=int((unknown & ~view.read).sum() + (~there).sum()),
+        **_timed(view, own & sends.ok, subject.timed),
+    )
 
 
 def _unheard(view: PartitionView, subject: SubjectRecord, own: Bools) -> Ints:

@@ -23,6 +23,7 @@ from checks.catalogue import checks_of
 from checks.copies import Copies
 from checks.view import Ints, PartitionView, view_of
 from evidence.availability import FEWEST
+from evidence.findings import OK, CheckResult
 from evidence.history.read import (
     NO_PARTITION,
     History,
@@ -114,7 +115,7 @@ class _Together:
 
 def _count(seen: TriviallyClean, plain: Sequence[int], total: Result) -> None:
     names = dict.fromkeys(check.anomaly for check in checks_of("partition"))
-    total.checks += [{"name": name, "status": "ok", "reason": None, "seconds": 0.0} for name in names]
+    total.checks += [CheckResult(name=name, status=OK) for name in names]
     sends, polls = int(seen.sends[plain].sum()), int(seen.polls[plain].sum())
     total.statistics.update(
         partitions=len(plain),

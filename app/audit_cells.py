@@ -11,13 +11,14 @@ from audit import cells as matrix
 from audit.cells import Cell, Key, RunCounts, Stated
 from evidence.errors import UsageError
 from evidence.events import Configuration, of
+from evidence.findings import Findings, read_findings
 from evidence.run import RunRecord, SubjectRecord
 from evidence.rundir import RunDir
 from evidence.subjects import counted
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.scenario import Scenario, all_scenarios
-from judgement.verdict import read_findings, read_verdict
+from judgement.verdict import read_verdict
 from results import MEASURED_ON
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ def cells_of(run_dir: RunDir) -> Iterator[Cell]:
         yield _cell(run, subject, findings, releases)
 
 
-def _cell(run: RunRecord, subject: SubjectRecord, findings: Mapping[str, Any], releases: Mapping[str, str]) -> Cell:
+def _cell(run: RunRecord, subject: SubjectRecord, findings: Findings, releases: Mapping[str, str]) -> Cell:
     counts = counted(subject, findings)
     if counts is None:  # the verdict of such a run is in doubt
         raise UsageError(f"{run.run} measures nothing: the records of {subject.process} were not counted")

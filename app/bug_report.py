@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from checks.catalogue import CATALOGUE
+from checks.claim import HELD
 from evidence import timeline
 from evidence.errors import UsageError
 from evidence.events import Fault, Note, Precondition
+from evidence.findings import Finding, read_findings
 from harness.cluster import versions
 from harness.observers.broker_logs import parse_stamp
 from harness.scenario import get_scenario
+from judgement.verdict import read_verdict
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
@@ -75,9 +78,11 @@ def report(run_dir: RunDir) -> str:
     exhibit = made.exhibit
     if exhibit is None:
         raise UsageError(f"{run_dir.path}: {name} is no exhibit of the museum; `kafka-chaos museum` names them")
-    if not run_dir.findings.exists():
-        raise UsageError(f"{run_dir.path}: it was not judged; run `kafka-chaos check {run_dir.path}` first")
-    bug, findings = exhibit.bug, json.loads(run_dir.findings.read_text())["findings"]
+    findings, damage = read_findings(run_dir)
+    if findings is None:
+        why = damage or "it was not judged"
+        raise UsageError(f"{run_dir.path}: {why}; run `kafka-chaos check {run_dir.path}` first")
+    bug = exhibit.bug
     events = timeline.read(run_dir.timeline).trusted
     return "\n".join(
         [
@@ -96,7 +101,7 @@ def report(run_dir: RunDir) -> str:
             "## What was found",
             "",
             *_not_shown(made, versions.get(run.version), run.case),
-            *([*_found(findings), *_held(run_dir)] or ["Nothing."]),
+            *([*_found(findings.findings), *_held(run_dir)] or ["Nothing."]),
             "",
             "## What the brokers logged",
             "",
@@ -128,15 +133,15 @@ def _not_shown(made: Scenario, version: Version, case: str) -> list[str]:
 
 def _held(run_dir: RunDir) -> list[str]:
     """The documented behaviour that the run held, with what was seen of it."""
-    claims = json.loads(run_dir.verdict.read_text())["claims"] if run_dir.verdict.exists() else []
-    return [f"- **{one['name']}**: {one['says']}. {one['claim']}" for one in claims if one["outcome"] == "held"]
+    claims = read_verdict(run_dir).claims if run_dir.verdict.exists() else ()
+    return [f"- **{one.name}**: {one.observed}. {one.definition}" for one in claims if one.outcome == HELD]
 
 
-def _found(findings: Iterable[Mapping[str, Any]]) -> list[str]:
+def _found(findings: Iterable[Finding]) -> list[str]:
     """Each finding with what its name means, and its first row of evidence."""
     told = []
     for one in findings:
-        entry = CATALOGUE.get(str(one["anomaly"]))
-        told.append(f"- **{one['summary']}**. {entry.definition if entry else ''}".rstrip())
-        told += [f"  `{json.dumps(row, sort_keys=True)}`" for row in (one.get("evidence") or ())[:1]]
+        entry = CATALOGUE.get(one.anomaly)
+        told.append(f"- **{one.summary}**. {entry.definition if entry else ''}".rstrip())
+        told += [f"  `{json.dumps(row.told(), sort_keys=True)}`" for row in one.evidence[:1]]
     return told

@@ -115,25 +115,25 @@ def check(small: RunDir, run_dir: RunDir) -> dict[str, Any]:
         seconds, used, disk = time.monotonic() - begun, processor_s() - used, read_mb() - disk
         close_context(context)
     counts: Counter[str] = Counter()
-    for finding in findings["findings"]:
-        counts["skips" if finding["anomaly"] in SKIPS else finding["anomaly"]] += finding["count"]
-    crashed = [one for one in findings["checks"] if one["status"] != "ok"]
+    for finding in findings.findings:
+        counts["skips" if finding.anomaly in SKIPS else finding.anomaly] += finding.count
+    crashed = [one for one in findings.checks if one.status != "ok"]
     expected = {**EXPECTED, "skips": LOST * PARTITIONS}
-    if (small_ones := findings["statistics"]["partitions"]) > PARTITIONS:
+    if (small_ones := findings.statistics["partitions"]) > PARTITIONS:
         lost = -(-small_ones // LOST_IN)
         expected = {"lost-write": lost, "skips": lost}
     if run_dir.replicas.exists():
         expected["unreplicated-acknowledgement"] = UNREPLICATED * PARTITIONS
     right = counts == expected and not crashed
     if not right:
-        raise SystemExit(f"the check is wrong: {dict(counts)}, crashed: {crashed}, {findings['problems']}")
-    spent = {one["name"]: one["seconds"] for one in findings["checks"]}
+        raise SystemExit(f"the check is wrong: {dict(counts)}, crashed: {crashed}, {findings.problems}")
+    spent = {one.name: one.seconds for one in findings.checks}
     return {
         "seconds": seconds,
         "processor_s": used,
         "disk_mb": disk,
         "first_s": first,
-        "records": findings["statistics"]["sends_ok"],
+        "records": findings.statistics["sends_ok"],
         "checks_s": sum(spent.values()),
     }
 

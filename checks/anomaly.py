@@ -41,11 +41,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeVar
 
 from checks.definition import definition_of
+from evidence.findings import Finding
 from evidence.run import RunRecord
 
 Facts = Mapping[str, Any]
-Permits = Callable[[RunRecord, Facts], str | None]
-Follows = Callable[[Facts, Sequence[Facts]], str | None]
+Permits = Callable[[RunRecord, Finding], str | None]
+Follows = Callable[[Finding, Sequence[Finding]], str | None]
 Scope = Literal["partition", "run", "across partitions"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -164,11 +165,11 @@ class Check:
         return [one for one in FILES if any(one in kind.files for kind in self.reads)]
 
 
-def _never(run: RunRecord, finding: Facts) -> str | None:
+def _never(run: RunRecord, finding: Finding) -> str | None:
     return None
 
 
-def _on_its_own(finding: Facts, losses: Sequence[Facts]) -> str | None:
+def _on_its_own(finding: Finding, losses: Sequence[Finding]) -> str | None:
     return None
 
 

@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import Final
 
 from checks.anomalies import REGISTRY
-from checks.anomaly import COORDINATORS, HISTORIES, METADATA, REPLICAS, Anomaly, Check, Facts, Scope
+from checks.anomaly import COORDINATORS, HISTORIES, METADATA, REPLICAS, Anomaly, Check, Scope
 from evidence.errors import unknown_name
+from evidence.findings import Finding
 from evidence.run import RunRecord
 
 __all__ = [
@@ -56,18 +57,17 @@ def validate(names: Iterable[str]) -> None:
             raise unknown_name("anomaly", name, CATALOGUE, hint="`kafka-chaos list --anomalies` has them all")
 
 
-def permitted(run: RunRecord, finding: Facts) -> str | None:
+def permitted(run: RunRecord, finding: Finding) -> str | None:
     """Why Kafka permits this finding under the settings of the clients it is about, or None if it does not."""
-    entry = CATALOGUE.get(str(finding.get("anomaly")))
+    entry = CATALOGUE.get(finding.anomaly)
     return entry.permits(run, finding) if entry else None
 
 
-def consequence(finding: Facts, found: Sequence[Facts], documented: Iterable[str]) -> str | None:
+def consequence(finding: Finding, found: Sequence[Finding], documented: Iterable[str]) -> str | None:
     """Why this finding is a documented one seen from another side, or None if it is not."""
-    entry = CATALOGUE.get(str(finding.get("anomaly")))
+    entry = CATALOGUE.get(finding.anomaly)
     if entry is None or not entry.follows_from or entry.follows_from not in documented:
         return None
-    where = (finding.get("topic"), finding.get("partition"))
     # A run that was cut short has no final read to tell which of the two a record is.
-    losses = [f for f in found if f.get("anomaly") in (entry.follows_from, UNSEEN)]
-    return entry.follows(finding, [f for f in losses if (f.get("topic"), f.get("partition")) == where])
+    losses = [one for one in found if one.anomaly in (entry.follows_from, UNSEEN)]
+    return entry.follows(finding, [one for one in losses if one.where == finding.where])

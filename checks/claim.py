@@ -65,13 +65,6 @@ class Judged:
     measured_ms: float | None = None
     bound_ms: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values, for findings.json."""
-        measured = {"measured_ms": self.measured_ms, "bound_ms": self.bound_ms}
-        return {"outcome": self.outcome, "says": self.observed, "evidence": [dict(row) for row in self.evidence]} | (
-            measured if self.measured_ms is not None else {}
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:

@@ -19,6 +19,7 @@ from checks.view import (
 )
 from evidence.course import UP, Course, isr_at
 from evidence.events import Partition
+from evidence.findings import record_of
 from evidence.history import record
 from evidence.nodes import number_of
 from kafkafiles.batches import Record
@@ -141,6 +142,14 @@ def describe(one: Record | None) -> dict[str, Any] | None:
         "size": 0 if one.value is None else len(one.value),
         "codec": str(one.codec),
     }
+
+
+def held_by(copy: Copy, records: Mapping[int, Record | None]) -> dict[str, Any]:
+    """What each broker holds at an offset of the partition that a copy is of, as evidence."""
+    held = {f"broker-{broker}": describe(records[broker]) for broker in sorted(records)}
+    where = (copy.replica.topic, copy.replica.partition)
+    named = [record for one in held.values() if one is not None for record in record_of(one, where)]
+    return {"records": named, "brokers": list(held), "held": held}
 
 
 def differing_fields(one: Record | None, other: Record | None) -> tuple[str, ...]:

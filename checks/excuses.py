@@ -8,10 +8,12 @@ findings of what is lost in its partition) → reason or None.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from checks.anomaly import Facts
 from evidence.events import NO_LEADER
+from evidence.findings import Finding
+from evidence.records import RecordId
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
 
@@ -22,10 +24,10 @@ UNLIMITED: Final = 2**31 - 1
 # What the clients' settings permit
 
 
-def _concerned(run: RunRecord, finding: Facts, kind: str) -> list[ProcessRecord]:
+def _concerned(run: RunRecord, finding: Finding, kind: str) -> list[ProcessRecord]:
     """The processes of a kind that a finding names; all of them if it names none."""
     of_kind = {process.name: process for process in run.of_kind(kind)}
-    named = {str(row["process"]) for row in finding.get("evidence") or () if row.get("process")}
+    named = {row.process for row in finding.evidence if row.process}
     return [of_kind[name] for name in sorted(named) if name in of_kind] or list(of_kind.values())
 
 
@@ -57,44 +59,44 @@ def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     return {"enable.idempotence": "true"} if new and not against else {}
 
 
-def _producers(run: RunRecord, finding: Facts) -> list[Settings]:
+def _producers(run: RunRecord, finding: Finding) -> list[Facts]:
     concerned = _concerned(run, finding, "producer")
     return [{**_by_default(run, process), **process.settings} for process in concerned]
 
 
-def retried(run: RunRecord, finding: Facts) -> str | None:
+def retried(run: RunRecord, finding: Finding) -> str | None:
     """Every producer concerned retries without idempotence."""
     producers = _producers(run, finding)
     permitted = bool(producers) and all(map(_retries, producers))
     return "retries without idempotence may write a record twice" if permitted else None
 
 
-def reordered(run: RunRecord, finding: Facts) -> str | None:
+def reordered(run: RunRecord, finding: Finding) -> str | None:
     """Every producer concerned retries without idempotence, with several requests in flight."""
     producers = _producers(run, finding)
     permitted = bool(producers) and all(_retries(settings) and _in_flight(settings) > 1 for settings in producers)
     return "retries with several requests in flight and no idempotence may reorder records" if permitted else None
 
 
-def processed_at_least_once(run: RunRecord, finding: Facts) -> str | None:
+def processed_at_least_once(run: RunRecord, finding: Finding) -> str | None:
     """No pipeline concerned uses transactions."""
     exact = any("transactional.id" in one.settings for one in _concerned(run, finding, "processor"))
     return None if exact else "without transactions a pipeline processes at least once"
 
 
-def may_still_be_there(run: RunRecord, finding: Facts) -> str | None:
+def may_still_be_there(run: RunRecord, finding: Finding) -> str | None:
     """Always: nobody looked to the end."""
     return "not read, but the final read did not reach the end, so it may still be there"
 
 
-def cycles_of_writes(run: RunRecord, finding: Facts) -> str | None:
+def cycles_of_writes(run: RunRecord, finding: Finding) -> str | None:
     """Always: transactions do not order their writes over partitions."""
     return "Kafka's transactions allow cycles of writes"
 
 
-def leaderless(run: RunRecord, finding: Facts) -> str | None:
+def leaderless(run: RunRecord, finding: Finding) -> str | None:
     """Nobody led the partition in any of the states."""
-    led = any(row.get("leader") not in (None, NO_LEADER) for row in finding.get("evidence") or ())
+    led = any(row.detail.get("leader") not in (None, NO_LEADER) for row in finding.evidence)
     return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
 
 
@@ -106,10 +108,10 @@ def truncates_to_high_watermark(run: RunRecord) -> bool:
     return run.mode == "zookeeper" and () < numbers(stated) < (0, 11)
 
 
-def truncated_by_protocol(run: RunRecord, finding: Facts) -> str | None:
+def truncated_by_protocol(run: RunRecord, finding: Finding) -> str | None:
     """The protocol lets a follower truncate to its own high watermark, and the leader alone had announced more."""
     # Below what it had announced itself no protocol lets it truncate.
-    by_leader = all(row.get("announced_by") == "leader" for row in finding.get("evidence") or ())
+    by_leader = all(row.detail.get("announced_by") == "leader" for row in finding.evidence)
     permitted = by_leader and truncates_to_high_watermark(run)
     return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if permitted else None
 
@@ -117,48 +119,40 @@ def truncated_by_protocol(run: RunRecord, finding: Facts) -> str | None:
 # What a loss looks like from other sides
 
 
-def _identity(row: Facts) -> tuple[Any, Any]:
-    return (row.get("producer"), row.get("sequence"))
-
-
-def _lost(losses: Sequence[Facts]) -> tuple[set[tuple[Any, Any]], bool]:
+def _lost(losses: Sequence[Finding]) -> tuple[set[RecordId], bool]:
     """The lost records that evidence names, and whether there are more than it names."""
-    lost = {_identity(row) for loss in losses for row in loss.get("evidence") or ()}
     # Evidence stops at a number of rows; beyond it, what was acknowledged and read by nobody is a lost record all the
     # same.
-    return lost, any(int(loss.get("count") or 0) > len(loss.get("evidence") or ()) for loss in losses)
+    return {one for loss in losses for one in loss.records}, not all(loss.whole for loss in losses)
 
 
-def offset_given_again(finding: Facts, losses: Sequence[Facts]) -> str | None:
+def offset_given_again(finding: Finding, losses: Sequence[Finding]) -> str | None:
     """At every offset at most one value may be other than a lost one, and nobody may have read the lost one: that it
     was not read is what makes it lost.
     """
     lost, curtailed = _lost(losses)
-    rows = finding.get("evidence") or ()
-    for row in rows:
-        values = {_identity(value) for value in row.get("values") or ()}
-        read = {_identity(value) for value in row.get("readers") or ()}
-        if not values or len(values - lost if not curtailed else values & read - lost) > 1 or values & read & lost:
+    for row in finding.evidence:
+        values, read = set(row.records), set(row.read)
+        others = (values & read if curtailed else values) - lost
+        if not values or len(others) > 1 or read & lost:
             return None
-    same = bool(rows) and bool(lost)
+    same = bool(finding.evidence) and bool(lost)
     return "the offset of a lost record was given to the next one, as the documented loss implies" if same else None
 
 
-def lost_record_is_missing(finding: Facts, losses: Sequence[Facts]) -> str | None:
+def lost_record_is_missing(finding: Finding, losses: Sequence[Finding]) -> str | None:
     """What is lost for all is missing from in-sync replicas, if no acknowledged record but lost ones is missing."""
     lost, curtailed = _lost(losses)
-    missing = {_identity(row) for row in finding.get("evidence") or ()}
-    same = bool(lost) and (curtailed or missing <= lost)
+    same = bool(lost) and (curtailed or lost.issuperset(finding.records))
     return "a lost record is missing from in-sync replicas, as the documented loss implies" if same else None
 
 
-def lost_record_was_cut_off(finding: Facts, losses: Sequence[Facts]) -> str | None:
+def lost_record_was_cut_off(finding: Finding, losses: Sequence[Finding]) -> str | None:
     """A log cut off below a high watermark says no more than the loss, if nothing but lost records was cut off."""
     lost, curtailed = _lost(losses)
-    ends = [int(row.get("offset") or 0) for loss in losses for row in loss.get("evidence") or ()]
+    ends = [row.offset or 0 for loss in losses for row in loss.evidence]
     same = bool(lost) and all(
-        (curtailed or {_identity(value) for value in row.get("cut_off") or ()} <= lost)
-        and row.get("log_end", NEVER_NS) <= max(ends)
-        for row in finding.get("evidence") or ()
+        (curtailed or lost.issuperset(row.records)) and row.detail.get("log_end", NEVER_NS) <= max(ends)
+        for row in finding.evidence
     )
     return "a log was cut off where the lost record lay, as the documented loss implies" if same else None

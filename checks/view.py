@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from checks.settled_operations import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
 from evidence.history import schema
+from evidence.records import RecordId
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -62,6 +63,11 @@ def identity_of(value: int) -> dict[str, int]:
     if value < 0:
         return {"producer": NO_IDENTITY, "sequence": NO_IDENTITY}
     return {"producer": value >> SEQUENCE_BITS, "sequence": value & ((1 << SEQUENCE_BITS) - 1)}
+
+
+def record_in(view: PartitionView, value: int) -> RecordId:
+    """The record of a value in a partition, as rows of evidence name it in `records`."""
+    return RecordId(view.topic, view.partition, **identity_of(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,10 @@ All times are CLOCK_MONOTONIC nanoseconds. Final reads do not count: they come w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evidence.course import FaultFact
+from evidence.findings import Availability, ErrorWindow, FirstSuccess, Pause
 from evidence.history import schema
 
 Ints = npt.NDArray[np.int64]
@@ -111,8 +112,8 @@ def availability(
     *,
     final: Collection[str] = (),
     ended: Mapping[str, int] = NEVER,
-) -> dict[str, Any] | None:
-    """What faults cost the clients of a partition, as findings.json has it; None if too little was written.
+) -> Availability | None:
+    """What faults cost the clients of a partition; None if too little was written.
 
     `final` are the final readers, `ended` says when processes ended. What was written when the last consumer had ended
     is left out.
@@ -127,49 +128,49 @@ def availability(
     while (end_ns - begin_ns) // bucket_ns >= MOST_BUCKETS:
         bucket_ns *= 2
     usual, lowest = _rates(clients, begin_ns, [fault.inject_ns for fault in strikes])
-    return {
-        "topic": topic,
-        "partition": partition,
-        "begin_ns": begin_ns,
-        "end_ns": end_ns,
-        "bucket_ms": bucket_ns // 1_000_000,
-        "acknowledged_in": _counts(clients.done_ns, begin_ns, end_ns, bucket_ns),
-        "read_in": _counts(np.concatenate([*clients.read_ns.values(), _NOTHING]), begin_ns, end_ns, bucket_ns),
-        "acknowledged": len(clients.done_ns),
-        "errors": clients.errors,
-        "error_windows": _error_windows(clients),
-        "write_pause": _longest(*pauses(clients.sent_ns, clients.done_ns, clients.failed_sent_ns, clients.failed_ns)),
-        "read_pause": _read_pause(clients, ended),
-        "first_success": [one for fault in strikes if (one := _first_success(clients, fault))],
-        "usual_per_s": usual,
-        "lowest_per_s": lowest,
-    }
+    return Availability(
+        topic=topic,
+        partition=partition,
+        begin_ns=begin_ns,
+        end_ns=end_ns,
+        bucket_ms=bucket_ns // 1_000_000,
+        acknowledged_in=_counts(clients.done_ns, begin_ns, end_ns, bucket_ns),
+        read_in=_counts(np.concatenate([*clients.read_ns.values(), _NOTHING]), begin_ns, end_ns, bucket_ns),
+        acknowledged=len(clients.done_ns),
+        errors=clients.errors,
+        error_windows=_error_windows(clients),
+        write_pause=_longest(*pauses(clients.sent_ns, clients.done_ns, clients.failed_sent_ns, clients.failed_ns)),
+        read_pause=_read_pause(clients, ended),
+        first_success=tuple(one for fault in strikes if (one := _first_success(clients, fault))),
+        usual_per_s=usual,
+        lowest_per_s=lowest,
+    )
 
 
-def _counts(times_ns: Ints, begin_ns: int, end_ns: int, bucket_ns: int) -> list[int]:
+def _counts(times_ns: Ints, begin_ns: int, end_ns: int, bucket_ns: int) -> tuple[int, ...]:
     within = times_ns[(times_ns >= begin_ns) & (times_ns <= end_ns)]
     size = (end_ns - begin_ns) // bucket_ns + 1
-    return [int(number) for number in np.bincount((within - begin_ns) // bucket_ns, minlength=size)]
+    return tuple(np.bincount((within - begin_ns) // bucket_ns, minlength=size).tolist())
 
 
-def _longest(begins: Ints, ends: Ints) -> dict[str, Any] | None:
+def _longest(begins: Ints, ends: Ints) -> Pause | None:
     """The longest of some intervals: when it begins, and how long it lasts."""
     if not len(begins):
         return None
     at = int(np.argmax(ends - begins))
-    return {"at_ns": int(begins[at]), "ms": round(int(ends[at] - begins[at]) / 1e6, 1)}
+    return Pause(at_ns=int(begins[at]), ms=round(int(ends[at] - begins[at]) / 1e6, 1))
 
 
-def _read_pause(clients: Clients, ended: Mapping[str, int]) -> dict[str, Any] | None:
+def _read_pause(clients: Clients, ended: Mapping[str, int]) -> Pause | None:
     found = []
     for name, times in clients.read_ns.items():
         to_read = clients.done_ns[clients.done_ns <= ended.get(name, clients.done_ns[-1])]
         whole = np.sort(np.append(times, to_read[-1:]))
         found += [one] if (one := _longest(whole[:-1], whole[1:])) else []
-    return max(found, key=lambda one: float(one["ms"]), default=None)
+    return max(found, key=lambda one: one.ms, default=None)
 
 
-def _error_windows(clients: Clients) -> list[dict[str, Any]]:
+def _error_windows(clients: Clients) -> tuple[ErrorWindow, ...]:
     """From the first error to the next acknowledgement; to the last error where none follows."""
     following = np.searchsorted(clients.done_ns, clients.failed_ns)
     windows = []
@@ -177,18 +178,18 @@ def _error_windows(clients: Clients) -> list[dict[str, Any]]:
         errors = clients.failed_ns[following == place]
         resumed = place < len(clients.done_ns)
         end_ns = clients.done_ns[place] if resumed else errors[-1]
-        window = {"begin_ns": int(errors[0]), "end_ns": int(end_ns), "errors": len(errors), "resumed": resumed}
-        windows.append(window)
-    return windows
+        begin_ns = int(errors[0])
+        windows.append(ErrorWindow(begin_ns=begin_ns, end_ns=int(end_ns), errors=len(errors), resumed=resumed))
+    return tuple(windows)
 
 
-def _first_success(clients: Clients, fault: FaultFact) -> dict[str, Any] | None:
+def _first_success(clients: Clients, fault: FaultFact) -> FirstSuccess | None:
     since_ns = fault.proved_ns or fault.inject_ns
     done = clients.done_ns[clients.sent_ns > since_ns]
     if not len(done):
         return None
     took_ms = round(int(done[0] - since_ns) / 1e6, 1)
-    return {"fault": fault.description, "kind": fault.kind, "at_ns": since_ns, "ms": took_ms}
+    return FirstSuccess(fault=fault.description, kind=fault.kind, at_ns=since_ns, ms=took_ms)
 
 
 def _rates(clients: Clients, begin_ns: int, struck_ns: Sequence[int]) -> tuple[float | None, float | None]:
@@ -201,22 +202,3 @@ def _rates(clients: Clients, begin_ns: int, struck_ns: Sequence[int]) -> tuple[f
     within = np.searchsorted(clients.done_ns, begins + SECOND_NS) - np.searchsorted(clients.done_ns, begins)
     usual = float(np.median(seconds)) if len(seconds) else None
     return usual, float(within.min()) if len(within) and struck_ns else None
-
-
-def summary(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What of these the verdict keeps: a few figures for each partition."""
-    return [
-        {
-            "topic": row["topic"],
-            "partition": row["partition"],
-            "acknowledged": row["acknowledged"],
-            "errors": sum(row["errors"].values()),
-            "error_ms": round(sum(one["end_ns"] - one["begin_ns"] for one in row["error_windows"]) / 1e6, 1),
-            "write_pause_ms": (row["write_pause"] or {}).get("ms"),
-            "read_pause_ms": (row["read_pause"] or {}).get("ms"),
-            "first_success_ms": max((one["ms"] for one in row["first_success"]), default=None),
-            "usual_per_s": row["usual_per_s"],
-            "lowest_per_s": row["lowest_per_s"],
-        }
-        for row in rows
-    ]

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from evidence.events import (
     NO_LEADER,
@@ -44,8 +44,8 @@ from evidence.events import (
 )
 from evidence.faults import KINDS
 from evidence.faults.base import FaultProof, Lasts
+from evidence.records import RecordId, TopicPartition
 
-TopicPartition = tuple[str, int]
 P = TypeVar("P", bound=FaultProof)
 
 NEVER_NS: Final = 2**63 - 1
@@ -132,31 +132,6 @@ class FaultFact:
         if self.unproved:
             return "unproved"
         return "proved" if self.proved_ns is not None else "never verified"
-
-
-class RecordId(NamedTuple):
-    """Which record: its partition, and the producer and sequence that its own bytes carry.
-
-    >>> str(RecordId("orders", 0, 1, 3))
-    'orders-0:1/3'
-    """
-
-    topic: str
-    partition: int
-    producer: int
-    sequence: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}:{self.producer}/{self.sequence}"
-
-    @property
-    def where(self) -> TopicPartition:
-        return (self.topic, self.partition)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether this harness wrote it; others, and damaged ones, have no identity."""
-        return self.producer >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

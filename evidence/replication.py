@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property, cmp_to_key
 from typing import Final, Literal
 
-from evidence.course import Course, Sent, TopicPartition, in_isr_throughout
+from evidence.course import Course, Sent, in_isr_throughout
 from evidence.events import OffsetKind, ReplicaOffset, of
+from evidence.records import TopicPartition
 from evidence.run import RunRecord
 
 StepName = Literal[

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evidence.course import TopicPartition
+from evidence.findings import Finding, Findings, Row, SubjectCounts
+from evidence.records import TopicPartition
 from evidence.run import SubjectRecord
 
 Facts = Mapping[str, Any]
@@ -27,10 +28,6 @@ SHOWN_BY: Final[Mapping[str, str]] = {
     "internal-nonmonotonic-send": REORDERS,
 }
 """The anomaly whose findings show an outcome."""
-
-
-NEIGHBOURS: Final = ("before", "after")
-"""The two records of a row about order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,61 +57,50 @@ def place_of(subject: SubjectRecord) -> TopicPartition:
     return subject.topic, subject.partition
 
 
-def findings_of(subject: SubjectRecord, findings: Iterable[Facts]) -> list[Facts]:
+def findings_of(subject: SubjectRecord, findings: Iterable[Finding]) -> list[Finding]:
     """The findings of the subject's partition that show an outcome."""
-    where = place_of(subject)
-    return [
-        one for one in findings if one.get("anomaly") in SHOWN_BY and (one.get("topic"), one.get("partition")) == where
-    ]
+    return [one for one in findings if one.anomaly in SHOWN_BY and one.where == place_of(subject)]
 
 
-def rows_of(subject: SubjectRecord, finding: Facts) -> list[Facts]:
+def rows_of(subject: SubjectRecord, finding: Finding) -> list[Row]:
     """The rows of a finding that are of the subject's own records, not of another process that wrote beside it."""
-    return [row for row in finding.get("evidence") or () if row.get("process") == subject.process]
+    return [row for row in finding.evidence if row.process == subject.process]
 
 
-def whole(finding: Facts) -> bool:
-    """Whether a finding lists every row that it counts."""
-    return int(finding.get("count") or 0) <= len(finding.get("evidence") or ())
+def counts_of(subject: SubjectRecord, findings: Findings) -> list[SubjectCounts]:
+    """What the analysis counted of a subject's records: once, or something is wrong."""
+    where, process = place_of(subject), subject.process
+    return [one for one in findings.subjects if (one.topic, one.partition) == where and one.process == process]
 
 
-def counted(subject: SubjectRecord, findings: Facts) -> Counted | None:
+def counted(subject: SubjectRecord, findings: Findings) -> Counted | None:
     """What came of a subject; None if the analysis did not count its records."""
-    own = [
-        one
-        for one in findings.get("subjects") or ()
-        if (one.get("topic"), one.get("partition")) == place_of(subject) and one.get("process") == subject.process
-    ]
+    own = counts_of(subject, findings)
     if len(own) != 1:
         return None
     found = [
-        (SHOWN_BY[str(finding["anomaly"])], rows_of(subject, finding))
-        for finding in findings_of(subject, findings.get("findings") or ())
+        (SHOWN_BY[finding.anomaly], rows_of(subject, finding)) for finding in findings_of(subject, findings.findings)
     ]
-    lost = {_identity(row) for outcome, rows in found for row in rows if outcome == LOSES}
+    lost = {record for outcome, rows in found for row in rows if outcome == LOSES for record in row.records}
     counts: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
     for outcome, rows in found:
         # Where a lost record would lie says nothing of the order of those that are there.
-        placed = [row for row in rows if outcome != REORDERS or not lost & {_identity(row[n]) for n in NEIGHBOURS}]
-        counts[outcome] += len(placed)
-    told = {name: own[0].get(name) for name in ("latency_p50_ms", "latency_p99_ms", "records_per_s")}
+        counts[outcome] += len([row for row in rows if outcome != REORDERS or lost.isdisjoint(row.records)])
     return Counted(
-        acknowledged=int(own[0]["acknowledged"]),
-        refused=int(own[0]["refused"]),
-        unknown_present=int(own[0]["unknown_present"]),
-        unknown_absent=int(own[0]["unknown_absent"]),
+        acknowledged=own[0].acknowledged,
+        refused=own[0].refused,
+        unknown_present=own[0].unknown_present,
+        unknown_absent=own[0].unknown_absent,
         lost=counts[LOSES],
         duplicated=counts[DUPLICATES],
         reordered=counts[REORDERS],
-        **told,
+        latency_p50_ms=own[0].latency_p50_ms,
+        latency_p99_ms=own[0].latency_p99_ms,
+        records_per_s=own[0].records_per_s,
     )
 
 
-def _identity(row: Facts) -> tuple[Any, Any]:
-    return row.get("producer"), row.get("sequence")
-
-
-def doomed(subject: SubjectRecord, row: Facts) -> bool:
+def doomed(subject: SubjectRecord, row: Row) -> bool:
     """Whether the sequence dooms the record of a row of lost-write."""
-    ranges, sequence = subject.doomed, int(row.get("sequence", -1))
-    return ranges is None or any(first <= sequence < last for first, last in ranges)
+    ranges = subject.doomed
+    return ranges is None or any(first <= one.sequence < last for one in row.records[:1] for first, last in ranges)

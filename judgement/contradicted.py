@@ -9,24 +9,23 @@ The analysis says of each finding what its check reads (`reads`); one that does 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from checks.catalogue import HISTORIES, METADATA, REPLICAS
-
-Facts = Mapping[str, Any]
+from evidence.findings import Finding
 
 TIMELINE: Final = "timeline.jsonl"
 EVERYTHING: Final = (HISTORIES, REPLICAS, METADATA)
 
 
-def depends_on(finding: Facts, contradicted: Iterable[str], *more: str) -> str | None:
+def depends_on(finding: Finding, contradicted: Iterable[str], *more: str) -> str | None:
     """The first of the contradicted paths (within the run directory) that the finding depends on, or what is asked of
     it, which reads `more` kinds of evidence; None if there is none.
     """
-    reads = {*(finding.get("reads") or EVERYTHING), *more}
-    where = (finding.get("topic"), finding.get("partition"))
+    reads = {*(finding.reads or EVERYTHING), *more}
+    where = (finding.topic, finding.partition)
     return next((path for path in contradicted if _reads(reads, where, PurePosixPath(path).parts)), None)
 
 

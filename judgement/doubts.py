@@ -15,6 +15,7 @@ from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.faults import DEATHS
 from evidence.faults.clients import KillClientProof
+from evidence.findings import CRASHED, NOT_APPLICABLE, ClaimResult, Findings
 from evidence.run import RunRecord
 from judgement import soundness
 
@@ -102,7 +103,7 @@ def killed_clients(course: Course) -> set[str]:
 
 
 def analysis_doubts(
-    findings: Facts | None,
+    findings: Findings | None,
     required: Iterable[str],
     failure: str | None = None,
     killed: Collection[str] = (),
@@ -113,42 +114,38 @@ def analysis_doubts(
     if findings is None:
         return [f"the analysis failed: {failure}" if failure else "the run has not been analysed: it has no findings"]
     reasons = [f"the analysis failed: {failure}"] if failure else []
-    checks = {check.get("name"): check for check in findings.get("checks") or ()}
+    checks = {check.name: check for check in findings.checks}
     reasons += [
-        f"the check {name} crashed: {check.get('reason') or 'no reason given'}"
-        for name, check in checks.items()
-        if check.get("status") == "crashed"
+        f"the check {check.name} crashed: {check.reason or 'no reason given'}"
+        for check in checks.values()
+        if check.status == CRASHED
     ]
     for name in required:
         check = checks.get(name)
         if check is None:
             reasons.append(f"nothing checked for {name}, which is documented here")
-        elif check.get("status") == "not-applicable":
-            reasons.append(
-                f"{name} is documented here, yet its check did not apply: {check.get('reason') or 'no reason given'}"
-            )
-    for problem in findings.get("problems") or ():
-        if problem.get("what") == DIED and problem.get("process") in killed:
-            continue
-        about = ": ".join(str(problem[key]) for key in ("what", "process", "detail") if problem.get(key))
-        reasons.append(about or "a problem without a description")
-    return reasons
+        elif check.status == NOT_APPLICABLE:
+            reason = check.reason or "no reason given"
+            reasons.append(f"{name} is documented here, yet its check did not apply: {reason}")
+    of_killed = [one for one in findings.problems if one.what == DIED and one.process in killed]
+    return reasons + [problem.text for problem in findings.problems if problem not in of_killed]
 
 
-def unshown_claims(declared: Iterable[str], judged: Sequence[Facts]) -> list[str]:
+def unshown_claims(declared: Iterable[str], judged: Sequence[ClaimResult]) -> list[str]:
     """The claims that are documented here and that nothing in the run could show, each with why."""
-    came_of = {one.get("name"): one for one in judged}
+    shown = [one.name for one in judged if one.outcome in (claims.HELD, claims.CONTRADICTED)]
+    observed = {one.name: one.observed for one in judged}
     return [
-        f"the claim {name} was not observed: {came_of.get(name, {}).get('says') or 'it was not judged'}"
+        f"the claim {name} was not observed: {observed.get(name) or 'it was not judged'}"
         for name in declared
-        if came_of.get(name, {}).get("outcome") not in (claims.HELD, claims.CONTRADICTED)
+        if name not in shown
     ]
 
 
 def doubts(
     run: RunRecord,
     course: Course,
-    findings: Facts | None,
+    findings: Findings | None,
     damaged: Sequence[str],
     failure: str | None = None,
     required: Iterable[str] = (),

@@ -14,6 +14,7 @@ from typing import Any, Final
 from checks.catalogue import LOST_WRITE
 from evidence.course import Course
 from evidence.events import Moment, of
+from evidence.findings import Finding, Row
 from evidence.run import RunRecord
 from evidence.rundir import DOOMED, leaves
 
@@ -23,75 +24,67 @@ SHOWN: Final = 5
 """So many records are told by name."""
 
 
-def undocumented(run: RunRecord, course: Course, found: Sequence[Facts]) -> list[str]:
+def undocumented(run: RunRecord, course: Course, found: Sequence[Finding]) -> list[str]:
     """A line for each finding of lost-write that has more than the doomed."""
-    losses = [finding for finding in found if finding.get("anomaly") == LOST_WRITE]
     judged = _against_the_named if leaves(run, DOOMED) else _against_the_files
-    return [line for finding in losses for line in judged(run, course, finding)]
+    return [line for one in found if one.anomaly == LOST_WRITE for line in judged(run, course, one)]
 
 
-def _against_the_named(run: RunRecord, course: Course, finding: Facts) -> Iterator[str]:
+def _against_the_named(run: RunRecord, course: Course, finding: Finding) -> Iterator[str]:
     whole = {process.name for process in run.processes if process.doomed}
-    named = {(send.topic, send.partition, send.process, send.sequence) for send in course.sends if send.doomed}
-    where = (finding.get("topic"), finding.get("partition"))
-    rows = finding.get("evidence") or ()
+    named = {(send.process, send.key) for send in course.sends if send.doomed}
     others = [
         row
-        for row in rows
-        if row.get("process") not in whole and (*where, row.get("process"), row.get("sequence")) not in named
+        for row in finding.evidence
+        if row.process not in whole and not any((row.process, record) in named for record in row.records[:1])
     ]
-    count = int(finding.get("count") or 0)
-    doomed_here = sum((topic, partition) == where for topic, partition, _, _ in named)
+    doomed_here = sum(record.where == finding.where for _, record in named)
     if others:
-        yield f"{_place(where)}: {_names(others)} lost, which no step named as doomed (doomed=True where it is sent)"
-    elif not whole and count > doomed_here:
-        yield f"{_place(where)}: {count} records lost, and {doomed_here} were named as doomed"
+        lost = f"{LOST_WRITE} in {finding.place}: {_names(others)} lost"
+        yield f"{lost}, which no step named as doomed (doomed=True where it is sent)"
+    elif not whole and finding.count > doomed_here:
+        yield f"{LOST_WRITE} in {finding.place}: {finding.count} records lost, and {doomed_here} were named as doomed"
 
 
-def unnamed(run: RunRecord, found: Sequence[Facts]) -> list[str]:
+def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:
     """Findings of lost-write that do not list every record, in runs in which a whole load is doomed: whether a record
     of another client is among the others cannot be told. These are doubts.
     """
     if not any(process.doomed for process in run.processes):
         return []
     return [
-        f"lost-write: {len(finding.get('evidence') or ())} of {finding.get('count')} lost records are listed; whether "
+        f"lost-write: {len(finding.evidence)} of {finding.count} lost records are listed; whether "
         "all of them were doomed cannot be told"
         for finding in found
-        if finding.get("anomaly") == LOST_WRITE and int(finding.get("count") or 0) > len(finding.get("evidence") or ())
+        if finding.anomaly == LOST_WRITE and not finding.whole
     ]
 
 
-def _against_the_files(run: RunRecord, course: Course, finding: Facts) -> Iterator[str]:
-    moments, where = of(course.events, Moment), (finding.get("topic"), finding.get("partition"))
+def _against_the_files(run: RunRecord, course: Course, finding: Finding) -> Iterator[str]:
+    moments = of(course.events, Moment)
     if not course.faults or not moments:
         return
-    key = f"{where[0]}-{where[1]}"
-    ends = [partitions[key] for partitions in moments[0].nodes.values() if key in partitions]
+    ends = [partitions[finding.place] for partitions in moments[0].nodes.values() if finding.place in partitions]
     marks = [end.hw for end in ends if end.hw is not None]
     if not marks or len(marks) < len(ends):
         return
     first_ns = course.faults[0].inject_ns
     early = [
         row
-        for row in finding.get("evidence") or ()
-        if isinstance(row.get("offset"), int)
-        and row["offset"] < min(marks)
-        and isinstance(row.get("completed_ns"), int)
-        and row["completed_ns"] < first_ns
+        for row in finding.evidence
+        if row.offset is not None
+        and row.offset < min(marks)
+        and row.completed_ns is not None
+        and row.completed_ns < first_ns
     ]
     if early:
         yield (
-            f"{_place(where)}: {_names(early)} lost, acknowledged before the first fault and below every replica's "
-            "high watermark"
+            f"{LOST_WRITE} in {finding.place}: {_names(early)} lost, acknowledged before the first fault and below "
+            "every replica's high watermark"
         )
 
 
-def _place(where: tuple[object, object]) -> str:
-    return f"{LOST_WRITE} in {where[0]}-{where[1]}"
-
-
-def _names(rows: Sequence[Facts]) -> str:
-    names = [f"m{row.get('sequence')} of {row.get('process')}" for row in rows[:SHOWN]]
+def _names(rows: Sequence[Row]) -> str:
+    names = [f"m{row.records[0].sequence} of {row.process}" for row in rows[:SHOWN] if row.records]
     more = len(rows) - len(names)
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -9,29 +9,32 @@ run, else that it is not known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from checks.catalogue import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequence, permitted
+from evidence.findings import Finding, Findings
 from evidence.run import RunRecord
 
 Facts = Mapping[str, Any]
 
+Tone = Literal["good", "uncertain", "bad"]
+
 GOOD: Final = "good"
 UNCERTAIN: Final = "uncertain"
 BAD: Final = "bad"
-TONES: Final = (GOOD, UNCERTAIN, BAD)
+TONES: Final[tuple[Tone, ...]] = (GOOD, UNCERTAIN, BAD)
 """From the best to the worst; `uncertain` is what is not known, or what Kafka permits."""
 DIVERGENCE: Final = "replica-divergence"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What became of the records of one run."""
 
     text: str
     """For people, in a few words: "1 of 5 acknowledged records LOST; replicas disagree at 1 offset"."""
-    tone: str
+    tone: Tone
     """good, uncertain or bad: the colour it is shown in."""
     acknowledged: int | None = None
     """Sends that were acknowledged; None if the analysis did not count them."""
@@ -40,22 +43,10 @@ class Outcome:
     """Acknowledged, not read back, and no final read says whether they are there."""
     diverged_offsets: int = 0
 
-    @classmethod
-    def from_json(cls, value: object) -> Self | None:
-        """The outcome in a verdict.json; None if it has none (it was written before there were any)."""
-        if not isinstance(value, Mapping) or value.get("tone") not in TONES:
-            return None
-        counts = {name: int(value.get(name) or 0) for name in ("lost", "unread", "diverged_offsets")}
-        acknowledged = value.get("acknowledged")
-        return cls(
-            text=str(value.get("text")),
-            tone=value["tone"],
-            acknowledged=acknowledged if isinstance(acknowledged, int) else None,
-            **counts,
-        )
 
-
-def of_findings(run: RunRecord, findings: Facts | None, *, sound: bool, unsupported: Sequence[Facts] = ()) -> Outcome:
+def of_findings(
+    run: RunRecord, findings: Findings | None, *, sound: bool, unsupported: Sequence[Finding] = ()
+) -> Outcome:
     """The outcome of a run from run.json and findings.json; pure.
 
     Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost. `unsupported` findings
@@ -63,18 +54,15 @@ def of_findings(run: RunRecord, findings: Facts | None, *, sound: bool, unsuppor
     """
     if findings is None:
         return Outcome(text="not known what became of the records: there are no findings", tone=UNCERTAIN)
-    everything = [finding for finding in findings.get("findings") or () if isinstance(finding, Mapping)]
-    found = [finding for finding in everything if not any(finding is one for one in unsupported)]
-    counted = (findings.get("statistics") or {}).get("sends_ok")
-    acknowledged = counted if isinstance(counted, int) else None
-    checked = any(c.get("name") == LOST_WRITE and c.get("status") == "ok" for c in findings.get("checks") or ())
+    found = [finding for finding in findings.findings if not any(finding is one for one in unsupported)]
+    acknowledged, checked = findings.acknowledged, findings.passed(LOST_WRITE)
     lost, unread, offsets = _total(found, LOST_WRITE), _total(found, UNSEEN), _diverged(found)
     parts = [_records(acknowledged, lost, unread, known=sound and checked)]
     if offsets:
         parts.append((BAD, f"replicas disagree at {_count(offsets, 'offset')}"))
-    parts += _others(run, found, everything)
+    parts += _others(run, found, findings.findings)
     if unsupported:
-        names = ", ".join(sorted({str(finding.get("anomaly")) for finding in unsupported}))
+        names = ", ".join(sorted({finding.anomaly for finding in unsupported}))
         parts.append((UNCERTAIN, f"{names} in files that other evidence contradicts"))
     return Outcome(
         text="; ".join(text for _, text in parts),
@@ -86,24 +74,22 @@ def of_findings(run: RunRecord, findings: Facts | None, *, sound: bool, unsuppor
     )
 
 
-def worst(tones: Iterable[str]) -> str:
+def worst(tones: Iterable[Tone]) -> Tone:
     """The worst of some tones; `uncertain` if there is none: nothing is known."""
     return max(tones, key=TONES.index, default=UNCERTAIN)
 
 
-def _total(found: Iterable[Facts], anomaly: str) -> int:
-    return sum(int(finding.get("count") or 0) for finding in found if finding.get("anomaly") == anomaly)
+def _total(found: Iterable[Finding], anomaly: str) -> int:
+    return sum(finding.count for finding in found if finding.anomaly == anomaly)
 
 
-def _diverged(found: Iterable[Facts]) -> int:
+def _diverged(found: Iterable[Finding]) -> int:
     """The number of offsets at which replicas differ; evidence has a row for each moment, and may be cut short."""
-    total = 0
-    for finding in found:
-        if finding.get("anomaly") == DIVERGENCE:
-            rows, count = finding.get("evidence") or (), int(finding.get("count") or 0)
-            places = {row.get("offset") for row in rows}
-            total += len(places) if rows and count <= len(rows) else count
-    return total
+    return sum(
+        len({row.offset for row in finding.evidence}) if finding.evidence and finding.whole else finding.count
+        for finding in found
+        if finding.anomaly == DIVERGENCE
+    )
 
 
 def _count(number: int, what: str) -> str:
@@ -115,7 +101,7 @@ def _count(number: int, what: str) -> str:
     return f"{number:,}".replace(",", " ") + f" {what}{'' if number == 1 else 's'}"
 
 
-def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -> tuple[str, str]:
+def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -> tuple[Tone, str]:
     """The text about the acknowledged records, and its tone."""
     missing = [(lost, "LOST"), (unread, "not read back")]
     if lost or unread:
@@ -135,18 +121,18 @@ def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -
     return GOOD, f"all {records} kept" if acknowledged > 1 else f"{records} kept"
 
 
-def _others(run: RunRecord, found: list[Facts], everything: list[Facts]) -> list[tuple[str, str]]:
+def _others(run: RunRecord, found: Sequence[Finding], everything: Sequence[Finding]) -> list[tuple[Tone, str]]:
     """What else was found, but for what is a loss seen from another side (one of `everything`), and for what concerns
     no record and Kafka permits.
     """
-    counts: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[Tone, str], int] = {}
     for finding in found:
-        name = str(finding.get("anomaly"))
+        name = finding.anomaly
         if name in (LOST_WRITE, UNSEEN, DIVERGENCE) or consequence(finding, everything, {LOST_WRITE}):
             continue
         excused = permitted(run, finding) is not None
         of_records = name not in CATALOGUE or CATALOGUE[name].seen_in.startswith(HISTORIES)
         if of_records or not excused:
-            key = (UNCERTAIN if excused else BAD, name)
-            counts[key] = counts.get(key, 0) + int(finding.get("count") or 0)
+            key: tuple[Tone, str] = (UNCERTAIN if excused else BAD, name)
+            counts[key] = counts.get(key, 0) + finding.count
     return [(tone, f"{name} × {count}" if count > 1 else name) for (tone, name), count in counts.items()]

@@ -26,15 +26,17 @@ are reported and do not fail a run; the catalogue of anomalies says which, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from checks import claims
 from checks.catalogue import LOST_WRITE, METADATA, consequence, permitted
-from evidence.availability import summary
 from evidence.course import Course
 from evidence.events import Configuration, of
+from evidence.findings import ClaimResult, Finding, Findings
 from evidence.run import RunRecord
 from judgement import losses, soundness, subjects
 from judgement.contradicted import TIMELINE, depends_on
@@ -47,8 +49,9 @@ from judgement.verdict import (
     OBSERVED,
     UNEXPECTED,
     UNKNOWN,
+    Documented,
+    Name,
     Verdict,
-    named_summary,
 )
 
 Facts = Mapping[str, Any]
@@ -84,7 +87,7 @@ class Rule:
 
     condition: str
     """In words, as the documentation has them."""
-    verdict: str
+    verdict: Name
     holds: Callable[[Weighed], object]
     """Whether it holds: true in Python's sense."""
     reasons: Callable[[Weighed], Lines] = lambda weighed: weighed.undocumented
@@ -130,7 +133,7 @@ TABLE: Final = (
 """The verdict on a run is that of the first rule that holds."""
 
 
-def decide(weighed: Weighed) -> tuple[str, Lines]:
+def decide(weighed: Weighed) -> tuple[Name, Lines]:
     """The verdict, and why: the reasons of the rule, what the harness failed with, and the doubts."""
     rule = next(rule for rule in TABLE if rule.holds(weighed))
     return rule.verdict, (*rule.reasons(weighed), *weighed.failure, *weighed.doubts)
@@ -140,9 +143,10 @@ def decide(weighed: Weighed) -> tuple[str, Lines]:
 class Stated:
     """What is documented for a run, or expected of it by its user."""
 
-    required: Lines
-    allowed: Lines
+    documented: Documented
+    claims: Lines
     observed: bool
+    """Whether the settings are the user's own."""
     expected: bool
     """Whether the user said what to expect."""
     version: str
@@ -150,23 +154,33 @@ class Stated:
     @classmethod
     def of(cls, run: RunRecord) -> Stated:
         return cls(
-            required=(run.expect or ()) if run.observed else run.documented.required,
-            allowed=() if run.observed else run.documented.allowed,
+            documented=Documented(
+                required=(run.expect or ()) if run.observed else run.documented.required,
+                allowed=() if run.observed else run.documented.allowed,
+            ),
+            claims=tuple(claims.declared(run)),
             observed=run.observed,
             expected=run.expect is not None,
             version=run.version,
         )
 
+    def named(self, seen: Iterable[str]) -> set[str]:
+        """The anomalies that are no surprise: the documented ones, or whatever was `seen` where nothing is documented
+        or expected.
+        """
+        anything = self.observed and not self.expected
+        return set(seen) if anything else {*self.documented.required, *self.documented.allowed}
+
     @property
     def option(self) -> str:
-        return f"--expect {','.join(self.required) or 'none'}"
+        return f"--expect {','.join(self.documented.required) or 'none'}"
 
     @property
     def unfounded(self) -> str:
         """The end of a line about what is not documented."""
-        return (
-            f"this is not expected ({self.option})" if self.observed else f"nothing documents this for {self.version}"
-        )
+        if self.observed:
+            return f"this is not expected ({self.option})"
+        return f"nothing documents this for {self.version}"
 
     @property
     def founded(self) -> str:
@@ -175,15 +189,15 @@ class Stated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classified:
-    """The findings of a run: those that count, each with what excuses it, and those that prove nothing."""
+    """The findings of a run told apart."""
 
-    everything: tuple[Facts, ...]
-    unsupported: tuple[tuple[Facts, str], ...]
+    everything: tuple[Finding, ...]
+    unsupported: tuple[tuple[Finding, str], ...]
     """Findings that depend on a file which other evidence contradicts, with its path: these are a doubt."""
     subjects: subjects.Judged
     """What came of the records of subjects."""
-    open: tuple[tuple[Facts, str | None], ...]
-    """Findings that are not documented, each with why that is no surprise, or None."""
+    undocumented: tuple[tuple[Finding, str | None], ...]
+    """The others that are not documented, each with why that is no surprise, or None."""
     losses: Lines
     """A line for each documented loss that has more than the doomed."""
     loss_doubts: Lines
@@ -191,84 +205,91 @@ class Classified:
     @property
     def seen(self) -> Lines:
         """Names of all anomalies found."""
-        return tuple(sorted({str(finding.get("anomaly")) for finding in self.everything}))
+        return tuple(sorted({finding.anomaly for finding in self.everything}))
 
     @property
     def unexpected(self) -> Lines:
         """Names of those that nothing documents or permits."""
-        unexcused = {str(finding.get("anomaly")) for finding, excuse in self.open if excuse is None}
+        unexcused = {finding.anomaly for finding, excuse in self.undocumented if excuse is None}
         return tuple(sorted(unexcused | ({LOST_WRITE} if self.losses else set()) | self.subjects.unexpected))
 
 
 def classify(
-    run: RunRecord, course: Course, findings: Facts | None, stated: Stated, contradicted: Sequence[str]
+    run: RunRecord, course: Course, findings: Findings, stated: Stated, contradicted: Sequence[str]
 ) -> Classified:
     """Tell the findings apart: documented, excused, unexpected, without support."""
-    everything = tuple((findings or {}).get("findings") or ())
     paths = [*contradicted, *_contradicted_files(run, course, findings)]
-    unsupported = tuple((one, path) for one in everything if (path := depends_on(one, paths)) is not None)
-    found = [finding for finding in everything if not any(finding is one for one, _ in unsupported)]
-    anything = stated.observed and not stated.expected
-    named = {str(one.get("anomaly")) for one in everything} if anything else {*stated.required, *stated.allowed}
+    unsupported = tuple((one, path) for one in findings.findings if (path := depends_on(one, paths)) is not None)
+    found = [finding for finding in findings.findings if not any(finding is one for one, _ in unsupported)]
     configurations = {event.process: event.settings for event in of(course.events, Configuration)}
-    of_subjects = subjects.judge(run, findings or {}, found, configurations)
+    of_subjects = subjects.judge(run, findings, found, configurations)
     others = [finding for finding in found if not of_subjects.answers_for(finding)]
+    named = stated.named(findings.seen)
     known = {*named, *of_subjects.named}
     held = LOST_WRITE in named and not stated.observed
     # Which sends are doomed the timeline says.
-    told = [finding for finding in others if depends_on(finding, paths, METADATA) is None]
+    told = [finding for finding in others if held and depends_on(finding, paths, METADATA) is None]
     return Classified(
-        everything=everything,
+        everything=findings.findings,
         unsupported=unsupported,
         subjects=of_subjects,
-        open=tuple(
-            (finding, permitted(run, finding) or consequence(finding, everything, known))
+        undocumented=tuple(
+            (finding, permitted(run, finding) or consequence(finding, findings.findings, known))
             for finding in others
-            if finding.get("anomaly") not in named
+            if finding.anomaly not in named
         ),
-        losses=tuple(losses.undocumented(run, course, told) if held else ()),
-        loss_doubts=tuple(losses.unnamed(run, others) if held else ()),
+        losses=tuple(losses.undocumented(run, course, told)),
+        loss_doubts=tuple(losses.unnamed(run, others if held else ())),
     )
 
 
-def _contradicted_files(run: RunRecord, course: Course, findings: Facts | None) -> list[str]:
+def _contradicted_files(run: RunRecord, course: Course, findings: Findings) -> list[str]:
     """The files, within the run directory, that the run's other evidence contradicts."""
-    named = [str(problem["file"]) for problem in (findings or {}).get("problems") or () if problem.get("file")]
+    named = [problem.file for problem in findings.problems if problem.file]
     return named + ([TIMELINE] if soundness.timeline_not_ended(run, course) else [])
 
 
 def weigh(
-    run: RunRecord, stated: Stated, found: Classified, judged: Sequence[Facts], doubted: Sequence[str]
+    run: RunRecord, stated: Stated, found: Classified, judged: Sequence[ClaimResult], doubted: Sequence[str]
 ) -> Weighed:
     """What the rules ask. `judged` is what came of the claims, `doubted` what makes the run as a whole prove less."""
-    unexcused = [f"{named_summary(finding)}; {stated.unfounded}" for finding, excuse in found.open if excuse is None]
     refused = [f"{line}; {stated.unfounded}" for line in found.subjects.contradictions]
-    unsupported = [
-        f"{named_summary(one)}; it proves nothing, for it rests on {path}" for one, path in found.unsupported
-    ]
-    failed = run.state == "failed"
-    missing = [f"{name} is {stated.founded} and was not seen" for name in stated.required if name not in found.seen]
+    undocumented = [one.named_summary for one, excuse in found.undocumented if excuse is None] + [*found.losses]
+    contradicted = [one for one in judged if one.outcome == claims.CONTRADICTED]
     return Weighed(
         observed=stated.observed,
         unexpected=found.unexpected,
-        undocumented=(*unexcused, *(f"{line}; {stated.unfounded}" for line in found.losses), *refused),
+        undocumented=(*(f"{line}; {stated.unfounded}" for line in undocumented), *refused),
         refused=tuple(refused),
-        failure=(f"the harness failed: {run.failure or 'no reason recorded'}",) if failed else (),
-        doubts=(*doubted, *found.loss_doubts, *found.subjects.doubts, *unsupported),
-        contradicted=tuple(
-            f"the claim {one['name']} is contradicted: {one.get('says')}"
-            for one in judged
-            if one.get("outcome") == claims.CONTRADICTED
+        failure=_failure(run),
+        doubts=(
+            *doubted,
+            *found.loss_doubts,
+            *found.subjects.doubts,
+            *(f"{one.named_summary}; it proves nothing, for it rests on {path}" for one, path in found.unsupported),
         ),
-        unshown=tuple(unshown_claims(claims.declared(run), judged)),
-        missing=(*missing, *found.subjects.missing),
+        contradicted=tuple(f"the claim {one.name} is contradicted: {one.observed}" for one in contradicted),
+        unshown=tuple(unshown_claims(stated.claims, judged)),
+        missing=(
+            *(f"{name} is {stated.founded} and was not seen" for name in _missing(stated, found)),
+            *found.subjects.missing,
+        ),
     )
+
+
+def _failure(run: RunRecord) -> Lines:
+    failed = run.state == "failed"
+    return (f"the harness failed: {run.failure or 'no reason recorded'}",) if failed else ()
+
+
+def _missing(stated: Stated, found: Classified) -> Lines:
+    return tuple(name for name in stated.documented.required if name not in found.seen)
 
 
 def judge(
     run: RunRecord,
     course: Course,
-    findings: Facts | None,
+    findings: Findings | None,
     damaged: Sequence[str] = (),
     *,
     contradicted: Sequence[str] = (),
@@ -280,36 +301,36 @@ def judge(
     `damaged` one line for each thing that could not be read, `contradicted` the files that are not what they were when
     the run was sealed, `analysis_failure` what the analysis said when it failed.
     """
-    stated = Stated.of(run)
-    judged = [one for one in (findings or {}).get("claims") or () if one.get("name") in claims.declared(run)]
-    found = classify(run, course, findings, stated, contradicted)
-    doubted = doubts(run, course, findings, damaged, analysis_failure, stated.required)
+    stated, known = Stated.of(run), findings or Findings(findings=())
+    judged = [one for one in known.claims if one.name in stated.claims]
+    found = classify(run, course, known, stated, contradicted)
+    doubted = doubts(run, course, findings, damaged, analysis_failure, stated.documented.required)
     weighed = weigh(run, stated, found, judged, doubted)
     verdict, reasons = decide(weighed)
     sound = not weighed.failure and not weighed.doubts
     return Verdict(
         verdict=verdict,
-        required=stated.required,
-        allowed=stated.allowed,
+        documented=stated.documented,
         seen=found.seen,
         unexpected=found.unexpected,
-        missing=tuple(name for name in stated.required if name not in found.seen),
-        permitted=tuple(sorted({f"{finding.get('anomaly')}: {excuse}" for finding, excuse in found.open if excuse})),
+        missing=_missing(stated, found),
+        permitted=tuple(sorted({f"{one.anomaly}: {excuse}" for one, excuse in found.undocumented if excuse})),
         reasons=reasons,
         scenario=run.scenario,
         case=run.case,
         version=stated.version,
         seed=run.seed,
         run=run.run,
-        seconds=_seconds(run, findings),
+        seconds=_seconds(run, known),
         sound=sound,
         outcome=of_findings(run, findings, sound=sound, unsupported=[one for one, _ in found.unsupported]),
-        claims=tuple({key: value for key, value in one.items() if key != "evidence"} for one in judged),
-        availability=tuple(summary((findings or {}).get("availability") or ())),
+        claims=tuple(replace(one, evidence=()) for one in judged),
+        availability=tuple(one.figures for one in known.availability),
     )
 
 
-def _seconds(run: RunRecord, findings: Facts | None) -> float:
+def _seconds(run: RunRecord, findings: Findings) -> float:
+    """From the start of the run to its end, and the analysis; 0 if the run has no end."""
     if run.started_wall_ns is None or run.ended_wall_ns is None:
         return 0.0
-    return round((run.ended_wall_ns - run.started_wall_ns) / 1e9 + float((findings or {}).get("seconds") or 0.0), 1)
+    return round((run.ended_wall_ns - run.started_wall_ns) / 1e9 + findings.seconds, 1)

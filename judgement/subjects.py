@@ -17,17 +17,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from evidence.findings import Finding, Findings, SubjectCounts
 from evidence.run import ProcessRecord, RunRecord, SubjectRecord
 from evidence.subjects import (
     LOSES,
     OUTCOMES,
     SHOWN_BY,
+    Counted,
     counted,
+    counts_of,
     doomed,
     findings_of,
     place_of,
     rows_of,
-    whole,
 )
 
 Facts = Mapping[str, Any]
@@ -59,13 +63,13 @@ class Judged:
     """The anomalies that are stated of any subject."""
     places: frozenset[tuple[Any, Any]] = frozenset()
 
-    def answers_for(self, finding: Facts) -> bool:
+    def answers_for(self, finding: Finding) -> bool:
         """Whether a finding is one of a subject's outcomes, and so told of here."""
-        return finding.get("anomaly") in SHOWN_BY and (finding.get("topic"), finding.get("partition")) in self.places
+        return finding.anomaly in SHOWN_BY and finding.where in self.places
 
 
 def judge(
-    run: RunRecord, findings: Facts, found: Sequence[Facts], configurations: Mapping[str, Mapping[str, str]]
+    run: RunRecord, findings: Findings, found: Sequence[Finding], configurations: Mapping[str, Mapping[str, str]]
 ) -> Judged:
     """Hold the subjects of a run against the findings that count (`found`); pure. Nothing comes of none.
 
@@ -88,8 +92,8 @@ def judge(
     return judged
 
 
-def _judge(subject: SubjectRecord, findings: Facts, found: Sequence[Facts], judged: Judged) -> None:
-    counts = counted(subject, {**findings, "findings": found})
+def _judge(subject: SubjectRecord, findings: Findings, found: Sequence[Finding], judged: Judged) -> None:
+    counts = counted(subject, replace(findings, findings=tuple(found)))
     if counts is None:
         return
     must, may = _stated(subject)
@@ -102,22 +106,22 @@ def _judge(subject: SubjectRecord, findings: Facts, found: Sequence[Facts], judg
     others = [
         row
         for finding in findings_of(subject, found)
-        if SHOWN_BY[str(finding["anomaly"])] == LOSES and LOSES in must | may
+        if SHOWN_BY[finding.anomaly] == LOSES and LOSES in must | may
         for row in rows_of(subject, finding)
         if not doomed(subject, row)
     ]
     for finding in findings_of(subject, found):
-        if beside := len(finding.get("evidence") or ()) - len(rows_of(subject, finding)):
-            name = str(finding.get("anomaly"))
-            judged.contradictions.append(f"{name_of(subject)}: {name} of {beside} records of other processes beside it")
-            judged.unexpected.add(name)
+        if beside := len(finding.evidence) - len(rows_of(subject, finding)):
+            told = f"{finding.anomaly} of {beside} records of other processes beside it"
+            judged.contradictions.append(f"{name_of(subject)}: {told}")
+            judged.unexpected.add(finding.anomaly)
     if others:
-        names = ", ".join(f"m{row.get('sequence')}" for row in others[:SHOWN])
+        names = ", ".join(f"m{one.sequence}" for row in others[:SHOWN] for one in row.records[:1])
         judged.contradictions.append(f"{name_of(subject)}: lost {names}, which the sequence does not doom")
         judged.unexpected.add("lost-write")
 
 
-def _shown(outcome: str, counts: Any) -> str:
+def _shown(outcome: str, counts: Counted) -> str:
     number = {
         "loses": f"{counts.lost} of {counts.acknowledged} acknowledged records lost",
         "duplicates": f"{counts.duplicated} records twice in the log",
@@ -128,34 +132,34 @@ def _shown(outcome: str, counts: Any) -> str:
 
 
 def _doubts(
-    subject: SubjectRecord, process: ProcessRecord | None, findings: Facts, found: Sequence[Facts]
+    subject: SubjectRecord, process: ProcessRecord | None, findings: Findings, found: Sequence[Finding]
 ) -> Iterator[str]:
     name = name_of(subject)
     if process is None:
         yield f"{name}: there is no process {subject.process}"
         return
-    own = [
-        one
-        for one in findings.get("subjects") or ()
-        if (one.get("topic"), one.get("partition")) == place_of(subject) and one.get("process") == subject.process
-    ]
+    own = counts_of(subject, findings)
     if len(own) != 1:
         yield f"{name}: the analysis counted its records {len(own)} times"
         return
-    if not any(own[0].get(count) for count in ("acknowledged", "refused", "unknown_present", "unknown_absent")):
-        yield f"{name}: it sent nothing"
-    acks = ACKS.get(subject.acks)
-    if any(sent != acks for sent in own[0].get("acks") or ()):
-        yield f"{name}: its records were sent with acks {own[0].get('acks')}"
-    settings = process.settings
+    yield from (f"{name}: {doubt}" for doubt in _of_counts(subject, own[0]))
+    settings, acks = process.settings, ACKS.get(subject.acks)
     given = next((settings[one] for one in ACKS_SETTINGS if one in settings), None)
     # One of somebody's own is given what was written; `_goes_by_others` has the default.
     if (given is not None or subject.own is None) and ACKS.get("all" if given == "-1" else str(given)) != acks:
         yield f"{name}: its producer was given acks={given}"
     for finding in findings_of(subject, found):
-        if not whole(finding):
-            listed = len(finding.get("evidence") or ())
-            yield f"{name}: {finding.get('anomaly')} lists {listed} of {finding.get('count')} rows"
+        if not finding.whole:
+            yield f"{name}: {finding.anomaly} lists {len(finding.evidence)} of {finding.count} rows"
+
+
+def _of_counts(subject: SubjectRecord, counts: SubjectCounts) -> Iterator[str]:
+    """What the counts of a subject's records say against it."""
+    if not any((counts.acknowledged, counts.refused, counts.unknown_present, counts.unknown_absent)):
+        yield "it sent nothing"
+    acks = ACKS.get(subject.acks)
+    if any(sent != acks for sent in counts.acks):
+        yield f"its records were sent with acks {list(counts.acks)}"
 
 
 def _goes_by_others(subject: SubjectRecord, configuration: Mapping[str, str] | None) -> Iterator[str]:

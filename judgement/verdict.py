@@ -9,16 +9,20 @@ suite, where each is already established; it is not the order of the policy's qu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
 
 from evidence import errors, manifest
+from evidence.findings import AvailabilityFigures, ClaimResult
 from evidence.run import DEFAULT_CASE
-from evidence.rundir import SCHEMA, RunDir, read_json
+from evidence.rundir import RunDir, read_json
 from judgement.outcome import Outcome
 
-Facts = Mapping[str, Any]
+Name = Literal["as-documented", "observed", "unknown", "error", "not-reproduced", "unexpected"]
 
+SCHEMA: Final = 2
 AS_DOCUMENTED: Final = "as-documented"
 OBSERVED: Final = "observed"
 UNKNOWN: Final = "unknown"
@@ -26,7 +30,7 @@ ERROR: Final = "error"
 NOT_REPRODUCED: Final = "not-reproduced"
 UNEXPECTED: Final = "unexpected"
 
-EXIT_STATUS: Final[Mapping[str, int]] = {
+EXIT_STATUS: Final[Mapping[Name, int]] = {
     AS_DOCUMENTED: errors.EXIT_AS_DOCUMENTED,
     OBSERVED: errors.EXIT_AS_DOCUMENTED,
     UNKNOWN: errors.EXIT_UNKNOWN,
@@ -35,16 +39,22 @@ EXIT_STATUS: Final[Mapping[str, int]] = {
     UNEXPECTED: errors.EXIT_CONTRADICTED,
 }
 """Of each verdict, in the order in which a suite's verdicts outrank one another: the last is the most severe."""
-SEVERITY: Final = {verdict: rank for rank, verdict in enumerate(EXIT_STATUS)}
+SEVERITY: Final[Mapping[str, int]] = {verdict: rank for rank, verdict in enumerate(EXIT_STATUS)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What a run means."""
+class Documented(Struct, frozen=True, kw_only=True):
+    """The anomalies that are documented for a run, or that its user expects."""
 
-    verdict: str
     required: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What a run means."""
+
+    schema: int = SCHEMA
+    verdict: Name
+    documented: Documented = Documented()
     seen: tuple[str, ...] = ()
     """Names of all anomalies found, the permitted ones included."""
     unexpected: tuple[str, ...] = ()
@@ -62,15 +72,25 @@ class Verdict:
     seconds: float = 0.0
     """From the start of the run to its end, and the analysis; 0 if the run has no end."""
     manifest: str = ""
-    """SHA-256 of the manifest of the files that were judged; "" for a run that was made before there were manifests."""
+    """SHA-256 of the manifest of the files that were judged; "" for a run without one."""
     sound: bool = False
     """Whether nothing makes the run prove less than it shows, whatever that is."""
     outcome: Outcome | None = None
-    """What became of the records; None in a verdict.json that was written before there were outcomes."""
-    claims: tuple[Mapping[str, Any], ...] = ()
-    """What came of each claim that is documented here: name, outcome, what was seen, durations with their bounds."""
-    availability: tuple[Mapping[str, Any], ...] = ()
+    """What became of the records; None where no run was judged."""
+    claims: tuple[ClaimResult, ...] = ()
+    """What came of each claim that is documented here, without the evidence."""
+    availability: tuple[AvailabilityFigures, ...] = ()
     """What faults cost the clients of each partition that was written to meanwhile (evidence/availability.py)."""
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The anomalies that had to be seen."""
+        return self.documented.required
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Those that may be seen beside them."""
+        return self.documented.allowed
 
     @property
     def exit_status(self) -> int:
@@ -88,38 +108,10 @@ class Verdict:
         return ": ".join(filter(None, parts))
 
     def as_json(self) -> dict[str, Any]:
-        """The machine interface, verdict.json."""
-        value = {key: list(part) if isinstance(part, tuple) else part for key, part in asdict(self).items()}
-        documented = {"required": value.pop("required"), "allowed": value.pop("allowed")}
-        return {
-            "schema": SCHEMA,
-            "verdict": value.pop("verdict"),
-            "exit_status": self.exit_status,
-            "documented": documented,
-        } | value
-
-    @classmethod
-    def from_json(cls, value: Facts) -> Verdict:
-        """Inverse of `as_json`; KeyError or ValueError if it is no verdict."""
-        if value["verdict"] not in SEVERITY:
-            raise ValueError(f"no such verdict: {value['verdict']!r}")
-        names = ("seen", "unexpected", "missing", "permitted", "reasons", "claims", "availability")
-        documented = value["documented"]
-        return cls(
-            verdict=value["verdict"],
-            required=tuple(documented.get("required", ())),
-            allowed=tuple(documented.get("allowed", ())),
-            scenario=value.get("scenario", ""),
-            case=value.get("case", DEFAULT_CASE),
-            version=value.get("version", ""),
-            seed=value.get("seed", 0),
-            run=value.get("run", ""),
-            seconds=float(value.get("seconds") or 0.0),
-            manifest=str(value.get("manifest") or ""),
-            sound=bool(value.get("sound")),
-            outcome=Outcome.from_json(value.get("outcome")),
-            **{name: tuple(value.get(name, ())) for name in names},
-        )
+        """Plain values of JSON, as verdict.json has them: the machine interface."""
+        plain: dict[str, Any] = msgspec.to_builtins(self, str_keys=True)
+        first = {name: plain.pop(name) for name in ("schema", "verdict")}
+        return first | {"exit_status": self.exit_status} | plain
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -131,36 +123,6 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: SEVERITY[verdict.verdict], default=nothing)
 
 
-def named_summary(finding: Facts) -> str:
-    """A finding in one line that begins with the anomaly's name."""
-    name, summary = str(finding.get("anomaly")), str(finding.get("summary") or "seen")
-    return summary if summary.startswith(name) else f"{name}: {summary}"
-
-
-def claim_text(judged: Facts) -> str:
-    """What came of a claim, for people: "held: 2 changes of leader", a duration with its bound."""
-    took, bound = judged.get("measured_ms"), judged.get("bound_ms")
-    measured = f" (bound {bound / 1000:.1f} s)" if took is not None and bound is not None else ""
-    return f"{str(judged.get('outcome')).replace('-', ' ')}: {judged.get('says')}{measured}"
-
-
-def read_findings(run_dir: RunDir) -> tuple[Facts | None, str | None]:
-    """The findings of a run, or None and what is wrong with the file (None and None if there is no file)."""
-    try:
-        value = read_json(run_dir.findings)
-    except FileNotFoundError:
-        return None, None
-    except (OSError, ValueError) as error:
-        return None, f"findings.json is not readable: {error}"
-    if not isinstance(value, dict):
-        return None, "findings.json holds no findings"
-    for part in ("findings", "checks", "problems", "claims", "availability"):
-        entries = value.setdefault(part, None if part == "findings" else [])
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            return None, f"findings.json holds no list of {part}"
-    return value, None
-
-
 def read_verdict(run_dir: RunDir) -> Verdict:
     """The verdict given before.
 
@@ -168,12 +130,14 @@ def read_verdict(run_dir: RunDir) -> Verdict:
     """
     advice = f"`kafka-chaos check {run_dir.path}` gives one"
     try:
-        judged = Verdict.from_json(read_json(run_dir.verdict))
+        judged = msgspec.convert(read_json(run_dir.verdict), Verdict)
         given_ns = run_dir.verdict.stat().st_mtime_ns
     except FileNotFoundError:
         raise errors.UsageError(f"{run_dir.path}: has no verdict; {advice}") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise errors.UsageError(f"{run_dir.verdict}: not readable as a verdict ({error!r}); {advice}") from None
+    except (OSError, ValueError) as error:
+        raise errors.UsageError(f"{run_dir.verdict}: not readable as a verdict ({error}); {advice}") from None
+    if judged.schema != SCHEMA:
+        raise errors.UsageError(f"{run_dir.verdict}: schema {judged.schema}, this program reads {SCHEMA}; {advice}")
     if judged.manifest != manifest.digest(run_dir):
         raise errors.UsageError(f"{run_dir.verdict}: given for other files than are there; {advice}")
     if judged.manifest:

@@ -29,7 +29,7 @@ from judgement.report import availability, timeline_svg, timings
 from judgement.report.cells import version_key
 from judgement.report.facts import RunFacts, load
 from judgement.report.headline import outcome
-from judgement.report.story import course, run_stories
+from judgement.report.story import partition_story, run_stories
 from judgement.verdict import Verdict, read_verdict
 from pages import survives
 
@@ -132,7 +132,7 @@ def cell(runs: Sequence[Judged]) -> dict[str, Any]:
     seen = Counter(name for verdict in verdicts for name in verdict.seen)
     claims: dict[str, Counter[str]] = {}
     for judged in chain.from_iterable(verdict.claims for verdict in verdicts):
-        claims.setdefault(str(judged.get("name")), Counter())[str(judged.get("outcome"))] += 1
+        claims.setdefault(judged.name, Counter())[judged.outcome] += 1
     seconds = [verdict.seconds for verdict in verdicts if verdict.seconds]
     return {
         "runs": len(runs),
@@ -167,7 +167,7 @@ def _clients(verdicts: Iterable[Verdict]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for verdict in verdicts:
         for key in ("write_pause_ms", "read_pause_ms", "first_success_ms", "errors"):
-            values = [float(row[key]) for row in verdict.availability if row.get(key) is not None]
+            values = [float(value) for row in verdict.availability if (value := getattr(row, key)) is not None]
             if values:
                 found.setdefault(key, []).append(max(values))
     return {key: timings.spread(values) for key, values in found.items()}
@@ -210,7 +210,7 @@ def _not_good(one: Judged) -> str:
 def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
     """How the sequence of a run went, and its picture: the data of a page, and an SVG file."""
     where = timeline_svg.chosen_partitions(facts)
-    told = [*run_stories(facts).stories[:1], *(course(facts, one) for one in where[:1])]
+    told = [*run_stories(facts).stories[:1], *(partition_story(facts, one) for one in where[:1])]
     steps = told[0].steps if told else ()
     about = {
         "run": facts.run.run,

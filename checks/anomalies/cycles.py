@@ -28,6 +28,8 @@ from checks.anomaly import (
     gathered,
 )
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, PartitionView, Rows, identity_of
+from evidence.findings import record_of
+from evidence.records import RecordId
 
 WRITE_WRITE: Final = "write-write"
 WRITE_READ: Final = "write-read"
@@ -191,5 +193,19 @@ def _cycles(edges: Sequence[Dependency], through: Sequence[Dependency]) -> Rows:
     for component in _components(_graph(edges)):
         cycle = _cycle(edges, through, component)
         if cycle:
-            rows.append({"cycle": cycle, "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT]})
+            rows.append(
+                {
+                    "records": _records(cycle),
+                    "cycle": cycle,
+                    "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT],
+                }
+            )
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def _records(cycle: Sequence[Dependency]) -> list[RecordId]:
+    """The records that show the dependencies of a cycle."""
+    found: list[RecordId] = []
+    for edge in cycle:
+        found += (*record_of(edge), *record_of(edge.get("next") or {}, (edge["topic"], edge["partition"])))
+    return found

@@ -50,6 +50,7 @@ from checks.view import (
     Rows,
     identity_of,
     reader,
+    record_in,
     sender,
 )
 from evidence.course import DOWN, in_isr_throughout, leader_of, one_leader
@@ -201,7 +202,9 @@ def _below_leaders(
         rows = rows[reached.begun_ns[rows] >= end.since_ns]
         if len(rows):
             furthest = int(rows[np.argmax(reached.offset[rows])])
+            values = view.sends.value[reached.row[[furthest, *rows[:20].tolist()]]]
             yield _truncated(end, int(reached.offset[furthest]) + 1) | {
+                "records": [record_in(view, value) for value in values.tolist()],
                 "announced_by": LEADER,
                 "announced": {"what": reached.what, "known_ns": int(reached.known_ns[furthest])}
                 | sender(view, int(reached.row[furthest])),
@@ -355,6 +358,7 @@ def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
             furthest = int(passed[np.argmax(polls.offset[passed])])
             yield {
                 "what": "a leader's high watermark is below what a reader had been given",
+                "records": [record_in(view, int(polls.value[furthest]))],
                 "before": reader(view, furthest),
                 "after": _told(answer, leader),
                 "read_count": len(passed),

@@ -16,7 +16,7 @@ from checks.anomaly import (
     KEPT_ROWS,
     anomaly,
 )
-from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
+from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, reader, record_in, sender
 
 
 @anomaly(
@@ -38,10 +38,13 @@ def inconsistent_offsets(view: PartitionView) -> Rows:
     for offset in several[:EVIDENCE_LIMIT]:
         low, high = np.searchsorted(seen, [offset, offset + 1])
         sends = np.flatnonzero(view.committed & (view.sends.offset == offset))
+        values = np.unique(value[low:high])
+        read = values[np.isin(values, view.polls.value[view.polls.offset == offset])]
         rows.append(
             {
+                "records": [record_in(view, int(one)) for one in values],
+                "read": [record_in(view, int(one)) for one in read],
                 "offset": int(offset),
-                "values": [identity_of(int(one)) for one in np.unique(value[low:high])],
                 "writers": [sender(view, int(row)) for row in sends],
                 "readers": [reader(view, int(row)) for row in np.flatnonzero(view.polls.offset == offset)[:20]],
             }

@@ -26,7 +26,7 @@ from checks.anomaly import (
     also_found,
     anomaly,
 )
-from checks.copies import WITH_EPOCHS, Copies, Copy, describe, differing_fields
+from checks.copies import WITH_EPOCHS, Copies, Copy, differing_fields, held_by
 from checks.view import (
     EVIDENCE_LIMIT,
     NO_IDENTITY,
@@ -62,7 +62,7 @@ def two_leaders(copies: Copies) -> Rows:
                 {
                     "moment": of_moment[0].moment,
                     "offset": difference.offset,
-                    "brokers": {str(broker): describe(one) for broker, one in held},
+                    **held_by(of_moment[0], dict(held)),
                 }
             )
     return Rows(rows[:EVIDENCE_LIMIT], total=rows.total)

@@ -27,7 +27,7 @@ from checks.anomaly import (
     KEPT_ROWS,
     anomaly,
 )
-from checks.view import EVIDENCE_LIMIT, Bools, Ints, PartitionView, Rows, identity_of, reader, sender
+from checks.view import EVIDENCE_LIMIT, Bools, Ints, PartitionView, Rows, identity_of, reader, record_in, sender
 
 
 def _eras(view: PartitionView, rows: Ints) -> Ints:
@@ -93,8 +93,10 @@ def _skips(view: PartitionView, *, internal: bool) -> Rows:
         low = np.searchsorted(view.log.offset, view.polls.offset[before[one]], side="right")
         high = np.searchsorted(view.log.offset, view.polls.offset[after[one]])
         skipped = list(dict.fromkeys(view.log.value[low:high].tolist()))
+        around = view.polls.value[[before[one], after[one]]].tolist()
         rows.append(
             {
+                "records": [record_in(view, value) for value in (*around, *skipped[:20])],
                 "offset": int(view.polls.offset[after[one]]),
                 "process": view.processes[view.polls.process[after[one]]],
                 "before": reader(view, int(before[one])),
@@ -112,6 +114,7 @@ def _returns(view: PartitionView, *, internal: bool) -> Rows:
     return Rows(
         (
             {
+                "records": [record_in(view, int(view.polls.value[row])) for row in (before[one], after[one])],
                 "offset": int(view.polls.offset[after[one]]),
                 "process": view.processes[view.polls.process[after[one]]],
                 "before": reader(view, int(before[one])),
@@ -188,6 +191,7 @@ def _backward(view: PartitionView, *, internal: bool) -> Rows:
     return Rows(
         (
             {
+                "records": [record_in(view, int(sends.value[which[row]])) for which in (before, after)],
                 "offset": int(place[after[row]]),
                 "process": view.processes[sends.process[after[row]]],
                 "before": sender(view, int(before[row])) | {"offset": int(place[before[row]])},

@@ -25,7 +25,7 @@ from checks.anomaly import (
     KEPT_ROWS,
     anomaly,
 )
-from checks.copies import ACKS_ALL, Copies, Copy, describe, differing_fields
+from checks.copies import ACKS_ALL, Copies, Copy, differing_fields, held_by
 from checks.view import (
     EVIDENCE_LIMIT,
     NO_IDENTITY,
@@ -62,11 +62,8 @@ def replica_divergence(copies: Copies) -> Rows:
                     "moment": of_moment[0].moment,
                     "offset": difference.offset,
                     "fields": sorted(fields),
-                    "brokers": {
-                        str(copy.broker): describe(difference.records[copy.broker])
-                        for copy in sorted(in_sync, key=lambda copy: copy.broker)
-                    },
                     "isr": isr,
+                    **held_by(of_moment[0], {copy.broker: difference.records[copy.broker] for copy in in_sync}),
                 }
             )
     return rows

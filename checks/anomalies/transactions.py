@@ -28,6 +28,8 @@ from checks.anomaly import (
     gathered,
 )
 from checks.view import EVIDENCE_LIMIT, NO_TRANSACTION, Evidence, PartitionView, Rows, identity_of, sender
+from evidence.findings import record_of
+from evidence.records import RecordId
 
 GIVEN: Final = "given"
 PASSED_OVER: Final = "passed_over"
@@ -84,9 +86,8 @@ def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
         # Of one that nobody knows to be committed, a reader at read_uncommitted may see what there is of it.
         if read and missing and not aborted and any(part["proven"] for part in of_it):
             outcome = "ok" if any(part["ok"] for part in of_it) else "info"
-            rows.append(
-                {"process": process, "transaction": transaction, "outcome": outcome, "read": read, "missing": missing}
-            )
+            row = {"process": process, "transaction": transaction, "outcome": outcome}
+            rows.append(row | {"records": _records(read + missing), "given": read, "missing": missing})
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 
@@ -134,8 +135,12 @@ def half_committed_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
         parts = of.setdefault((one["process"], one["transaction"]), {GIVEN: [], PASSED_OVER: []})
         parts[one["seen"]].append(one)
     rows: list[Evidence] = [
-        {"process": process, "transaction": transaction} | parts
+        {"process": process, "transaction": transaction, "records": _records(parts[GIVEN] + parts[PASSED_OVER])} | parts
         for (process, transaction), parts in of.items()
         if parts[GIVEN] and parts[PASSED_OVER]
     ]
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def _records(rows: Iterable[Mapping[str, Any]]) -> list[RecordId]:
+    return [record for row in rows for record in record_of(row)]

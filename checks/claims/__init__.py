@@ -22,7 +22,7 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from checks.claim import (
     CONTRADICTED,
@@ -35,6 +35,7 @@ from checks.claim import (
     RunEvidence,
 )
 from evidence.errors import unknown_name
+from evidence.findings import ClaimResult
 from evidence.run import RunRecord
 
 __all__ = [
@@ -70,9 +71,19 @@ def declared(run: RunRecord) -> list[str]:
     return list(run.documented.claims)
 
 
-def judge(name: str, evidence: RunEvidence) -> dict[str, Any]:
-    """What came of one claim, as findings.json has it. Raises UsageError for a name that is none."""
+def judge(name: str, evidence: RunEvidence) -> ClaimResult:
+    """What came of one claim. Raises UsageError for a name that is none."""
     validate([name])
     claim = CATALOGUE[name]
-    about = {"name": name, "claim": claim.definition, "source": claim.source}
-    return about | ({"bound": claim.bound} if claim.bound else {}) | claim.judge(evidence).as_json()
+    judged = claim.judge(evidence)
+    return ClaimResult(
+        name=name,
+        definition=claim.definition,
+        source=claim.source,
+        bound=claim.bound,
+        outcome=judged.outcome,
+        observed=judged.observed,
+        measured_ms=judged.measured_ms,
+        bound_ms=judged.bound_ms,
+        evidence=tuple(judged.evidence),
+    )

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
-from evidence.course import DOWN, DYING, Course, FaultFact, TopicPartition
+from evidence.course import DOWN, DYING, Course, FaultFact
 from evidence.events import Ends, Log, Moment, of
+from evidence.records import TopicPartition
 from evidence.releases import numbers
 from evidence.run import RunRecord
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from evidence.findings import Problem
 from evidence.history.read import (
     UNREADABLE,
-    Problem,
     from_batches,
     open_sealed,
     open_stream,

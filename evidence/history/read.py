@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from evidence.findings import Problem
 from evidence.history import checksums, schema
 from evidence.history.runs import expand
 from evidence.history.whole import Whole
@@ -63,22 +64,6 @@ THREADED_ROWS: Final = 20_000
 
 UNREADABLE: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, KeyError, ValueError, TypeError)
 """What Arrow raises on files that are not what they should be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that makes a history less than whole."""
-
-    what: str
-    process: str
-    detail: str
-    file: str = ""
-    """The file, within the run directory, that is not what it was; "" if what there is of it can be relied upon."""
-
-    def as_json(self) -> dict[str, str]:
-        return {"what": self.what, "process": self.process, "detail": self.detail} | (
-            {"file": self.file} if self.file else {}
-        )
 
 
 def plain(table: pa.Table) -> pa.Table:

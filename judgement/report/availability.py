@@ -8,11 +8,12 @@ their first faults at one place, so that two cases of a scenario can be compared
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
+from evidence.findings import Availability, AvailabilityFigures
 from judgement.report.facts import RunFacts
 from judgement.report.timeline_svg.drawing import (
     LEFT,
@@ -62,9 +63,9 @@ class Panel:
         return self.begin_s + self.bucket_s * len(self.acknowledged)
 
 
-def rows_of(facts: RunFacts) -> list[Mapping[str, Any]]:
-    """What the analysis found of each partition that clients wrote to; none in runs judged before there was that."""
-    return [row for row in (facts.findings or {}).get("availability") or () if row.get("acknowledged_in")]
+def rows_of(facts: RunFacts) -> list[Availability]:
+    """What the analysis found of each partition that clients wrote to."""
+    return [] if facts.findings is None else [one for one in facts.findings.availability if one.acknowledged_in]
 
 
 def first_fault_ns(facts: RunFacts) -> int:
@@ -80,24 +81,23 @@ def panels(facts: RunFacts, *, zero_ns: int, name: str = "") -> list[Panel]:
 
     found = []
     for row in rows_of(facts)[:MAX_PARTITIONS]:
-        bucket_s = row["bucket_ms"] / 1000
-        end_ns = int(row["end_ns"])
+        bucket_s = row.bucket_ms / 1000
         found.append(
             Panel(
-                name=name or f"{row['topic']}-{row['partition']}",
-                begin_s=at(int(row["begin_ns"])),
+                name=name or f"{row.topic}-{row.partition}",
+                begin_s=at(row.begin_ns),
                 bucket_s=bucket_s,
-                acknowledged=[count / bucket_s for count in row["acknowledged_in"]],
-                read=[count / bucket_s for count in row["read_in"]],
+                acknowledged=[count / bucket_s for count in row.acknowledged_in],
+                read=[count / bucket_s for count in row.read_in],
                 faults=[
-                    (at(max(f.inject_ns, int(row["begin_ns"]))), at(min(f.until_ns, end_ns)), short(f))
+                    (at(max(f.inject_ns, row.begin_ns)), at(min(f.until_ns, row.end_ns)), short(f))
                     for f in facts.faults
-                    if f.proof_type.strikes and f.inject_ns < end_ns and f.until_ns > row["begin_ns"]
+                    if f.proof_type.strikes and f.inject_ns < row.end_ns and f.until_ns > row.begin_ns
                 ],
                 pauses=[
-                    (at(pause["at_ns"]), at(pause["at_ns"]) + pause["ms"] / 1000, what)
-                    for what, pause in (("no writes", row["write_pause"]), ("no reads", row["read_pause"]))
-                    if pause
+                    (at(pause.at_ns), at(pause.at_ns) + pause.ms / 1000, what)
+                    for what, pause in (("no writes", row.write_pause), ("no reads", row.read_pause))
+                    if pause is not None
                 ],
             )
         )
@@ -203,24 +203,24 @@ def _legend(drawing: Drawing, y: float) -> float:
 # The table
 
 
-def table(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+def table(rows: Iterable[AvailabilityFigures]) -> Iterator[tuple[str, ...]]:
     """The columns of HEADINGS for each partition, of what a verdict has of it."""
     for row in rows:
         yield (
-            f"{row.get('topic')}-{row.get('partition')}",
-            str(row.get("acknowledged")),
-            f"{row.get('errors')}" + (f" in {_seconds(row.get('error_ms'))}" if row.get("errors") else ""),
-            _seconds(row.get("write_pause_ms")),
-            _seconds(row.get("read_pause_ms")),
-            _seconds(row.get("first_success_ms")),
-            _rate(row.get("usual_per_s")),
-            _rate(row.get("lowest_per_s")),
+            f"{row.topic}-{row.partition}",
+            str(row.acknowledged),
+            f"{row.errors}" + (f" in {_seconds(row.error_ms)}" if row.errors else ""),
+            _seconds(row.write_pause_ms),
+            _seconds(row.read_pause_ms),
+            _seconds(row.first_success_ms),
+            _rate(row.usual_per_s),
+            _rate(row.lowest_per_s),
         )
 
 
-def _seconds(ms: object) -> str:
-    return f"{ms / 1000:.2f} s" if isinstance(ms, int | float) else "–"
+def _seconds(ms: float | None) -> str:
+    return "–" if ms is None else f"{ms / 1000:.2f} s"
 
 
-def _rate(per_s: object) -> str:
-    return f"{per_s:.0f}/s" if isinstance(per_s, int | float) else "–"
+def _rate(per_s: float | None) -> str:
+    return "–" if per_s is None else f"{per_s:.0f}/s"

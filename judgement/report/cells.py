@@ -42,10 +42,10 @@ class Cell:
         return next(run for run in self.runs if run.verdict.verdict == self.verdict)
 
     @property
-    def outcome(self) -> tuple[str, str]:
+    def outcome(self) -> tuple[str, outcome.Tone]:
         """What became of the records in these runs, the worst first, and the tone of the worst."""
         every = [outcome_of(run) for run in self.runs]
-        same: dict[str, list[str]] = {}
+        same: dict[outcome.Tone, list[str]] = {}
         for one in sorted(every, key=lambda one: -outcome.TONES.index(one.tone)):
             same.setdefault(one.tone, []).append(one.text)
         total = len(every)

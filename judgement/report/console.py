@@ -22,7 +22,6 @@ from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import availability, cells, record_ways, steps, story
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
-from judgement.verdict import claim_text
 
 COLOURS: Final = {
     "as-documented": "32",
@@ -186,7 +185,7 @@ def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> st
     if not facts.verdict.manifest:
         lines += ["  it has no manifest, as runs made before there were any: nothing binds its files together"]
     for judged in facts.verdict.claims:
-        first, *rest = wrapped(f"claim {judged['name']}: {visible(claim_text(judged))}", width - 4)
+        first, *rest = wrapped(f"claim {judged.name}: {visible(judged.text)}", width - 4)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
     for row in availability.table(facts.verdict.availability):
         told = ", ".join(f"{name} {value}" for name, value in zip(availability.HEADINGS[1:], row[1:], strict=True))

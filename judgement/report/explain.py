@@ -15,14 +15,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from evidence.course import RecordId, TopicPartition
 from evidence.errors import UsageError, unknown_name
+from evidence.records import RecordId, TopicPartition
 from evidence.rundir import RunDir
 from judgement.report import console
 from judgement.report.facts import RunFacts, load
 from judgement.report.headline import headline, outcome
 from judgement.report.steps import StoryStep, named
-from judgement.report.story import Story, findings_of, identities, stories, stories_of
+from judgement.report.story import Story, findings_of, stories, stories_of
 from judgement.report.witnesses import Witnesses, missing_from_timeline
 
 SCHEMA: Final = 1
@@ -58,7 +58,7 @@ def records_named(facts: RunFacts, witnesses: Witnesses, text: str) -> list[Reco
 
 def _examples(facts: RunFacts) -> str:
     """Examples of records of this run, to show how they are named."""
-    named_by_findings = [one for finding in findings_of(facts) for one in identities(finding)]
+    named_by_findings = [one for finding in findings_of(facts) for one in finding.records]
     scripted = [send.key for send in facts.sends]
     some = list(dict.fromkeys([*named_by_findings, *scripted]))[:3]
     return f"; there are {', '.join(map(str, some))}" if some else ""
@@ -88,17 +88,16 @@ def _records_near(facts: RunFacts, witnesses: Witnesses, one: RecordId) -> str:
 
 def anomaly_named(facts: RunFacts, name: str) -> str:
     """The name itself. Raises UsageError if no check of this run has it, with those near it."""
-    checks = [str(check.get("name")) for check in (facts.findings or {}).get("checks") or ()]
-    seen = [str(finding.get("anomaly")) for finding in findings_of(facts)]
     if facts.findings is None:
         raise UsageError(f"--anomaly {name}: this run has not been analysed; `kafka-chaos check` does it")
-    if name not in checks and name not in seen:
-        raise unknown_name("anomaly", name, {*checks, *seen}, hint=f"found here: {_found(facts)}")
+    known = {*(check.name for check in facts.findings.checks), *facts.findings.seen}
+    if name not in known:
+        raise unknown_name("anomaly", name, known, hint=f"found here: {_found(facts)}")
     return name
 
 
 def _found(facts: RunFacts) -> str:
-    return ", ".join(sorted({str(finding.get("anomaly")) for finding in findings_of(facts)})) or "nothing"
+    return ", ".join(sorted({finding.anomaly for finding in findings_of(facts)})) or "nothing"
 
 
 # What is shown
@@ -212,7 +211,7 @@ def _note(facts: RunFacts, anomaly: str | None, told: Sequence[Story]) -> str:
     if told:
         return ""
     if findings:
-        said = "; ".join(str(finding.get("summary") or finding.get("anomaly")) for finding in findings)
+        said = "; ".join(finding.summary or finding.anomaly for finding in findings)
         return f"What was found names no record: {said}. The report has the evidence. To be told of a record: {FORMS}."
     what = f"There is no {anomaly} in this run" if anomaly else "No anomaly was found in this run"
     if facts.findings is None:

@@ -11,17 +11,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
 from evidence import manifest, timeline
-from evidence.course import Course, FaultFact, Interval, Sent, TopicPartition
+from evidence.course import Course, FaultFact, Interval, Sent
 from evidence.errors import UsageError
 from evidence.events import Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
 from evidence.faults.network import NetworkProof
+from evidence.findings import Finding, Findings, read_findings
 from evidence.manifest import Difference
+from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.rundir import RunDir, write_json
 from judgement.policy import judge
-from judgement.verdict import Verdict, read_findings, read_verdict
+from judgement.verdict import Verdict, read_verdict
 
 T = TypeVar("T")
 
@@ -43,7 +47,7 @@ class RunFacts(Course):
     run_dir: RunDir
     run: RunRecord
     verdict: Verdict
-    findings: Mapping[str, Any] | None
+    findings: Findings | None
     damaged: tuple[str, ...]
     _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -113,9 +117,14 @@ class RunFacts(Course):
         """The replicas of each partition, the preferred leader first."""
         return self.run.assignment
 
-    def found(self, anomaly: str) -> list[Mapping[str, Any]]:
+    @property
+    def everything_found(self) -> tuple[Finding, ...]:
+        """All findings; none if the run was not analysed."""
+        return self.findings.findings if self.findings is not None else ()
+
+    def found(self, anomaly: str) -> list[Finding]:
         """The findings of one anomaly."""
-        return [f for f in (self.findings or {}).get("findings") or () if f.get("anomaly") == anomaly]
+        return [one for one in self.everything_found if one.anomaly == anomaly]
 
     def send_of(self, topic: str, partition: int, producer: object, sequence: object) -> Sent | None:
         """The scripted send of a record, if it was one."""
@@ -177,7 +186,7 @@ def gather(
     run_dir: RunDir,
     run: RunRecord,
     events: Sequence[Event],
-    findings: Mapping[str, Any] | None,
+    findings: Findings | None,
     verdict: Verdict,
     damaged: Sequence[str] = (),
 ) -> RunFacts:
@@ -198,7 +207,7 @@ class _Files:
 
     run: RunRecord
     reading: timeline.Reading
-    findings: Mapping[str, Any] | None
+    findings: Findings | None
     unreadable: str | None
     """What is wrong with the findings."""
     manifest: str
@@ -215,7 +224,7 @@ class _Files:
             contradicted=[one.path for one in self.unbound],
             analysis_failure=analysis_failure or self.unreadable,
         )
-        return replace(judged, manifest=self.manifest)
+        return msgspec.structs.replace(judged, manifest=self.manifest)
 
     def facts(self, run_dir: RunDir, verdict: Verdict) -> RunFacts:
         return gather(run_dir, self.run, self.reading.events, self.findings, verdict, self.reading.damaged)

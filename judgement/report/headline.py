@@ -6,52 +6,54 @@ import re
 
 from checks.catalogue import consequence
 from evidence.course import acks_text
+from evidence.findings import Finding
 from judgement.outcome import Outcome, of_findings
 from judgement.report.facts import RunFacts
 from judgement.report.steps import brokers_in, join
-from judgement.verdict import ERROR, UNKNOWN, named_summary
+from judgement.verdict import ERROR, UNKNOWN
 
 
 def outcome(facts: RunFacts) -> Outcome:
-    """What became of the records: as the verdict has it, or from the findings where the verdict is an old one."""
-    given = facts.verdict
-    return given.outcome or of_findings(
-        facts.run,
-        facts.findings,
-        sound=given.verdict not in (UNKNOWN, ERROR) and not (facts.findings or {}).get("problems"),
-    )
+    """What became of the records: as the verdict has it, or from the findings where it was given without them."""
+    given, findings = facts.verdict, facts.findings
+    sound = given.verdict not in (UNKNOWN, ERROR) and not (findings is not None and findings.problems)
+    return given.outcome or of_findings(facts.run, findings, sound=sound)
 
 
 def _what_was_seen(facts: RunFacts) -> str:
-    parts = []
-    total = sum(int(f.get("count") or 0) for f in facts.found("lost-write"))
-    lost = [(finding, row) for finding in facts.found("lost-write") for row in finding.get("evidence") or ()]
-    if total == 1 and lost:
-        (finding, row), *_ = lost
-        where, offset = f"{finding.get('topic')}-{finding.get('partition')}", row.get("offset")
-        at = f" at offset {offset} of {where}" if offset is not None else f" on {where}"
-        name = facts.record_name(row.get("producer"), row.get("sequence"))
-        parts.append(f"{name}, acknowledged with acks={acks_text(row.get('acks'))}{at}, is gone")
-    elif total:
-        parts.append(f"{total:,} acknowledged records are gone".replace(",", " "))
-    for finding in facts.found("replica-divergence"):
-        rows = finding.get("evidence") or ()
-        offsets = sorted({int(row["offset"]) for row in rows if row.get("offset") is not None})
-        brokers = brokers_in(rows)
-        where = f"{finding.get('topic')}-{finding.get('partition')}"
-        if len(offsets) == 1:
-            parts.append(f"{join(brokers)} hold different records at offset {offsets[0]} of {where}")
-        else:
-            parts.append(
-                f"{join(brokers) or 'replicas'} hold different records at {finding.get('count')} offsets of {where}"
-            )
-    every = (facts.findings or {}).get("findings") or ()
-    for finding in every:
-        name = finding.get("anomaly")
-        told = name in ("lost-write", "replica-divergence") or consequence(finding, every, facts.verdict.seen)
-        if not told and not any(p.startswith(f"{name}: ") for p in facts.verdict.permitted):
-            parts.append(named_summary(finding))
-    return "; ".join(parts)
+    diverged = [_diverged(finding) for finding in facts.found("replica-divergence")]
+    return "; ".join([*_lost(facts), *diverged, *_others(facts)])
+
+
+def _lost(facts: RunFacts) -> list[str]:
+    """The lost records: the one, where it lay and how it was acknowledged, or how many."""
+    total = sum(finding.count for finding in facts.found("lost-write"))
+    rows = [(finding, row) for finding in facts.found("lost-write") for row in finding.evidence if row.records]
+    if total == 1 and rows:
+        finding, row = rows[0]
+        at = f" at offset {row.offset} of {finding.place}" if row.offset is not None else f" on {finding.place}"
+        name = facts.record_name(row.records[0].producer, row.records[0].sequence)
+        return [f"{name}, acknowledged with acks={acks_text(row.acks)}{at}, is gone"]
+    return [f"{total:,} acknowledged records are gone".replace(",", " ")] if total else []
+
+
+def _diverged(finding: Finding) -> str:
+    offsets = sorted({row.offset for row in finding.evidence if row.offset is not None})
+    brokers = join(brokers_in(finding.evidence))
+    if len(offsets) == 1:
+        return f"{brokers} hold different records at offset {offsets[0]} of {finding.place}"
+    return f"{brokers or 'replicas'} hold different records at {finding.count} offsets of {finding.place}"
+
+
+def _others(facts: RunFacts) -> list[str]:
+    """Other findings that are neither permitted nor a loss seen from another side."""
+    every, permitted = facts.everything_found, {one.partition(": ")[0] for one in facts.verdict.permitted}
+    return [
+        finding.named_summary
+        for finding in every
+        if finding.anomaly not in ("lost-write", "replica-divergence", *permitted)
+        and not consequence(finding, every, facts.verdict.seen)
+    ]
 
 
 def headline(facts: RunFacts) -> str:
@@ -98,19 +100,13 @@ def _as_documented(facts: RunFacts) -> str:
 
 
 def _all_is_well(facts: RunFacts) -> str:
-    findings = facts.findings or {}
-    statistics = findings.get("statistics") or {}
-    acknowledged = statistics.get("sends_ok")
-    checks = {check.get("name"): check.get("status") for check in findings.get("checks") or ()}
-    records = (
-        f"all {acknowledged:,} acknowledged records".replace(",", " ")
-        if isinstance(acknowledged, int)
-        else "every acknowledged record"
-    )
+    acknowledged = None if facts.findings is None else facts.findings.acknowledged
     parts = [
-        f"{_capital(records)} were read back" if isinstance(acknowledged, int) else f"{_capital(records)} was read back"
+        f"All {acknowledged:,} acknowledged records were read back".replace(",", " ")
+        if acknowledged is not None
+        else "Every acknowledged record was read back"
     ]
-    if checks.get("replica-divergence") == "ok":
+    if facts.findings is not None and facts.findings.passed("replica-divergence"):
         parts.append("the replicas agree")
     permitted = (
         f" Permitted: {join([p.partition(':')[0] for p in facts.verdict.permitted])}."

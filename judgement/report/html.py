@@ -63,6 +63,7 @@ def _environment() -> Environment:
         "pairs": lambda value: (
             ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, Mapping) else value
         ),
+        "told": lambda rows: [row.told() for row in rows],
         "columns": lambda rows: list(dict.fromkeys(name for row in rows for name in row)),
         "evidence": pass_context(lambda context, value, name: evidence_text(value, name, clock(context["facts"]))),
     }
@@ -178,7 +179,7 @@ def render_run(facts: RunFacts) -> str:
     found = story.run_stories(facts)
     told, window = found.stories, decisive_window(facts, found.stories)
     if not told and facts.faults:
-        told = [story.course(facts, where) for where in timeline_svg.chosen_partitions(facts)]
+        told = [story.partition_story(facts, where) for where in timeline_svg.chosen_partitions(facts)]
     drawable = bool(facts.processes or facts.partitions)
     return (
         _environment()

@@ -17,7 +17,7 @@ from evidence.text import visible
 from judgement.report import cells, console, story
 from judgement.report.facts import Loaded, RunFacts
 from judgement.report.headline import headline, outcome
-from judgement.verdict import ERROR, UNKNOWN, claim_text
+from judgement.verdict import ERROR, UNKNOWN
 
 
 def _safe(value: object) -> str:
@@ -40,7 +40,7 @@ def _case(facts: RunFacts) -> ET.Element:
         ("outcome", outcome(facts).text),
         ("verdict", verdict.verdict),
         ("case", run.case),
-        *((f"claim {one['name']}", claim_text(one)) for one in verdict.claims),
+        *((f"claim {one.name}", one.text) for one in verdict.claims),
         ("documented", " ".join(verdict.required)),
         ("allowed", " ".join(verdict.allowed)),
         ("seen", " ".join(verdict.seen)),

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from evidence.course import RecordId, Sent, TopicPartition
+from evidence.course import Sent
 from evidence.events import Log
+from evidence.records import RecordId, TopicPartition
 from judgement.report.facts import RunFacts
 from judgement.report.steps import (
     StoryStep,

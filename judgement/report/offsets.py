@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from evidence.course import TopicPartition
 from evidence.events import Checkpoint, Ends, Log, ReplicaOffset, of
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts, broker_id
 from judgement.report.steps import named
 from kafkafiles.checkpoints import HIGH_WATERMARKS

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from evidence.course import FROZEN, UP, TopicPartition
+from evidence.course import FROZEN, UP
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts, broker_id
 from judgement.report.offsets import Point, Replica, replicas_over_time, worth_drawing
 from judgement.report.steps import named

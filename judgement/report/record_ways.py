@@ -54,7 +54,7 @@ class Table:
 
 def tables(facts: RunFacts) -> tuple[Table, ...]:
     """A table for each record and follower, of runs that are held against that claim."""
-    if CLAIM not in {one.get("name") for one in facts.verdict.claims}:
+    if CLAIM not in {one.name for one in facts.verdict.claims}:
         return ()
     return tuple(
         _table(facts, way)

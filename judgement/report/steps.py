@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from evidence.course import ALIVE, DOWN, FaultFact, PartitionInterval, TopicPartition
+from evidence.course import ALIVE, DOWN, FaultFact, PartitionInterval
 from evidence.events import DeleteRecords, DeleteTopic, EndsAnswer, Log, OffsetAnswer, OffsetCommit, RecordsDeleted
+from evidence.findings import Row
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts
 
 # What a broker logs of one act it logs within this time: the reason for a truncation and the truncation, or two classes
@@ -65,9 +67,9 @@ def _fault_step(at_ns: int, kind: str, actor: str, text: str) -> StoryStep:
 # Words
 
 
-def brokers_in(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def brokers_in(rows: Iterable[Row]) -> list[str]:
     """The names of the brokers that rows of evidence tell apart, sorted."""
-    return sorted({f"broker-{b}" if str(b).isdigit() else str(b) for row in rows for b in row.get("brokers") or {}})
+    return sorted({broker for row in rows for broker in row.brokers})
 
 
 def join(words: Sequence[str]) -> str:

@@ -2,17 +2,19 @@
 
 The HTML report, the terminal, `kafka-chaos explain`, JUnit and CI's summary all render the same `Story` values. A story
 is the `Life` of a record (judgement/report/lives.py) with the findings about it. For runs whose findings name no
-record, `course` tells what happened to a partition.
+record, `partition_story` tells what happened to a partition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from evidence.course import RecordId, Sent, TopicPartition
+from evidence.course import Sent
 from evidence.events import Ends, Log
+from evidence.findings import Finding
+from evidence.records import RecordId, TopicPartition
 from judgement.report.facts import RunFacts
 from judgement.report.lives import Life, RecordGroup, grouped, record_name
 from judgement.report.steps import (
@@ -32,7 +34,6 @@ from judgement.report.steps import (
     state_text,
 )
 from judgement.report.witnesses import Witnesses
-from judgement.verdict import named_summary
 
 MAX_STORIES: Final = 20
 MAX_SENDS: Final = 40
@@ -69,24 +70,11 @@ class Story:
         return f"{'record' if len(self.records) == 1 else 'records'} {own}{also}"
 
 
-def identities(value: object, topic: object = None, partition: object = None) -> Iterator[RecordId]:
-    """Every record that a finding, or a part of its evidence, names by producer and sequence."""
-    if isinstance(value, Mapping):
-        topic, partition = value.get("topic", topic), value.get("partition", partition)
-        numbers: tuple[Any, ...] = (partition, value.get("producer"), value.get("sequence"))
-        if topic is not None and all(isinstance(number, int) and number >= 0 for number in numbers):
-            yield RecordId(str(topic), *numbers)
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for part in value:
-            yield from identities(part, topic, partition)
-
-
-def findings_of(facts: RunFacts, anomaly: str | None = None) -> list[Mapping[str, Any]]:
+def findings_of(facts: RunFacts, anomaly: str | None = None) -> list[Finding]:
     """The findings, of one anomaly or all, in the order in which their stories are told."""
-    every = [f for f in (facts.findings or {}).get("findings") or () if anomaly in (None, f.get("anomaly"))]
+    every = [finding for finding in facts.everything_found if anomaly in (None, finding.anomaly)]
     rank = {name: number for number, name in enumerate(FIRST)}
-    return sorted(every, key=lambda finding: rank.get(str(finding.get("anomaly")), len(FIRST)))
+    return sorted(every, key=lambda finding: rank.get(finding.anomaly, len(FIRST)))
 
 
 def stories(
@@ -98,8 +86,7 @@ def stories(
     heard: set[RecordId] = set()
     more = 0
     for finding in findings_of(facts, anomaly):
-        every = dict.fromkeys(identities(finding))
-        for group in grouped(witnesses, [one for one in every if one not in heard]):
+        for group in grouped(witnesses, [one for one in finding.records if one not in heard]):
             # A record that took the offset of a lost one is told in the lost one's story.
             if heard.issuperset(group.records):
                 continue
@@ -108,7 +95,7 @@ def stories(
                 continue
             life = Life(facts=facts, witnesses=witnesses, group=group)
             told.append(_story(life))
-            lost = finding.get("anomaly") == "lost-write"
+            lost = finding.anomaly == "lost-write"
             heard.update(group.records if lost else life.as_ids())
         heard.update(one for story in told for one in story.others)
     return told, more
@@ -136,7 +123,7 @@ def _run_stories(facts: RunFacts) -> RunStories:
 
 def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: Witnesses) -> list[Story]:
     """The stories of these records, the lost ones first; one of them is not told again if it is in another's."""
-    lost = {one for finding in facts.found("lost-write") for one in identities(finding)}
+    lost = {one for finding in facts.found("lost-write") for one in finding.records}
     told: list[Story] = []
     for one in sorted(records, key=lambda one: (one not in lost, one)):
         if any(one in story.others for story in told):
@@ -167,16 +154,16 @@ def _findings(life: Life, ids: Iterable[RecordId]) -> Iterator[tuple[str, str]]:
     """What was found about these records, a sentence each."""
     mine = set(ids)
     for finding in findings_of(life.facts):
-        named_here = mine.intersection(identities(finding))
+        named_here = mine.intersection(finding.records)
         if named_here:
-            yield str(finding.get("anomaly")), _sentence(life, finding, sorted(named_here))
+            yield finding.anomaly, _sentence(life, finding, sorted(named_here))
 
 
-def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId]) -> str:
-    anomaly, count = str(finding.get("anomaly")), int(finding.get("count") or 0)
-    among = f" ({len(records)} of {count} found in {named(life.where)})" if count > len(records) else ""
+def _sentence(life: Life, finding: Finding, records: Sequence[RecordId]) -> str:
+    more = finding.count > len(records)
+    among = f" ({len(records)} of {finding.count} found in {named(life.where)})" if more else ""
     names = [record_name(life.facts, group.records) for group in (life.group, *life.others)]
-    match anomaly:
+    match finding.anomaly:
         case "lost-write":
             return (
                 f"acknowledged, and no poll returned it{among}"
@@ -186,20 +173,20 @@ def _sentence(life: Life, finding: Mapping[str, Any], records: Sequence[RecordId
         case "unreplicated-acknowledgement":
             return f"acknowledged with acks=all, and not on every replica that stayed in sync{among}"
         case "log-truncated-below-high-watermark":
-            nodes = sorted({str(row["node"]) for row in finding.get("evidence") or () if row.get("node")})
+            nodes = sorted({row.node for row in finding.evidence if row.node})
             return f"cut off from the log of {join(nodes)}, below what the high watermark had reached"
         case "inconsistent-offsets":
             return f"one place in the log was given to several records: {join(names)}{life.group.at}"
         case "replica-divergence":
-            rows = [row for row in finding.get("evidence") or () if row.get("offset") in life.group.offsets]
+            rows = [row for row in finding.evidence if row.offset in life.group.offsets]
             return f"{join(brokers_in(rows))} are in sync and hold different records{life.group.at}"
-    return named_summary(finding).removeprefix(f"{anomaly}: ")
+    return finding.named_summary.removeprefix(f"{finding.anomaly}: ")
 
 
 # Runs without a record to tell of
 
 
-def course(facts: RunFacts, where: TopicPartition) -> Story:
+def partition_story(facts: RunFacts, where: TopicPartition) -> Story:
     """What happened to a partition, for runs that lost nothing: sends, copies, faults, elections, truncations."""
     steps: list[StoryStep] = []
     sends = [send for send in facts.sends if (send.topic, send.partition) == where]

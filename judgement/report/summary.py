@@ -87,7 +87,7 @@ def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_
     shown = [
         run
         for run in (cell.runs[0] for cell in grouped)
-        if run.verdict.good and ((run.findings or {}).get("findings") or record_ways.tables(run))
+        if run.verdict.good and (run.everything_found or record_ways.tables(run))
     ]
     parts += [_details(run) for run in [*bad, *shown]]
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any, Final
+from typing import Final
+
+from evidence.findings import ClaimResult
 
 HEADINGS: Final = ("claim", "case", "version", "runs", "least", "median", "most", "bound")
 
@@ -23,22 +25,22 @@ def spread(values: Iterable[float]) -> list[float]:
     return [len(known), known[0], round(median(known), 1), known[-1]] if known else []
 
 
-def of_claims(judged: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[float]]]:
+def of_claims(judged: Iterable[ClaimResult]) -> dict[str, dict[str, list[float]]]:
     """By claim, of what verdicts say of claims: the spread of what was measured (`ms`) and the bounds (`bound_ms`: the
     least and the greatest, for a bound may depend on who plays which role).
     """
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[str, list[ClaimResult]] = {}
     for one in judged:
-        if isinstance(one.get("measured_ms"), int | float):
-            found.setdefault(str(one.get("name")), []).append(one)
+        if one.measured_ms is not None:
+            found.setdefault(one.name, []).append(one)
     return {
-        name: {"ms": spread(float(one["measured_ms"]) for one in ones), "bound_ms": _bounds(ones)}
+        name: {"ms": spread(one.measured_ms for one in ones if one.measured_ms is not None), "bound_ms": _bounds(ones)}
         for name, ones in sorted(found.items())
     }
 
 
-def _bounds(ones: Sequence[Mapping[str, Any]]) -> list[float]:
-    known = [float(one["bound_ms"]) for one in ones if isinstance(one.get("bound_ms"), int | float)]
+def _bounds(ones: Sequence[ClaimResult]) -> list[float]:
+    known = [one.bound_ms for one in ones if one.bound_ms is not None]
     return [min(known), max(known)] if known else []
 
 

@@ -24,12 +24,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evidence.course import RecordId, Sent, TopicPartition, acks_text
+from evidence.course import Sent, acks_text
 from evidence.errors import UsageError
 from evidence.events import Ends, Moment
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, open_run
 from evidence.history.record import MAGIC, decode, decode_all
+from evidence.records import RecordId, TopicPartition
 from judgement.report.facts import RunFacts
 from kafkafiles import checkpoints
 from kafkafiles.batches import Corrupt, Record, records

@@ -4,7 +4,6 @@ with the built wheel, a worker that is killed. The findings are those of one pro
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyspark
 import pytest
 
@@ -27,9 +27,11 @@ from analysis.job import check_all, check_places, check_runs, main
 from analysis.places import StoredPiece
 from analysis.spark import close_context, find_java_home, open_context
 from evidence.errors import EXIT_USAGE
+from evidence.findings import Findings
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
-from tests.analysis.test_job import LOSS, SOUND, without_times
+from tests.analysis.test_job import LOSS, SOUND
+from tests.findings import timeless
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import final_read, polled, sent
 
@@ -164,12 +166,8 @@ def upload(run: RunDir, system: Any, base: str) -> None:
                 sink.write(path.read_bytes())
 
 
-def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    def settled(findings: dict[str, Any]) -> str:
-        problems = sorted(findings["problems"], key=str)
-        return json.dumps(without_times(findings) | {"problems": problems}, sort_keys=True)
-
-    return settled(one) == settled(other)
+def alike(one: Findings, other: Findings) -> bool:
+    return timeless(one) == timeless(other)
 
 
 def skewed(root: Path) -> RunDir:
@@ -211,7 +209,7 @@ def test_the_built_wheel_runs_by_spark_submit(
     )
     assert (result.returncode, result.stdout) == (0, "s3a://bucket/submitted: 1 anomalies\n"), result.stderr[-3000:]
     with store.open_input_stream("bucket/submitted/findings/findings.json") as source:
-        assert alike(check_run(run), json.loads(source.read()))
+        assert alike(check_run(run), msgspec.json.decode(source.read(), type=Findings))
 
 
 def test_a_cluster_finds_what_one_process_finds(spark: Any, tmp_path: Path) -> None:
@@ -223,7 +221,7 @@ def test_a_cluster_finds_what_one_process_finds(spark: Any, tmp_path: Path) -> N
     seal_run(runs[2])
     found = check_runs(spark, runs)
     assert all(alike(check_run(run), found[str(run.path)]) for run in runs)
-    assert [one["anomaly"] for one in found[str(runs[2].path)]["findings"]] == ["lost-write"]
+    assert [one.anomaly for one in found[str(runs[2].path)].findings] == ["lost-write"]
 
 
 @pytest.mark.parametrize("scheme", ["s3a", "s3"])
@@ -239,7 +237,7 @@ def test_runs_in_a_store_are_judged_there(
     assert capsys.readouterr().out.splitlines() == [f"{url}: 1 anomalies" for url in urls]
     for run, url in zip((sealed, streamed), urls, strict=True):
         with store.open_input_stream(f"{url.partition('://')[2]}/findings/findings.json") as source:
-            assert alike(check_run(run), json.loads(source.read()))
+            assert alike(check_run(run), msgspec.json.decode(source.read(), type=Findings))
 
 
 def test_a_damaged_file_in_a_store_is_made_up_for_by_its_stream(spark: Any, store: Any, tmp_path: Path) -> None:
@@ -250,7 +248,7 @@ def test_a_damaged_file_in_a_store_is_made_up_for_by_its_stream(spark: Any, stor
     upload(run, store, "bucket/damaged")
     (found,) = check_places(spark, ["s3a://bucket/damaged"]).values()
     assert alike(check_run(run), found)
-    assert ([one["anomaly"] for one in found["findings"]], found["problems"]) == (["lost-write"], [])
+    assert ([one.anomaly for one in found.findings], found.problems) == (["lost-write"], ())
 
 
 def test_a_killed_worker_changes_no_finding(
@@ -261,7 +259,7 @@ def test_a_killed_worker_changes_no_finding(
     marks.mkdir()
     check, timeout_s = job.check_pieces, LIMIT_S
 
-    def gated(work: Iterable[StoredPiece]) -> Iterator[str]:
+    def gated(work: Iterable[StoredPiece]) -> Iterator[bytes]:
         """The task, which says where it runs and waits at the gate."""
         (marks / f"{os.getpid()}-{time.monotonic_ns()}").write_text(os.getcwd())
         deadline = time.monotonic() + timeout_s

@@ -18,6 +18,7 @@ from analysis.job import FROZEN_FROM, answer_for, check_all, check_runs, main, w
 from analysis.spark import archive_path, open_context
 from evidence.errors import EXIT_USAGE, UsageError
 from evidence.history.seal import seal_run
+from tests.findings import timeless
 from tests.unit.analysis.runs import make_run
 from tests.unit.analysis.test_indefinite import PASSED, UNKNOWN
 from tests.unit.checks.histories import final_read, polled, sent
@@ -35,23 +36,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     context.stop()
 
 
-def without_times(findings: dict[str, Any]) -> dict[str, Any]:
-    checks = [{key: value for key, value in check.items() if key != "seconds"} for check in findings["checks"]]
-    return findings | {"seconds": 0, "checks": sorted(checks, key=lambda check: str(check["name"]))}
-
-
 def test_spark_finds_what_one_process_finds(spark: Any, tmp_path: Path) -> None:
     runs = [make_run(tmp_path / "loss", LOSS, partitions=5), make_run(tmp_path / "sound", SOUND)]
     found = check_runs(spark, runs)
     assert list(found) == [str(run.path) for run in runs]
     for run in runs:
-        here = without_times(check_run(run))
-        there = without_times(found[str(run.path)])
-        assert sorted(map(str, here["problems"])) == sorted(map(str, there["problems"]))
-        assert here["findings"] == there["findings"]
-        assert here["statistics"] == there["statistics"]
-        assert here["checks"] == there["checks"]
-    assert [finding["anomaly"] for finding in found[str(runs[0].path)]["findings"]] == ["lost-write"]
+        here = timeless(check_run(run))
+        there = timeless(found[str(run.path)])
+        assert here.problems == there.problems
+        assert here.findings == there.findings
+        assert here.statistics == there.statistics
+        assert here.checks == there.checks
+    assert [finding.anomaly for finding in found[str(runs[0].path)].findings] == ["lost-write"]
 
 
 def test_the_collector_of_a_worker_is_spared_what_tasks_leave_behind(spark: Any) -> None:
@@ -67,10 +63,10 @@ def test_what_a_read_proves_reaches_the_tasks_of_other_partitions(spark: Any, tm
         make_run(tmp_path / "unknown", unknown, partitions=2),
         make_run(tmp_path / "unread", unknown | {"reader-1": [PASSED]}, partitions=2),
     ]
-    found = [findings["findings"] for findings in check_runs(spark, runs).values()]
-    assert found == [check_run(run)["findings"] for run in runs]
-    assert ("lost-write", 1) in [(one["anomaly"], one["partition"]) for one in found[1]]
-    assert found[2] == []
+    found = [findings.findings for findings in check_runs(spark, runs).values()]
+    assert found == [check_run(run).findings for run in runs]
+    assert ("lost-write", 1) in [(one.anomaly, one.partition) for one in found[1]]
+    assert found[2] == ()
 
 
 def test_serving_answers_every_line_and_survives_a_bad_one(tmp_path: Path) -> None:
@@ -108,10 +104,10 @@ def test_a_run_cut_short_is_judged_and_its_problems_are_told(spark: Any, tmp_pat
     stream.write_bytes(stream.read_bytes()[:-100])
     run.timeline.write_bytes(run.timeline.read_bytes()[:-20])
     (findings,) = check_runs(spark, [run]).values()
-    problems = [problem["what"] for problem in findings["problems"]]
+    problems = [problem.what for problem in findings.problems]
     assert {"recorder died", "damaged timeline"} <= set(problems)
-    assert len(problems) == len({json.dumps(problem) for problem in findings["problems"]})
-    assert {check["status"] for check in findings["checks"]} == {"ok"}
+    assert len(problems) == len(set(findings.problems))
+    assert {check.status for check in findings.checks} == {"ok"}
 
 
 def test_a_sealed_history_that_is_damaged_is_read_from_its_stream_or_told(spark: Any, tmp_path: Path) -> None:
@@ -120,10 +116,10 @@ def test_a_sealed_history_that_is_damaged_is_read_from_its_stream_or_told(spark:
     sealed = run.sealed_partition("t", 0, "producer-1")
     sealed.write_bytes(sealed.read_bytes()[:50])
     (whole,) = check_runs(spark, [run]).values()
-    assert ([one["anomaly"] for one in whole["findings"]], whole["problems"]) == (["lost-write"], [])
+    assert ([one.anomaly for one in whole.findings], whole.problems) == (["lost-write"], ())
     run.stream("producer-1").unlink()
     (gone,) = check_runs(spark, [run]).values()
-    assert {"damaged history", "empty history"} <= {problem["what"] for problem in gone["problems"]}
+    assert {"damaged history", "empty history"} <= {problem.what for problem in gone.problems}
 
 
 def test_a_directory_that_is_not_a_run_any_more_spoils_no_other(spark: Any, tmp_path: Path) -> None:

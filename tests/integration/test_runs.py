@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from evidence.events import Fault, Log
+from evidence.findings import Finding, read_findings
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir
 from evidence.timeline import read
@@ -49,18 +49,20 @@ def run(
     return finished.run_dir, judged
 
 
-def findings(run_dir: RunDir) -> dict[str, dict[str, Any]]:
-    return {finding["anomaly"]: finding for finding in json.loads(run_dir.findings.read_text())["findings"]}
+def findings(run_dir: RunDir) -> dict[str, Finding]:
+    found, _ = read_findings(run_dir)
+    assert found is not None
+    return {finding.anomaly: finding for finding in found.findings}
 
 
 def test_an_acknowledged_record_is_lost_on_0_10(tmp_path: Path, analyst: Analyst) -> None:
     run_dir, judged = run("double-failover", "0.10.2.2", tmp_path, analyst)
     assert judged.verdict == "as-documented", judged.reasons
     lost = findings(run_dir)["lost-write"]
-    assert lost["count"] == 1
-    (evidence,) = lost["evidence"]
-    assert evidence["offset"] == 3
-    armed = evidence["replicas"]["00-armed"]
+    assert lost.count == 1
+    (evidence,) = lost.evidence
+    assert evidence.offset == 3
+    armed = evidence.holdings["00-armed"]
     assert sorted(node for node, offset in armed.items() if offset == 3) == ["broker-1", "broker-2", "broker-3"]
     truncated = [e for e in read(run_dir.timeline).of(Log) if e.event == "truncate" and e.topic == "t"]
     assert truncated, "no broker logged a truncation"
@@ -80,8 +82,8 @@ def test_replicas_diverge_for_ever_on_0_10(tmp_path: Path, analyst: Analyst) -> 
     # The lost record's offset went to the next one, so the same loss shows as inconsistent-offsets too, and so on: the
     # verdict above has seen to it that nothing is there which the documented loss does not bring with it.
     assert set(findings(run_dir)) >= {"lost-write", "replica-divergence", "inconsistent-offsets"}
-    (evidence,) = findings(run_dir)["replica-divergence"]["evidence"]
-    assert evidence["offset"] == 2
+    (evidence,) = findings(run_dir)["replica-divergence"].evidence
+    assert evidence.offset == 2
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_each_case_is_held_to_its_own_outcome(
     assert {"lost-write"} & set(findings(run_dir)) == lost
     record = run_dir.read_run()
     assert (record.case, record.layout) == (case, {1: 1, 2: 3, 3: 2})
-    assert [claim["outcome"] for claim in judged.claims] == ([] if expect is not None else ["held"])
+    assert [claim.outcome for claim in judged.claims] == ([] if expect is not None else ["held"])
 
 
 def test_a_sabotaged_fault_makes_the_run_unknown(

@@ -49,9 +49,9 @@ def process(name: str, kind: str, **settings: str) -> dict[str, Any]:
 
 def found_in(run_dir: RunDir) -> list[str]:
     findings = check_run(run_dir)
-    assert {check["name"] for check in findings["checks"] if check["status"] != "ok"} == set()
-    assert {problem["what"] for problem in findings["problems"]} <= EXPECTED_PROBLEMS
-    return [finding["anomaly"] for finding in findings["findings"]]
+    assert {check.name for check in findings.checks if check.status != "ok"} == set()
+    assert {problem.what for problem in findings.problems} <= EXPECTED_PROBLEMS
+    return [finding.anomaly for finding in findings.findings]
 
 
 def rewritten(run_dir: RunDir, process: str, kind: str, new_kind: str) -> None:

@@ -25,6 +25,7 @@ from typing import Final
 from analysis.check import check_run
 from evidence import manifest
 from evidence.errors import HarnessError
+from evidence.findings import write_findings
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir, find_runs, write_atomically, write_json
 from judgement.report.facts import judge_run
@@ -106,7 +107,7 @@ def _known(root: Path) -> dict[str, RunDir]:
 
 def verdict_of(run_dir: RunDir) -> tuple[str, str]:
     """The verdict on a run, and its first reason."""
-    write_json(run_dir.findings, check_run(run_dir))
+    write_findings(run_dir, check_run(run_dir))
     judged = judge_run(run_dir).verdict
     return judged.verdict, judged.reasons[0] if judged.reasons else ""
 

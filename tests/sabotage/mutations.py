@@ -24,8 +24,9 @@ from typing import Any, Final
 
 from analysis.check import check_run
 from evidence.errors import UsageError
+from evidence.findings import write_findings
 from evidence.manifest import FILES
-from evidence.rundir import RunDir, write_json
+from evidence.rundir import RunDir
 from judgement.report import console, html, junit
 from judgement.report.facts import judge_run, load
 from tests.sabotage.__main__ import forge
@@ -89,7 +90,7 @@ def verdict_of(run_dir: RunDir) -> str:
     """The verdict, its reports written; "refused" for one line that says why it cannot be judged."""
     try:
         run_dir.read_run()
-        write_json(run_dir.findings, check_run(run_dir))
+        write_findings(run_dir, check_run(run_dir))
         verdict = judge_run(run_dir).verdict.verdict
         facts = load(run_dir)
         html.write_run(facts)

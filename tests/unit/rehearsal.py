@@ -25,10 +25,11 @@ from docker.models.containers import ExecResult
 from analysis.check import check_run
 from evidence import events
 from evidence.errors import RecorderDied
+from evidence.findings import write_findings
 from evidence.history import record, schema
 from evidence.history.writer import HistoryWriter
 from evidence.run import DEFAULT_CASE
-from evidence.rundir import RunDir, write_json
+from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.cluster.docker import NODE_LABEL, RUN_LABEL
@@ -463,5 +464,5 @@ def rehearse(
 
 def judged(run_dir: RunDir) -> Verdict:
     """The verdict, by the analysis without Spark."""
-    write_json(run_dir.findings, check_run(run_dir))
+    write_findings(run_dir, check_run(run_dir))
     return judge_run(run_dir).verdict

@@ -21,9 +21,10 @@ from checks.claims.basis import (
     session_ms,
     timed,
 )
-from evidence.course import DOWN, DYING, FROZEN, Course, TopicPartition
+from evidence.course import DOWN, DYING, FROZEN, Course
 from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
 from evidence.faults import DEATHS
+from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.text import plural
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.basis import broker, elapsed_ms, setting_ms
-from evidence.course import TopicPartition
 from evidence.events import Partition
+from evidence.records import TopicPartition
 from evidence.replication import topics_of, trace_of, traced_partitions
 from evidence.text import plural
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged
 from checks.claims.replication.acks import SEEN_LATER_NS
-from evidence.course import FROZEN, Course, Sent, TopicPartition
+from evidence.course import FROZEN, Course, Sent
 from evidence.events import Log, Position, ReplicaOffset, of
+from evidence.records import TopicPartition
 from evidence.replication import Trace, topics_of, trace_of, traced_partitions, ways
 from evidence.text import plural
 

@@ -7,9 +7,10 @@ from typing import Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import broker, elapsed_ms, judged, number_of, row_of, session_bound_ms, timed
-from evidence.course import FaultFact, TopicPartition
+from evidence.course import FaultFact
 from evidence.events import NO_LEADER
 from evidence.faults.disks import BrokenDiskProof
+from evidence.records import TopicPartition
 from evidence.text import plural
 
 NOTICED_MS: Final = 15_000

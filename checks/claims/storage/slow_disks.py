@@ -15,9 +15,10 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import broker, elapsed_ms, judged, number_of, row_of, timed
 from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
-from evidence.course import FaultFact, Sent, TopicPartition, in_isr_throughout, isr_at
+from evidence.course import FaultFact, Sent, in_isr_throughout, isr_at
 from evidence.events import Partition
 from evidence.faults.disks import SlowDiskProof
+from evidence.records import TopicPartition
 from evidence.text import plural
 
 PAGE_BYTES: Final = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from evidence.course import TopicPartition
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts
 from judgement.report.timeline_svg.drawing import (
     RIGHT,

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from evidence.course import ALIVE, DOWN, DYING, FROZEN, UP, Interval, PartitionInterval, TopicPartition
+from evidence.course import ALIVE, DOWN, DYING, FROZEN, UP, Interval, PartitionInterval
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts, broker_id
 from judgement.report.timeline_svg.disks import disk_strip
 from judgement.report.timeline_svg.drawing import LEFT, RIGHT, Drawing, box, fitting, lane, tag, text, text_width, title

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from evidence.course import Sent
+from evidence.records import RecordId
 from judgement.report.facts import RunFacts, Step
 from judgement.report.timeline_svg.drawing import (
     RIGHT,
@@ -25,7 +26,7 @@ SPANS: Final = ("final read", "load")
 """Steps of clients that are drawn with their duration, by the beginning of their names."""
 
 
-def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Sent], lost: set[tuple[object, object]]) -> list[list[Sent]]:
+def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Sent], lost: set[RecordId]) -> list[list[Sent]]:
     """Sends with the same outcome that stand so close together that they share one label."""
     bursts: list[list[Sent]] = []
     for send in sends:
@@ -35,7 +36,7 @@ def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Sent], lost: set[tupl
             and (last.process, last.producer, last.outcome, last.error, last.topic, last.partition)
             == (send.process, send.producer, send.outcome, send.error, send.topic, send.partition)
             and send.sequence == last.sequence + 1
-            and ((send.producer, send.sequence) in lost) == ((last.producer, last.sequence) in lost)
+            and (send.key in lost) == (last.key in lost)
             and scale.x(facts.at(send.sent_ns)) - scale.x(facts.at(last.sent_ns)) < 26
         )
         if alike:
@@ -128,15 +129,11 @@ def _span(drawing: Drawing, facts: RunFacts, step: Step, rows: Rows, top: float)
 def client_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
     """Draw what clients did; returns where the lane ends."""
     scale, rows = drawing.scale, Rows()
-    lost = {
-        (row.get("producer"), row.get("sequence"))
-        for finding in facts.found("lost-write")
-        for row in finding.get("evidence") or ()
-    }
+    lost = {one for finding in facts.found("lost-write") for one in finding.records}
     sends = [s for s in facts.sends if scale.holds(facts.at(s.sent_ns))]
     several = len({s.producer for s in facts.sends}) > 1
     items = [
-        _burst(drawing, facts, burst, rows, y + 6, (burst[0].producer, burst[0].sequence) in lost, several)
+        _burst(drawing, facts, burst, rows, y + 6, burst[0].key in lost, several)
         for burst in _bursts(facts, scale, sends, lost)
     ]
     items += [

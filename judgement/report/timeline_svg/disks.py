@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from evidence.course import TopicPartition
 from evidence.events import Ends, Log, Moment
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts
 from judgement.report.steps import Act, named, truncations
 from judgement.report.timeline_svg.drawing import (
@@ -28,23 +28,14 @@ MAX_CELLS: Final = 8
 
 def _lost_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment, node: str) -> set[int]:
     """Offsets of records that were acknowledged, are lost in the end, and are on this disk at this moment."""
-    return {
-        int(row["replicas"][moment.name][node])
-        for finding in facts.found("lost-write")
-        if (finding.get("topic"), finding.get("partition")) == partition
-        for row in finding.get("evidence") or ()
-        if ((row.get("replicas") or {}).get(moment.name) or {}).get(node) is not None
-    }
+    rows = [row for one in facts.found("lost-write") if one.where == partition for row in one.evidence]
+    held = {row.holdings.get(moment.name, {}).get(node) for row in rows}
+    return {offset for offset in held if offset is not None}
 
 
 def _diverged_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment) -> set[int]:
-    return {
-        int(row["offset"])
-        for finding in facts.found("replica-divergence")
-        if (finding.get("topic"), finding.get("partition")) == partition
-        for row in finding.get("evidence") or ()
-        if row.get("moment") == moment.name and row.get("offset") is not None
-    }
+    rows = [row for one in facts.found("replica-divergence") if one.where == partition for row in one.evidence]
+    return {row.offset for row in rows if row.moment == moment.name and row.offset is not None}
 
 
 def _cells(

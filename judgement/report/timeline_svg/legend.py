@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evidence.course import FROZEN, TopicPartition
+from evidence.course import FROZEN
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts
 from judgement.report.timeline_svg.drawing import (
     CELL,

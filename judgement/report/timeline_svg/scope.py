@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from evidence.course import TopicPartition
+from evidence.records import TopicPartition
 from judgement.report.facts import RunFacts
 
 MAX_PARTITIONS: Final = 3
@@ -19,12 +19,8 @@ def known_partitions(facts: RunFacts) -> set[TopicPartition]:
 def chosen_partitions(facts: RunFacts) -> list[TopicPartition]:
     """The partitions to draw: those with findings first, at most three."""
     known = known_partitions(facts)
-    with_findings = [
-        (str(f.get("topic")), int(f.get("partition") or 0))
-        for f in (facts.findings or {}).get("findings") or ()
-        if f.get("topic") is not None
-    ]
-    every = dict.fromkeys([*(p for p in with_findings if p in known), *sorted(known)])
+    with_findings = [one.where for one in facts.everything_found if one.where is not None and one.where in known]
+    every = dict.fromkeys([*with_findings, *sorted(known)])
     return sorted(list(every)[:MAX_PARTITIONS])
 
 

@@ -16,6 +16,7 @@ from checks.anomaly import REGISTRY
 from evidence import timeline
 from evidence.errors import UsageError
 from evidence.events import Ends, Moment, Partition
+from evidence.findings import Findings
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
@@ -29,12 +30,12 @@ LOSS = {
 }
 
 
-def problems(findings: dict[str, Any]) -> set[str]:
-    return {problem["what"] for problem in findings["problems"]}
+def problems(findings: Findings) -> set[str]:
+    return {problem.what for problem in findings.problems}
 
 
-def names(findings: dict[str, Any]) -> list[str]:
-    return [finding["anomaly"] for finding in findings["findings"]]
+def names(findings: Findings) -> list[str]:
+    return [finding.anomaly for finding in findings.findings]
 
 
 @pytest.mark.parametrize("sealed", [False, True], ids=["from streams", "sealed"])
@@ -44,11 +45,11 @@ def test_a_loss_is_found_and_nothing_else_is_wrong(tmp_path: Path, sealed: bool)
         seal_run(run_dir)
     findings = check_run(run_dir)
     assert names(findings) == ["inconsistent-offsets", "lost-write"]
-    assert findings["problems"] == []
-    assert findings["findings"][1]["count"] == 1
-    assert findings["findings"][1]["evidence"][0]["sequence"] == 1
-    assert findings["statistics"]["sends_ok"] == 3
-    assert {one["status"] for one in findings["checks"]} == {"ok"}
+    assert findings.problems == ()
+    assert findings.findings[1].count == 1
+    assert findings.findings[1].evidence[0].records[0].sequence == 1
+    assert findings.statistics["sends_ok"] == 3
+    assert {one.status for one in findings.checks} == {"ok"}
 
 
 def test_a_recorder_that_died_is_a_problem(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_nothing_is_concluded_from_a_timeline_whose_clocks_jump(tmp_path: Path) 
         where: dict[str, Any] = {"source": "zookeeper", "topic": "t", "partition": 0}
         more.append(Partition(**where, leader=2, leader_epoch=7, isr=(2,), monotonic_ns=begin - 10**12))
     findings = check_run(run_dir)
-    assert "leader-epoch-regression" not in {one["anomaly"] for one in findings["findings"]}
+    assert "leader-epoch-regression" not in {one.anomaly for one in findings.findings}
     assert {"damaged timeline", "no metadata"} <= problems(findings)
 
 
@@ -125,7 +126,7 @@ def test_a_crashing_check_is_reported_and_the_others_report(tmp_path: Path, monk
     crashing = replace(duplicate, checks=(replace(duplicate.checks[0], function=crash),))
     monkeypatch.setitem(REGISTRY, "duplicate", crashing)
     findings = check_run(make_run(tmp_path / "run", LOSS))
-    statuses = {one["name"]: (one["status"], one["reason"]) for one in findings["checks"]}
+    statuses = {one.name: (one.status, one.reason) for one in findings.checks}
     assert statuses["duplicate"] == ("crashed", "ZeroDivisionError: by zero")
     assert statuses["lost-write"] == ("ok", None)
     assert "lost-write" in names(findings)
@@ -146,8 +147,6 @@ def test_results_survive_the_way_to_a_worker_and_back(tmp_path: Path) -> None:
     results = [check_piece(piece) for piece in pieces(run_dir)]
     again = [Result.from_json(result.as_json()) for result in results]
     merged, merged_again = merge(results, 0.0), merge(again, 0.0)
-    for one in (*merged["checks"], *merged_again["checks"]):
-        del one["seconds"]
     assert merged_again == merged
 
 
@@ -155,11 +154,11 @@ def test_the_claims_that_a_run_names_are_judged(tmp_path: Path, monkeypatch: pyt
     run_dir = make_run(tmp_path / "run", LOSS)
     run = run_dir.read_run()
     run_dir.write_run(changed(run, documented={"claims": ["one-controller-at-a-time"]}))
-    (judged,) = check_run(run_dir)["claims"]
-    assert (judged["name"], judged["outcome"]) == ("one-controller-at-a-time", "held")
+    (judged,) = check_run(run_dir).claims
+    assert (judged.name, judged.outcome) == ("one-controller-at-a-time", "held")
 
     monkeypatch.setattr("checks.claims.CATALOGUE", {})
     findings = check_run(run_dir)
-    assert findings["claims"] == []
-    crashed = [one["name"] for one in findings["checks"] if one["status"] == "crashed"]
+    assert findings.claims == ()
+    crashed = [one.name for one in findings.checks if one.status == "crashed"]
     assert crashed == ["claim one-controller-at-a-time"]

@@ -38,7 +38,7 @@ def stated(run_dir: RunDir) -> Moment:
 
 def problems(run_dir: RunDir, moment: Moment) -> list[str]:
     _, found = load_copies(run_dir, Course((moment,)), "t", 0)
-    return [problem["detail"] for problem in found]
+    return [problem.detail for problem in found]
 
 
 def test_copies_as_they_were_made(copied: RunDir) -> None:

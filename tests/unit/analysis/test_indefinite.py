@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +54,9 @@ def a_run(root: Path, histories: dict[str, list[Row]], *, pipeline: str = "") ->
 
 def found(run_dir: RunDir) -> dict[tuple[str, int], int]:
     findings = check_run(run_dir)
-    assert [one for one in findings["checks"] if one["status"] != "ok"] == []
+    assert [one for one in findings.checks if one.status != "ok"] == []
     own = ("torn-transaction", "leader-outside-isr")
-    return {
-        (one["anomaly"], one["partition"]): one["count"] for one in findings["findings"] if one["anomaly"] not in own
-    }
+    return {(one.anomaly, one.partition or 0): one.count for one in findings.findings if one.anomaly not in own}
 
 
 @pytest.fixture
@@ -151,7 +148,7 @@ def test_an_output_that_is_nowhere_leaves_its_input_unprocessed(tmp_path: Path) 
 def test_what_pieces_say_survives_the_way_through_json(tmp_path: Path) -> None:
     run_dir = a_run(tmp_path / "run", {"producer-1": UNKNOWN, "reader-1": [polled(0, 0), PASSED]})
     work = pieces(run_dir)
-    results = [Result.from_json(json.loads(json.dumps(check.check_piece(piece).as_json()))) for piece in work]
+    results = [Result.from_json(check.check_piece(piece).as_json()) for piece in work]
     again = check.to_check_again(work, results)
     assert {place: piece.partition for place, piece in again.items()} == {1: 1}
-    assert [one["anomaly"] for one in check.check_piece(again[1]).findings] == ["lost-write"]
+    assert [one.anomaly for one in check.check_piece(again[1]).findings] == ["lost-write"]

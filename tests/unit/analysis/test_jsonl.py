@@ -10,11 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis import jsonl
 from analysis.jsonl import check_history, exit_status, main
 from evidence.errors import EXIT_USAGE, UsageError
+from evidence.findings import Findings
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "histories-of-others.md"
 
@@ -35,28 +37,28 @@ def operation(f: str, value: Any = None, *, kind: str = "ok", process: Any = 1, 
     return {"process": process, "type": kind, "f": f, "value": value, **more}
 
 
-def check(path: Path, *lines: dict[str, Any] | str) -> dict[str, Any]:
+def check(path: Path, *lines: dict[str, Any] | str) -> Findings:
     file = path / "history.jsonl"
     file.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
     return check_history(file)
 
 
-def found(findings: dict[str, Any]) -> dict[str, int]:
-    return {finding["anomaly"]: finding["count"] for finding in findings["findings"]}
+def found(findings: Findings) -> dict[str, int]:
+    return {finding.anomaly: finding.count for finding in findings.findings}
 
 
 def test_a_sound_history(tmp_path: Path) -> None:
     findings = check(tmp_path, *acked(0, "a"), *acked(1, "b"), poll([0, "a"]), poll([1, "b"]))
-    assert (found(findings), findings["problems"], exit_status(findings)) == ({}, [], 0)
-    assert findings["statistics"] == {"partitions": 1, "polled": 2, "sends_fail": 0, "sends_info": 0, "sends_ok": 2}
+    assert (found(findings), findings.problems, exit_status(findings)) == ({}, (), 0)
+    assert findings.statistics == {"partitions": 1, "polled": 2, "sends_fail": 0, "sends_info": 0, "sends_ok": 2}
 
 
 def test_a_lost_write_names_the_value_as_the_history_did(tmp_path: Path) -> None:
     findings = check(tmp_path, *acked(0, {"id": 5}, process="w"), *acked(1, "b"), poll([1, "b"]))
     assert found(findings) == {"lost-write": 1}
-    (row,) = findings["findings"][0]["evidence"]
-    assert (row["value"], row["offset"], row["process"]) == ({"id": 5}, 0, "w")
-    assert "sequence" not in row
+    (row,) = findings.findings[0].evidence
+    assert (row.detail["value"], row.offset, row.process) == ({"id": 5}, 0, "w")
+    assert row.records == ()
     assert exit_status(findings) == 1
 
 
@@ -80,11 +82,11 @@ def test_keys_are_partitions_of_their_own(tmp_path: Path) -> None:
 
 def test_an_operation_without_an_end_is_unknown(tmp_path: Path) -> None:
     open_for_ever = check(tmp_path, send("invoke", 1), *acked(1, 2, process=5), poll([1, 2]))
-    assert (found(open_for_ever), open_for_ever["statistics"]["sends_info"]) == ({}, 1)
+    assert (found(open_for_ever), open_for_ever.statistics["sends_info"]) == ({}, 1)
     went_on = check(tmp_path, send("invoke", 1), *acked(1, 2), poll([1, 2]))
-    assert (found(went_on), went_on["statistics"]["sends_info"]) == ({}, 1)
+    assert (found(went_on), went_on.statistics["sends_info"]) == ({}, 1)
     crashed = check(tmp_path, send("invoke", 1), operation("crash", kind="info", process=0), *acked(0, 2), poll([0, 2]))
-    assert crashed["statistics"]["sends_info"] == 1
+    assert crashed.statistics["sends_info"] == 1
 
 
 def test_a_read_proves_an_unknown_operation_of_several_sends(tmp_path: Path) -> None:
@@ -92,13 +94,13 @@ def test_a_read_proves_an_unknown_operation_of_several_sends(tmp_path: Path) -> 
     unknown = {"process": 0, "type": "info", "f": "send", "value": several, "error": "timed out"}
     findings = check(tmp_path, unknown, *acked(2, 3, process=4), poll([0, 1]), poll([2, 3]))
     assert found(findings)["lost-write"] == 1
-    assert findings["unknown_errors"] == [{"error": "timed out", "count": 1}]
+    assert findings.unknown_errors == {"timed out": 1}
 
 
 def test_values_read_and_never_sent(tmp_path: Path) -> None:
     findings = check(tmp_path, *acked(0, 1), poll([0, 1]), poll([1, "nobody's"]))
     assert found(findings) == {"phantom": 1}
-    assert findings["findings"][0]["evidence"][0]["value"] == "nobody's"
+    assert findings.findings[0].evidence[0].detail["value"] == "nobody's"
 
 
 def test_sends_are_ordered_as_they_were_invoked(tmp_path: Path) -> None:
@@ -141,8 +143,8 @@ def test_a_transaction_that_read_what_it_wrote_and_one_that_is_torn(tmp_path: Pa
     parts = operation("txn", [["send", "k", [0, 1]], ["send", "l", [0, 2]]], process=0)
     findings = check(tmp_path, parts, poll([0, 1]), operation("final-read", {"k": 1, "l": 0}))
     assert found(findings) == {"lost-write": 1, "torn-transaction": 1}
-    (torn,) = [one for one in findings["findings"] if one["anomaly"] == "torn-transaction"]
-    assert torn["evidence"][0]["missing"] == [{"value": 2, "topic": "l", "partition": 0}]
+    (torn,) = [one for one in findings.findings if one.anomaly == "torn-transaction"]
+    assert torn.evidence[0].detail["missing"] == [{"value": 2, "topic": "l", "partition": 0}]
 
 
 def test_an_aborted_transaction_takes_back_what_it_processed_and_committed(tmp_path: Path) -> None:
@@ -151,14 +153,16 @@ def test_an_aborted_transaction_takes_back_what_it_processed_and_committed(tmp_p
     assert found(check(tmp_path, *first, *(operation("txn", steps, kind=k, time=3) for k in ("fail", "ok")))) == {}
     twice = check(tmp_path, *first, *(operation("txn", steps, time=3) for _ in range(2)))
     assert found(twice) == {"repeated-processing": 1}
-    assert twice["findings"][0]["evidence"][0]["outputs"][0].keys() == {"process", "completed_ns", "transaction"}
+    assert twice.findings[0].evidence[0].detail["outputs"][0].keys() == {"process", "completed_ns", "transaction"}
 
 
 def test_how_long_a_consumer_waited(tmp_path: Path) -> None:
     polls = [operation("poll", kind="invoke", time=at) for at in (10, 90)]
     reads = [poll([n, "ab"[n]], time=at) for n, at in ((0, 11), (1, 95))]
     lines = [*acked(0, "a", time=1), *acked(1, "b", time=5), polls[0], reads[0], polls[1], reads[1]]
-    lag = check(tmp_path, *lines)["real_time_lag"]
+    lag = check(tmp_path, *lines).real_time_lag
+    assert lag is not None
+    assert lag is not None
     assert (lag["lag_ns"], lag["value"], lag["offset"]) == (85, "b", 1)
 
 
@@ -185,9 +189,9 @@ BAD_LINES = {
 @pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES)
 def test_a_line_that_is_none_is_a_problem_and_not_the_end(tmp_path: Path, line: str) -> None:
     findings = check(tmp_path, *acked(0, 1), line, poll([0, 1]))
-    (problem,) = findings["problems"]
-    assert problem["what"] == "damaged history"
-    assert problem["detail"].startswith("line 3: ")
+    (problem,) = findings.problems
+    assert problem.what == "damaged history"
+    assert problem.detail.startswith("line 3: ")
     assert (found(findings), exit_status(findings)) == ({}, 2)
 
 
@@ -202,7 +206,7 @@ def test_a_file_that_is_no_history(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_an_empty_history_shows_nothing(tmp_path: Path) -> None:
     findings = check(tmp_path)
-    assert [problem["what"] for problem in findings["problems"]] == ["empty history"]
+    assert [problem.what for problem in findings.problems] == ["empty history"]
     assert exit_status(findings) == 2
 
 
@@ -211,7 +215,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([str(tmp_path / "history.jsonl")]) == 1
     assert capsys.readouterr().out.startswith("lost-write: 1 in k-0, the first at offset 0\n")
     assert main([str(tmp_path / "history.jsonl"), "--json"]) == 1
-    assert found(json.loads(capsys.readouterr().out)) == {"lost-write": 1}
+    assert found(msgspec.json.decode(capsys.readouterr().out, type=Findings)) == {"lost-write": 1}
 
 
 def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
@@ -227,9 +231,7 @@ def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
     assert found(lost) == {"lost-write": 1, "internal-poll-skip": 1}
     assert found(pipeline) == {"committed-too-far": 1, "skipped-processing": 1, "repeated-processing": 1}
     assert found(aborted) == {"aborted-read": 1}
-    assert aborted["problems"] + lost["problems"] == [
-        {"what": "empty history", "process": "", "detail": aborted["problems"][0]["detail"]}
-    ]
+    assert [one.what for one in aborted.problems + lost.problems] == ["empty history"]
 
 
 # Unknown operations, and what lies beyond the end
@@ -283,7 +285,7 @@ def test_what_was_read_and_lies_beyond_the_end_is_lost(tmp_path: Path) -> None:
     history = [line for n in range(3) for line in acked(n, n)] + [poll([0, 0], [1, 1], [2, 2])]
     findings = check(tmp_path, *history, poll([0, 0], process=9), operation("final-read", {"k": 1}, process=9))
     assert found(findings) == {"lost-write": 2}
-    assert findings["findings"][0]["evidence"][0]["read_before"]["process"] == "1"
+    assert findings.findings[0].evidence[0].detail["read_before"]["process"] == "1"
     whole = operation("final-read", {"k": 3}, process=9)
     assert found(check(tmp_path, *history, whole)) == {}
 
@@ -335,19 +337,19 @@ def test_overlapping_operations_are_told_and_not_ordered(tmp_path: Path) -> None
     for first, second in (("a", "b"), ("b", "a")):
         ended = [send("ok", [0, first]), send("ok", [1, second])]
         findings = check(tmp_path, *begun, *ended[::-1], poll([0, first], [1, second]))
-        assert [problem["what"] for problem in findings["problems"]] == ["overlapping operations"]
+        assert [problem.what for problem in findings.problems] == ["overlapping operations"]
         assert (found(findings), exit_status(findings)) == ({}, 2)
     findings = check(tmp_path, *begun, send("ok", [0, "b"]), poll([0, "b"]))
-    assert (found(findings), findings["problems"]) == ({}, [])
+    assert (found(findings), findings.problems) == ({}, ())
 
 
 def test_a_value_that_was_read_before_it_was_sent(tmp_path: Path) -> None:
     findings = check(tmp_path, poll([0, "a"]), *acked(0, "a"))
-    (problem,) = findings["problems"]
-    assert (problem["what"], found(findings)) == ("read before it was sent", {})
-    assert problem["detail"].startswith('line 1: 1 read "a" of k, and line 2 is')
-    assert check(tmp_path, send("invoke", "a"), poll([0, "a"]), send("ok", [0, "a"]))["problems"] == []
-    assert check(tmp_path, poll([0, "a"]), send("ok", [0, "a"]))["problems"] == []
+    (problem,) = findings.problems
+    assert (problem.what, found(findings)) == ("read before it was sent", {})
+    assert problem.detail.startswith('line 1: 1 read "a" of k, and line 2 is')
+    assert check(tmp_path, send("invoke", "a"), poll([0, "a"]), send("ok", [0, "a"])).problems == ()
+    assert check(tmp_path, poll([0, "a"]), send("ok", [0, "a"])).problems == ()
 
 
 # Positions
@@ -405,9 +407,9 @@ def test_a_completion_without_a_value_has_that_of_its_invocation(tmp_path: Path)
     asked = operation("final-read", {"k": 1}, kind="invoke")
     assert found(check(tmp_path, *first, asked, operation("final-read"))) == {"lost-write": 1}
     unended = check(tmp_path, *first, asked)
-    assert (found(unended), unended["problems"]) == ({"unseen": 1}, [])
+    assert (found(unended), unended.problems) == ({"unseen": 1}, ())
     went_on = check(tmp_path, *first, operation("final-read", {}, kind="invoke"), poll([1, 2]))
-    assert (found(went_on), went_on["problems"]) == ({}, [])
+    assert (found(went_on), went_on.problems) == ({}, ())
 
 
 def test_a_transaction_is_torn_where_a_reader_has_passed_its_missing_part(tmp_path: Path) -> None:
@@ -466,13 +468,13 @@ def test_an_offset_is_a_whole_number_of_64_bits(tmp_path: Path, offset: str) -> 
     line = f'{{"process": 1, "type": "ok", "f": "poll", "value": [["poll", {{"k": [[{offset}, 1]]}}]]}}'
     findings = check(tmp_path, *acked(0, 1), line, poll([0, 1]))
     assert (found(findings), exit_status(findings)) == ({}, 2)
-    assert findings["problems"][0]["detail"].startswith("line 3: ")
+    assert findings.problems[0].detail.startswith("line 3: ")
 
 
 def test_the_largest_offset_is_one(tmp_path: Path) -> None:
     largest = 2**63 - 1
     findings = check(tmp_path, *acked(largest, 1), poll([largest, 1]))
-    assert (found(findings), findings["problems"]) == ({}, [])
+    assert (found(findings), findings.problems) == ({}, ())
 
 
 @pytest.mark.parametrize(
@@ -495,7 +497,7 @@ def test_the_largest_offset_is_one(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_taken_is_refused_with_its_line(tmp_path: Path, line: Any) -> None:
     findings = check(tmp_path, *acked(0, 1), poll([0, 1]), line)
-    assert [problem["detail"].partition(": ")[0] for problem in findings["problems"]] == ["line 4"]
+    assert [problem.detail.partition(": ")[0] for problem in findings.problems] == ["line 4"]
     assert (found(findings), exit_status(findings)) == ({}, 2)
 
 
@@ -508,7 +510,7 @@ def test_a_process_without_a_name_is_one_process(tmp_path: Path) -> None:
 def test_a_refused_line_leaves_nothing_behind(tmp_path: Path) -> None:
     half = operation("poll", [["poll", {"k": [[0, 1], [1, 2]], "l": [["x", 1]]}]])
     findings = check(tmp_path, *acked(0, 1), half, poll([0, 1]))
-    assert (found(findings), findings["statistics"]["partitions"]) == ({}, 1)
+    assert (found(findings), findings.statistics["partitions"]) == ({}, 1)
 
 
 def test_a_key_whose_check_fails_is_crashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -517,9 +519,9 @@ def test_a_key_whose_check_fails_is_crashed(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(jsonl, "_view", fails)
     findings = check(tmp_path, *acked(0, 1), *acked(1, 2), poll([0, 1]))
-    (crashed,) = [one for one in findings["checks"] if one["status"] == "crashed"]
-    assert (crashed["name"], crashed["reason"]) == ("k", "RuntimeError: on purpose")
-    assert exit_status({**findings, "findings": []}) == 2
+    (crashed,) = [one for one in findings.checks if one.status == "crashed"]
+    assert (crashed.name, crashed.reason) == ("k", "RuntimeError: on purpose")
+    assert exit_status(msgspec.structs.replace(findings, findings=())) == 2
 
 
 # The command, and anything at all for its input

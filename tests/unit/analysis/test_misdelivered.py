@@ -13,6 +13,7 @@ from analysis.partition import elsewhere
 from analysis.pieces import pieces
 from checks.anomalies.phantom import misdelivered, phantom
 from checks.view import Ints, PartitionView, pack
+from evidence.findings import Findings
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, final_read, polled, reserved, sent, view
 
@@ -74,8 +75,8 @@ def read(*where: tuple[int, int, int]) -> list[Row]:
     return [*(polled(offset, sequence, partition=number) for number, offset, sequence in where), *ends]
 
 
-def findings(run: dict[str, Any]) -> dict[tuple[str, Any], int]:
-    return {(one["anomaly"], one["partition"]): one["count"] for one in run["findings"]}
+def findings(run: Findings) -> dict[tuple[str, Any], int]:
+    return {(one.anomaly, one.partition): one.count for one in run.findings}
 
 
 def test_over_the_partitions_of_a_run(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -20,6 +20,7 @@ from analysis import jsonl, partition
 from analysis.check import check_run
 from analysis.jsonl import check_history
 from analysis.jsonl_reader import read
+from evidence.findings import Findings
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir, read_json, write_json
 from tests.properties import examples
@@ -31,18 +32,18 @@ WHAT: Final = {"lost-write": "value", "duplicate": "value"}
 """What of a row of evidence the oracle names; of the others it is the offset."""
 
 
-def checked(lines: list[Line], folder: Path) -> dict[str, Any]:
+def checked(lines: list[Line], folder: Path) -> Findings:
     path = folder / "history.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return check_history(path)
 
 
-def compared(findings: dict[str, Any]) -> dict[tuple[str, str], list[int]]:
+def compared(findings: Findings) -> dict[tuple[str, str | None], list[int]]:
     """What the checks found, in the form of the oracle."""
     return {
-        (one["anomaly"], one["topic"]): sorted(row[WHAT.get(one["anomaly"], "offset")] for row in one["evidence"])
-        for one in findings["findings"]
-        if one["anomaly"] in ORACLE
+        (one.anomaly, one.topic): sorted(row.detail.get(WHAT.get(one.anomaly, ""), row.offset) for row in one.evidence)
+        for one in findings.findings
+        if one.anomaly in ORACLE
     }
 
 
@@ -55,7 +56,7 @@ def differing(seeds: range, folder: Path) -> tuple[list[str], Counter[str]]:
         found = checked(lines, folder)
         seen.update(name for name, _ in expected)
         seen["none"] += not expected
-        if compared(found) != expected or any(one["status"] != "ok" for one in found["checks"]):
+        if compared(found) != expected or any(one.status != "ok" for one in found.checks):
             wrong.append(f"seed {seed}: found {compared(found)}, expected {expected}\n" + "\n".join(map(str, lines)))
     return wrong, seen
 
@@ -89,7 +90,7 @@ def test_a_trivially_clean_key_has_nothing_that_the_checks_would_find(
         for clean in (quick, lambda *_: False):
             monkeypatch.setattr(jsonl, "_trivially_clean", clean)
             found = checked(lines, tmp_path)
-            results.append({name: found[name] for name in ("findings", "problems", "statistics", "real_time_lag")})
+            results.append((found.findings, found.problems, found.statistics, found.real_time_lag))
         assert results[0] == results[1], f"seed {seed}"
         others = read(tmp_path / "history.jsonl")
         skipped += sum(quick(key, others, jsonl._settled(others)) for key in others.keys.values())
@@ -158,11 +159,11 @@ def test_runs_are_checked_by_the_same_definitions(
         expected = {(name, KEYS.index(key)): rows for (name, key), rows in anomalies(history, KEYS).items()}
         findings = check_run(_as_run(tmp_path / str(seed), history))
         found = {
-            (one["anomaly"], one["partition"]): sorted(
-                row["sequence" if one["anomaly"] in WHAT else "offset"] for row in one["evidence"]
+            (one.anomaly, one.partition): sorted(
+                row.records[0].sequence if one.anomaly in WHAT else row.offset or 0 for row in one.evidence
             )
-            for one in findings["findings"]
-            if one["anomaly"] in ORACLE
+            for one in findings.findings
+            if one.anomaly in ORACLE
         }
         assert found == expected, f"seed {seed}"
         seen.update(name for name, _ in expected)

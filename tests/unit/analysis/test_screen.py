@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from analysis import partition, screen, split_copies
 from analysis.check import check_piece
 from analysis.pieces import pieces
+from analysis.result import Result
 from analysis.screen import Screened, scan
 from checks.anomaly import EVERY_ROW, HISTORY, KEPT_ROWS, REGISTRY, RowsNeeded, absent_if, anomaly
 from checks.view import Evidence, PartitionView, view_of
@@ -46,13 +48,11 @@ def _sealed(root: Path, histories: dict[str, list[Row]]) -> RunDir:
     return run_dir
 
 
-def _result(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, *, large: bool) -> dict[str, Any]:
+def _result(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, *, large: bool) -> Result:
     monkeypatch.setattr(partition, "LARGE_ROWS", 0 if large else 2**60)
-    found = check_piece(pieces(run_dir)[0]).as_json()
-    for one in found["checks"]:
-        assert one["status"] == "ok", one
-        del one["seconds"]
-    return found
+    found = check_piece(pieces(run_dir)[0])
+    assert {one.status for one in found.checks} == {"ok"}, found.checks
+    return replace(found, checks=[])
 
 
 def _load(**more: Any) -> list[Row]:
@@ -92,7 +92,7 @@ def test_what_was_read_and_lies_beyond_the_end_is_kept(
     run_dir = _sealed(tmp_path / "run", histories)
     found = [_result(run_dir, monkeypatch, large=large) for large in (True, False)]
     assert found[0] == found[1]
-    assert [(one["anomaly"], one["count"]) for one in found[0]["findings"]] == [("lost-write", 3)]
+    assert [(one.anomaly, one.count) for one in found[0].findings] == [("lost-write", 3)]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_a_damaged_file_is_left_to_the_reading_of_the_whole(tmp_path: Path, monk
     place = pq.read_metadata(path).row_group(0).column(6).dictionary_page_offset or 4
     path.write_bytes(path.read_bytes()[:place] + bytes(64) + path.read_bytes()[place + 64 :])
     found = _result(run_dir, monkeypatch, large=True)  # its stream is still there
-    assert found["statistics"]["polled"] == 12
-    assert found["findings"] == []
+    assert found.statistics["polled"] == 12
+    assert found.findings == []
 
 
 @st.composite
@@ -331,8 +331,8 @@ def test_a_run_with_states_and_copies_is_screened(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(partition, "view_of", counted)
     found = _result(run_dir, monkeypatch, large=True)
-    assert found["statistics"]["replica_records"] == 24
-    assert found["findings"] == []
+    assert found.statistics["replica_records"] == 24
+    assert found.findings == []
     assert seen[0] < 10
 
 
@@ -356,5 +356,5 @@ def test_what_is_due_to_be_held_against_brokers_is_kept(
     disks = {"01-one/broker-1": {0: whole}, "01-one/broker-2": {0: other}}
     run_dir = _of(tmp_path, (histories, events, disks))
     found = _result(run_dir, monkeypatch, large=True)
-    assert name in {finding["anomaly"] for finding in found["findings"]}
+    assert name in {finding.anomaly for finding in found.findings}
     assert found == _result(run_dir, monkeypatch, large=False)

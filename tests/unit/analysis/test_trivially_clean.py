@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import random
 import tempfile
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from evidence.history import schema, seal
 from evidence.history.read import History, sealed_files
 from evidence.rundir import RunDir, read_json, write_json
 from evidence.timeline import Timeline
+from tests.findings import timeless
 from tests.properties import examples
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, final_read, polled, sent
@@ -120,12 +120,6 @@ CHANGES: dict[str, Callable[[Rows], None]] = {
 }
 
 
-def _plain(findings: dict[str, Any]) -> str:
-    for one in (findings, *findings["checks"]):
-        del one["seconds"]
-    return json.dumps(findings)
-
-
 def _results(run_dir: RunDir) -> list[Result]:
     return check.check_pieces(pieces(run_dir))
 
@@ -133,7 +127,7 @@ def _results(run_dir: RunDir) -> list[Result]:
 def _same(run_dir: RunDir) -> bool:
     """Whether pieces together come to what each by itself does."""
     each = [check_piece(piece) for piece in pieces(run_dir)]
-    return _plain(merge(_results(run_dir), 0.0)) == _plain(merge(each, 0.0))
+    return timeless(merge(_results(run_dir), 0.0)) == timeless(merge(each, 0.0))
 
 
 def _by_itself(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -158,9 +152,10 @@ def test_of_trivially_clean_partitions_none_is_checked_by_itself(
     assert _by_itself(run_dir, monkeypatch) == []
     assert _same(run_dir)
     findings = merge(_results(run_dir), 0.0)
-    assert findings["findings"] == []
-    assert findings["statistics"]["sends_ok"] == PARTITIONS * RECORDS
-    assert findings["real_time_lag"]["lag_ns"] > 0
+    assert findings.findings == ()
+    assert findings.statistics["sends_ok"] == PARTITIONS * RECORDS
+    assert findings.real_time_lag is not None
+    assert findings.real_time_lag["lag_ns"] > 0
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -205,7 +200,7 @@ def test_without_a_final_read_an_trivially_clean_partition_is_doubted(
     run_dir = _sealed(tmp_path / "run", histories)
     assert _by_itself(run_dir, monkeypatch) == []
     assert _same(run_dir)
-    told = [one["detail"] for one in merge(_results(run_dir), 0.0)["problems"] if one["what"] == "no final read"]
+    told = [one.detail for one in merge(_results(run_dir), 0.0).problems if one.what == "no final read"]
     assert told == [f"t-{IRREGULAR} was not read to the brokers' end offset"]
 
 
@@ -224,7 +219,7 @@ def test_what_faults_cost_clients_is_told_of_trivially_clean_partitions_too(
         monkeypatch.setattr(where, RECORDS)
     run_dir = _sealed(tmp_path / "run", _clean())
     assert _by_itself(run_dir, monkeypatch) == []
-    assert len(merge(_results(run_dir), 0.0)["availability"]) == PARTITIONS
+    assert len(merge(_results(run_dir), 0.0).availability) == PARTITIONS
     assert _same(run_dir)
 
 
@@ -246,7 +241,7 @@ def test_a_damaged_shared_file_is_left_to_the_streams(tmp_path: Path, monkeypatc
     content[40] ^= 1
     path.write_bytes(content)
     assert _by_itself(run_dir, monkeypatch) == list(range(PARTITIONS))
-    assert merge(_results(run_dir), 0.0)["findings"] == []
+    assert merge(_results(run_dir), 0.0).findings == ()
 
 
 def test_partitions_that_share_a_file_are_not_screened(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from harness.cluster import versions
 from harness.run import Run
 from harness.scenario import Scenario
 from harness.subjects import Outcome, Producer, Subject, Topic, UserSubject
-from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Verdict
+from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Name, Verdict
 from scenarios.audit import (
     AUDITED,
     REFUSED,
@@ -35,6 +35,7 @@ from scenarios.audit import (
     shrunk_isr_crash,
     under_load,
 )
+from tests.findings import write
 from tests.records import run_record
 
 SUBJECT = {
@@ -54,14 +55,14 @@ COUNTS = {
 }  # fmt: skip
 
 
-def a_run(root: Path, name: str = "r1", *, sound: bool = True, verdict: str = AS_DOCUMENTED, **facts: Any) -> RunDir:
+def a_run(root: Path, name: str = "r1", *, sound: bool = True, verdict: Name = AS_DOCUMENTED, **facts: Any) -> RunDir:
     run_dir = RunDir(root / name)
     run_dir.path.mkdir(parents=True)
     known = {"run": name, "scenario": "audit-leader-crash-behind", "version": "2.8.2", "commit": "abc"}
     run_dir.write_run(
         run_record(known | {"subjects": [SUBJECT], "started_wall_ns": 1795319363816285330, "state": "complete"} | facts)
     )
-    write_json(run_dir.findings, {"findings": [LOST], "subjects": [COUNTS], "checks": [], "problems": []})
+    write(run_dir, {"findings": [LOST], "subjects": [COUNTS]})
     write_json(run_dir.verdict, Verdict(verdict=verdict, sound=sound, run=name).as_json())
     Timeline(run_dir.timeline).close()
     return run_dir
@@ -134,7 +135,7 @@ def test_a_night_fails_on_a_cell_that_changed(
     before = gather(a_run(tmp_path / "before").path.parent)
     now = a_run(tmp_path / "now", "r2")
     if not lost:
-        write_json(now.findings, {"findings": [], "subjects": [COUNTS], "checks": [], "problems": []})
+        write(now, {"findings": [], "subjects": [COUNTS]})
     monkeypatch.setattr(matrix, "load", lambda: before.cells)
     monkeypatch.setattr(audit_matrix, "measure", lambda *_: gather(tmp_path / "now"))
     assert main(["nightly", "--faults", "leader-crash-behind"]) == status

@@ -29,6 +29,7 @@ from harness.runner import Request
 from harness.scenario import get_scenario
 from harness.subjects import NOTHING_STATED, UserSubject, read_user_subjects, write_user_subjects
 from scenarios.audit import leader_crash_behind, plan
+from tests.findings import write
 from tests.unit.app.test_audit_matrix import COUNTS, LOST, SUBJECT, a_run
 from tests.unit.audit.cells import matrix
 
@@ -252,8 +253,7 @@ def a_proof(root: Path, *given: UserSubject, name: str = "p1", lost: bool = True
         subjects.append(SUBJECT | {"client": "java", "partition": number} | own)
         counts.append(COUNTS | {"partition": number})
     run_dir = a_run(root, name, subjects=subjects, given=[one.as_json for one in given], **OF_A_RUN | facts)
-    found = {"findings": [LOST] if lost else [], "subjects": counts, "checks": [], "problems": []}
-    run_dir.findings.write_text(json.dumps(found), encoding="utf-8")
+    write(run_dir, {"findings": [LOST] if lost else [], "subjects": counts})
     return run_dir
 
 

@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from app import bug_report
 from app.bug_report import logged, report
 from app.cli import main
 from evidence.errors import UsageError
 from evidence.events import Fault, Note, Precondition, Target
+from evidence.findings import ClaimResult
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.scenario import all_scenarios, get_scenario
+from judgement.verdict import Verdict
+from tests.findings import write
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 
@@ -44,7 +48,7 @@ def run_dir(tmp_path: Path) -> RunDir:
     made.path.mkdir()
     made.write_run(run_record(FACTS))
     made.findings.parent.mkdir()
-    write_json(made.findings, {"findings": [FINDING]})
+    write(made, {"findings": [FINDING]})
     made.logs.mkdir()
     (made.logs / "broker-2.log").write_text(
         f"2026-11-22T11:40:03.385Z {FAILED}\n2026-11-22T11:40:04.000Z INFO all is well\n"
@@ -75,9 +79,10 @@ def test_a_run_is_told_with_what_showed_it(run_dir: RunDir) -> None:
 
 
 def test_a_run_that_does_not_show_the_bug_says_so_and_one_that_does_says_by_what(run_dir: RunDir) -> None:
-    claim = {"name": "stays-out", "claim": "It stays out.", "says": "1 replica out", "outcome": "held"}
-    write_json(run_dir.verdict, {"claims": [claim, claim | {"name": "returns", "outcome": "not judged"}]})
-    run_dir.findings.write_text('{"findings": []}')
+    claim = ClaimResult(name="stays-out", definition="It stays out.", observed="1 replica out", outcome="held")
+    other = replace(claim, name="returns", outcome="not-observed")
+    write_json(run_dir.verdict, Verdict(verdict="as-documented", claims=(claim, other)).as_json())
+    write(run_dir, {})
     compared = "This run is there to compare: it does not show the bug. The batch fits into a segment"
     assert compared in report(run_dir)
     run_dir.write_run(run_record(FACTS | {"case": "blank-disk"}))

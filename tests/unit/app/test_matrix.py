@@ -14,7 +14,7 @@ from app.matrix import Cell, Matrix, RunLost, finished_cells, night_order, of_th
 from evidence import manifest
 from evidence.rundir import RunDir
 from harness.scenario import all_scenarios
-from judgement.verdict import Verdict
+from judgement.verdict import Name, Verdict
 
 ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
 
@@ -28,7 +28,7 @@ class NoAnalyst:
     def __exit__(self, *raised: object) -> None: ...
 
 
-def finished(path: Path, cell: Cell, verdict: str = "as-documented", **facts: Any) -> RunDir:
+def finished(path: Path, cell: Cell, verdict: Name = "as-documented", **facts: Any) -> RunDir:
     path.mkdir()
     run_dir = RunDir(path)
     stated = {"schema": 1, "scenario": cell.scenario, "version": cell.version, "seed": cell.seed} | facts

@@ -228,14 +228,14 @@ def test_records_that_are_not_ours_are_no_duplicates_of_each_other() -> None:
 def test_one_offset_read_with_two_values() -> None:
     (row,) = inconsistent_offsets(view(sent(0, 0), sent(1, 1), polled(0, 0), polled(0, 1)))
     assert row["offset"] == 0
-    assert sequences(row["values"]) == [0, 1]
+    assert [one.sequence for one in row["records"]] == [0, 1]
     assert len(row["readers"]) == 2
     assert sequences(row["writers"]) == [0]
 
 
 def test_one_offset_acknowledged_twice() -> None:
     (row,) = inconsistent_offsets(view(sent(3, 3), sent(4, 3), polled(3, 4)))
-    assert sequences(row["values"]) == [3, 4]
+    assert [one.sequence for one in row["records"]] == [3, 4]
     assert sequences(row["writers"]) == [3, 4]
 
 
@@ -469,7 +469,7 @@ def torn(*histories: list[Row]) -> Sequence[Evidence]:
 def test_a_transaction_of_which_a_part_is_gone() -> None:
     (row,) = torn([sent(0, 0, transaction=1), sent(1, 1, transaction=1), polled(0, 0), final_read(2)])
     assert (row["process"], row["transaction"]) == ("producer-1", 1)
-    assert sequences(row["read"]) == [0]
+    assert sequences(row["given"]) == [0]
     assert sequences(row["missing"]) == [1]
 
 

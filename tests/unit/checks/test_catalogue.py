@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_the_checks_of_a_run_are_the_catalogue(tmp_path: Path) -> None:
     ran = check_run(make_run(tmp_path / "run", {"producer-1": [sent(0, 0)], "consumer-1": [polled(0, 0)]}))
-    assert {check["name"] for check in ran["checks"]} == set(anomalies.CATALOGUE)
+    assert {check.name for check in ran.checks} == set(anomalies.CATALOGUE)
 
 
 def test_every_entry_has_a_name_of_its_own_and_says_what_it_is() -> None:

@@ -24,6 +24,7 @@ from evidence.events import (
     Send,
     Target,
 )
+from evidence.findings import ClaimResult
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -34,7 +35,7 @@ HIGH_WATERMARKS, RECOVERY_POINTS = "replication-offset-checkpoint", "recovery-po
 Timed = tuple[float, Event]
 
 
-def judged(name: str, *events: Timed) -> dict[str, Any]:
+def judged(name: str, *events: Timed) -> ClaimResult:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * 1_000_000, event) for second, event in events)
     return claims.judge(name, RunEvidence(run=run_record(RUN), course=Course(timed)))
@@ -71,7 +72,7 @@ def moment(leo: int, hw: int | None) -> Moment:
 )
 def test_high_watermarks_are_written_at_an_interval(written_s: float, before_s: float | None, outcome: str) -> None:
     found = judged("high-watermarks-checkpointed-in-time", (9, checkpoint(HIGH_WATERMARKS, 3, written_s, before_s)))
-    assert (found["outcome"], found.get("bound_ms")) == (outcome, None if before_s is None else 9000)
+    assert (found.outcome, found.bound_ms) == (outcome, None if before_s is None else 9000)
 
 
 @pytest.mark.parametrize(
@@ -82,13 +83,13 @@ def test_high_watermarks_are_written_at_an_interval(written_s: float, before_s: 
 def test_a_clean_stop_writes_both(high_watermark: int, recovery_point: int | None, outcome: str) -> None:
     files = [(4, checkpoint(HIGH_WATERMARKS, high_watermark)), (4.1, checkpoint(RECOVERY_POINTS, recovery_point))]
     found = judged("clean-stop-writes-checkpoints", (2, fault("stop")), (3, moment(6, 6)), *files, (5, fault("start")))
-    assert found["outcome"] == outcome
+    assert found.outcome == outcome
 
 
 def test_files_of_a_broker_that_runs_again_are_not_those_of_its_stop() -> None:
     events: list[Timed] = [(2, fault("stop")), (3, moment(6, 6)), (4, fault("start"))]
     found = judged("clean-stop-writes-checkpoints", *events, (5, checkpoint(HIGH_WATERMARKS, 3)))
-    assert found["outcome"] == NOT_OBSERVED
+    assert found.outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_a_killed_leaders_high_watermark_is_recent(acked_s: float, high_watermar
         (10.1, Container(node="broker-1", action="die", exit_code=137)),
         (11, moment(4, high_watermark)),
     )
-    assert (found["outcome"], found.get("measured_ms")) == (
+    assert (found.outcome, found.measured_ms) == (
         outcome,
         None if outcome == NOT_OBSERVED else round((10.1 - acked_s) * 1000),
     )
@@ -131,7 +132,7 @@ def cut(offset: int) -> Log:
     ids=["to 0", "not to 0", "not at all", "the file is there", "not started"],
 )
 def test_without_a_high_watermark_all_is_truncated(events: list[Timed], outcome: str) -> None:
-    assert judged("missing-high-watermark-truncates-all", (2, fault("remove")), *events)["outcome"] == outcome
+    assert judged("missing-high-watermark-truncates-all", (2, fault("remove")), *events).outcome == outcome
 
 
 def cut_file(file: str = f"kafka/{HIGH_WATERMARKS}", size: int = 4) -> list[Timed]:
@@ -184,7 +185,7 @@ OUT: Timed = (2.5, state(2, 2))
 )
 def test_a_file_that_was_cut_keeps_a_replica_out(events: list[Timed], outcome: str) -> None:
     ordered = sorted(events, key=lambda event: event[0])
-    assert judged("unreadable-checkpoint-keeps-replica-out", *ordered)["outcome"] == outcome
+    assert judged("unreadable-checkpoint-keeps-replica-out", *ordered).outcome == outcome
 
 
 @pytest.mark.parametrize(("size", "outcome"), [(0, HELD), (4, NOT_OBSERVED)], ids=["empty", "cut"])
@@ -192,7 +193,7 @@ def test_an_empty_file_has_no_high_watermark(size: int, outcome: str) -> None:
     line = Log(node="broker-1", event="truncate", topic="t", partition=0, offset=0, line="Truncating")
     events = [*cut_file(size=size), (2.5, moment(3, None)), (4, line)]
     ordered = sorted(events, key=lambda event: event[0])
-    assert judged("missing-high-watermark-truncates-all", *ordered)["outcome"] == outcome
+    assert judged("missing-high-watermark-truncates-all", *ordered).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -210,4 +211,4 @@ def test_an_offset_beyond_the_log_is_not_believed(events: list[Timed], outcome: 
     wrong = {"file": HIGH_WATERMARKS, "replica": "t-0", "offset_before": 3, "offset": 99}
     struck: list[Timed] = [(2, fault("overwrite")), (2.1, fault("overwrite", "verified", **wrong)), (3, fault("start"))]
     ordered = sorted([*struck, *events], key=lambda event: event[0])
-    assert judged("wrong-checkpoint-is-bounded", *ordered)["outcome"] == outcome
+    assert judged("wrong-checkpoint-is-bounded", *ordered).outcome == outcome

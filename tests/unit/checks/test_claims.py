@@ -29,6 +29,7 @@ from evidence.events import (
     Target,
     Znode,
 )
+from evidence.findings import ClaimResult
 from harness.words import EVERY_VERSION, Documented
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -66,7 +67,7 @@ def ends(name: str, leo: int, node: str = "broker-1") -> Moment:
 
 def judged(
     name: str, *events: Event, run: dict[str, Any] = RUN, acknowledged: Sequence[tuple[int, int]] = ()
-) -> dict[str, Any]:
+) -> ClaimResult:
     """The claim on these events, a second apart, with records sent and acknowledged at these seconds."""
     timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
     times = [(sent * SECOND, done * SECOND) for sent, done in acknowledged]
@@ -90,7 +91,7 @@ FIRST = state(1, 0, (1, 2), 0)
     ids=["by one", "over nobody", "by two", "not at all", "no election", "states that nobody saw"],
 )
 def test_the_leader_epoch_rises_by_one(states: list[Partition], outcome: str) -> None:
-    assert judged("leader-epoch-rises-by-one", *states)["outcome"] == outcome
+    assert judged("leader-epoch-rises-by-one", *states).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_the_leader_epoch_rises_by_one(states: list[Partition], outcome: str) ->
     ids=["in sync", "eligible", "another", "out of nothing", "nobody"],
 )
 def test_a_leader_is_elected_from_the_isr(states: list[Partition], outcome: str) -> None:
-    assert judged("leader-elected-from-isr", *states)["outcome"] == outcome
+    assert judged("leader-elected-from-isr", *states).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_a_leader_is_elected_from_the_isr(states: list[Partition], outcome: str)
     ids=["one", "two in turn", "two in one epoch", "an epoch back", "none"],
 )
 def test_there_is_one_controller_at_a_time(stated: list[Controller], outcome: str) -> None:
-    assert judged("one-controller-at-a-time", *stated)["outcome"] == outcome
+    assert judged("one-controller-at-a-time", *stated).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_there_is_one_controller_at_a_time(stated: list[Controller], outcome: st
     ids=["by one", "by two", "no other"],
 )
 def test_the_controller_epoch_rises_by_one(stated: list[Controller], outcome: str) -> None:
-    assert judged("controller-epoch-rises-by-one", *stated)["outcome"] == outcome
+    assert judged("controller-epoch-rises-by-one", *stated).outcome == outcome
 
 
 UP = [
@@ -158,8 +159,8 @@ WAIT = controller("broker-2", 1)
 )
 def test_a_dead_broker_leaves_in_its_session(after: list[Event], outcome: str, took_ms: float | None) -> None:
     found = judged("dead-broker-leaves-in-session", *UP, *DEATH, *after)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
-    assert found.get("bound_ms") == (5700 if took_ms else None)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
+    assert found.bound_ms == (5700 if took_ms else None)
 
 
 FROZEN = [fault("freeze", "inject"), Container(source="docker", node="broker-1", action="pause")]
@@ -184,7 +185,7 @@ def test_a_controller_is_replaced_in_time(
 ) -> None:
     quiet = [FIRST if one is WAIT else one for one in after]
     found = judged("controller-replaced-in-time", *UP, FIRST_CONTROLLER, *gone, *quiet, run=run)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
 @pytest.mark.parametrize(
@@ -202,13 +203,13 @@ def test_a_leader_is_replaced_in_time(
     after: list[Event], run: dict[str, Any], outcome: str, took_ms: float | None
 ) -> None:
     found = judged("leader-replaced-in-time", *UP, FIRST, *DEATH, *after, run=run)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
 def test_the_session_of_a_dead_controller_of_kraft_begins_anew() -> None:
     late = [*[FIRST] * 6, state(2, 1, (2,), 1)]
     found = judged("leader-replaced-in-time", *UP, FIRST, FIRST_CONTROLLER, *DEATH, *late, run=KRAFT)
-    assert (found["outcome"], found["bound_ms"]) == (HELD, 16700)
+    assert (found.outcome, found.bound_ms) == (HELD, 16700)
 
 
 ABOUT: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 1, "acks": "-1"}
@@ -225,13 +226,13 @@ ABOUT: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer
 )
 def test_writes_resume_in_time(after: list[Event], outcome: str, took_ms: float | None) -> None:
     found = judged("writes-resume-in-time", *UP, FIRST, *DEATH, *after)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
 def test_a_session_of_its_own_bounds_a_broker() -> None:
     run = {"mode": "zookeeper", "settings": RUN["settings"] | {"1:zookeeper.session.timeout.ms": "7000"}}
     found = judged("dead-broker-leaves-in-session", *UP, *DEATH, *[WAIT] * 7, GONE, run=run)
-    assert (found["outcome"], found["bound_ms"]) == (HELD, 8850)
+    assert (found.outcome, found.bound_ms) == (HELD, 8850)
 
 
 def truncated(offset: int) -> Log:
@@ -251,7 +252,7 @@ def truncated(offset: int) -> Log:
 )
 def test_a_restarted_replica_keeps_its_log(after: list[Event], outcome: str) -> None:
     before = [fault("kill", "inject"), ends("00-down", 2), fault("start", "inject")]
-    assert judged("restarted-replica-keeps-its-log", *before, *after)["outcome"] == outcome
+    assert judged("restarted-replica-keeps-its-log", *before, *after).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_a_restarted_replica_keeps_its_log(after: list[Event], outcome: str) -> 
 )
 def test_a_restarted_replica_truncates_to_its_high_watermark(before: int, after: list[Event], outcome: str) -> None:
     down = [fault("kill", "inject"), ends("00-down", before), fault("start", "inject")]
-    assert judged("restarted-replica-truncates-to-high-watermark", *down, *after)["outcome"] == outcome
+    assert judged("restarted-replica-truncates-to-high-watermark", *down, *after).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -285,7 +286,7 @@ def test_a_diverged_replica_truncates(before: int, after: list[Event], outcome: 
     heir = [fault("kill", "inject", "broker-2"), ends("00-down", 2, "broker-2"), fault("start", "inject", "broker-2")]
     alone = ends("01-alone", before).nodes | ends("01-alone", 3, "broker-2").nodes
     led = [fault("kill", "inject"), state(2, 2, (2,), 1), Moment(name="01-alone", nodes=alone)]
-    assert judged("diverged-replica-truncates", *heir, *led, fault("start", "inject"), *after)["outcome"] == outcome
+    assert judged("diverged-replica-truncates", *heir, *led, fault("start", "inject"), *after).outcome == outcome
 
 
 def lives(*brokers: int) -> list[Event]:
@@ -314,7 +315,7 @@ ALL_IN_SYNC = placed(1, 0, (1, 3, 2), 0)
     ids=["the first", "the first that lives", "another", "outside the ISR", "the leader lived"],
 )
 def test_the_first_in_the_assignment_leads(events: list[Event], outcome: str) -> None:
-    assert judged("leader-is-first-in-assignment", *events, WAIT)["outcome"] == outcome
+    assert judged("leader-is-first-in-assignment", *events, WAIT).outcome == outcome
 
 
 PATH = "/admin/preferred_replica_election"
@@ -347,7 +348,7 @@ LED = structs.replace(placed(1, 2, (2, 1), 2), source_ns=2 * SECOND)
 )
 def test_the_znode_of_preferred_elections(events: list[Event], outcome: str) -> None:
     found = judged("preferred-election-znode-comes-and-goes", placed(2, 1, (2, 1), 1), *events)
-    assert found["outcome"] == outcome
+    assert found.outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_the_znode_of_preferred_elections(events: list[Event], outcome: str) -> 
 )
 def test_an_election_leaves_live_replicas(isr: tuple[int, ...], outcome: str) -> None:
     found = judged("election-leaves-live-replicas", *lives(1, 2, 3), ALL_IN_SYNC, GONE, placed(2, 1, isr, 1), WAIT)
-    assert found["outcome"] == outcome
+    assert found.outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -363,7 +364,7 @@ def test_an_election_leaves_live_replicas(isr: tuple[int, ...], outcome: str) ->
 )
 def test_an_election_is_in_the_controllers_epoch(epoch: int, outcome: str) -> None:
     found = judged("election-in-the-controllers-epoch", controller("broker-3", epoch), FIRST, state(2, 1, (2,), 1))
-    assert found["outcome"] == outcome
+    assert found.outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -377,7 +378,7 @@ def test_an_election_is_in_the_controllers_epoch(epoch: int, outcome: str) -> No
     ids=["alone", "with the dead one", "a clean one", "an eligible one"],
 )
 def test_a_leader_is_elected_from_outside_the_isr(states: list[Event], outcome: str) -> None:
-    assert judged("leader-elected-from-outside-isr", *states)["outcome"] == outcome
+    assert judged("leader-elected-from-outside-isr", *states).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -391,7 +392,7 @@ def test_a_leader_is_elected_from_outside_the_isr(states: list[Event], outcome: 
     ids=["for the ISR", "for the last known leader", "not long enough", "nobody else lived"],
 )
 def test_an_offline_partition_waits(events: list[Event], outcome: str) -> None:
-    assert judged("offline-partition-waits", *events, WAIT)["outcome"] == outcome
+    assert judged("offline-partition-waits", *events, WAIT).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -406,7 +407,7 @@ def test_an_offline_partition_waits(events: list[Event], outcome: str) -> None:
 )
 def test_the_preferred_leader_is_elected(after: list[Event], outcome: str) -> None:
     events = [*lives(1, 2, 3), placed(2, 1, (2, 3, 1), 0), *after]
-    assert judged("preferred-leader-elected", *events, WAIT)["outcome"] == outcome
+    assert judged("preferred-leader-elected", *events, WAIT).outcome == outcome
 
 
 REFUSED = Log(node="broker-1", event="stale-controller", line="Latest known controller epoch is 2")
@@ -414,7 +415,7 @@ REFUSED = Log(node="broker-1", event="stale-controller", line="Latest known cont
 
 @pytest.mark.parametrize(("events", "outcome"), [([REFUSED], HELD), ([truncated(1)], NOT_OBSERVED)])
 def test_a_stale_controller_is_refused(events: list[Event], outcome: str) -> None:
-    assert judged("stale-controller-refused", *events)["outcome"] == outcome
+    assert judged("stale-controller-refused", *events).outcome == outcome
 
 
 def of_controller(epoch: int, leader_epoch: int, version: int) -> Partition:
@@ -433,12 +434,12 @@ def of_controller(epoch: int, leader_epoch: int, version: int) -> Partition:
 )
 def test_a_partitions_state_never_goes_back(states: list[Event], outcome: str) -> None:
     found = judged("partition-state-never-goes-back", FIRST_CONTROLLER, NEXT, *states)
-    assert found["outcome"] == outcome
+    assert found.outcome == outcome
 
 
 def test_one_controller_shows_nothing_of_states_that_go_back() -> None:
     found = judged("partition-state-never-goes-back", FIRST_CONTROLLER, of_controller(1, 0, 0), of_controller(1, 1, 1))
-    assert found["outcome"] == NOT_OBSERVED
+    assert found.outcome == NOT_OBSERVED
 
 
 STOPPED = Container(source="docker", node="broker-1", action="die", exit_code=143)
@@ -456,7 +457,7 @@ STOPPED = Container(source="docker", node="broker-1", action="die", exit_code=14
 )
 def test_a_leader_moves_before_a_shutdown(after: list[Event], outcome: str) -> None:
     events = [*UP, FIRST, fault("stop", "inject"), *after, WAIT]
-    assert judged("leader-moved-before-shutdown", *events)["outcome"] == outcome
+    assert judged("leader-moved-before-shutdown", *events).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -477,14 +478,14 @@ def test_writes_pause_while_a_leader_goes(
 ) -> None:
     events = [*UP, FIRST, fault(kind, "inject"), *[WAIT] * 16]
     found = judged(claim, *events, acknowledged=acknowledged)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
 def test_what_contradicts_a_claim_is_its_evidence() -> None:
     found = judged("leader-epoch-rises-by-one", FIRST, state(2, 1, (2,), 1), state(1, 3, (1,), 2))
-    (row,) = found["evidence"]
+    (row,) = found.evidence
     assert (row["leader_epoch_before"], row["leader_epoch"], row["leader"]) == (1, 3, 1)
-    assert found["says"] == "2 changes of leader, 1 of them otherwise"
+    assert found.observed == "2 changes of leader, 1 of them otherwise"
 
 
 def test_a_scenario_that_names_no_claim_is_refused() -> None:

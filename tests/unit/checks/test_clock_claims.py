@@ -58,7 +58,7 @@ def sent(second: float, error: str | None = None) -> list[Timed]:
 def outcome(name: str, *events: Sequence[Timed]) -> Any:
     in_order = sorted((one for each in (LED, *events) for one in each), key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return claims.judge(name, RunEvidence(run=run_record(RUN), course=course))["outcome"]
+    return claims.judge(name, RunEvidence(run=run_record(RUN), course=course)).outcome
 
 
 AHEAD = struck("clock-step", 10, 30, seconds=8 * 86400)

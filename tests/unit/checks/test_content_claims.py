@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Event, IsrChange, Metadata, Missed, Partition, Reassign, Znode
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -28,7 +29,7 @@ BROKER_4 = BROKER_2 | {"version": 4, "listener_security_protocol_map": {"PLAINTE
 BROKER_5 = BROKER_4 | {"version": 5, "features": {}}
 
 
-def judged(name: str, *events: Event, **run: Any) -> dict[str, Any]:
+def judged(name: str, *events: Event, **run: Any) -> ClaimResult:
     """The claim on these events, a second apart."""
     timed = tuple(at((number + 1) * 1_000_000_000, event) for number, event in enumerate(events))
     return claims.judge(name, RunEvidence(run=run_record(RUN | run), course=Course(timed)))
@@ -52,7 +53,7 @@ def znode(path: str, content: Any, *, ephemeral: bool = False) -> Znode:
 )
 def test_a_brokers_znode_has_the_form_of_its_release(kafka: str, settings: dict[str, str], content: Any) -> None:
     one = znode("/brokers/ids/1", content, ephemeral=True)
-    assert judged("broker-znode-content", one, kafka=kafka, settings=settings)["outcome"] == HELD
+    assert judged("broker-znode-content", one, kafka=kafka, settings=settings).outcome == HELD
 
 
 @pytest.mark.parametrize(
@@ -68,14 +69,14 @@ def test_a_brokers_znode_has_the_form_of_its_release(kafka: str, settings: dict[
 )
 def test_a_brokers_znode_of_another_form_contradicts(content: Any, otherwise: str) -> None:
     found = judged("broker-znode-content", znode("/brokers/ids/1", content, ephemeral=True))
-    assert found["outcome"] == CONTRADICTED
-    assert otherwise in found["evidence"][0]["otherwise"]
+    assert found.outcome == CONTRADICTED
+    assert otherwise in found.evidence[0]["otherwise"]
 
 
 def test_a_broker_is_registered_by_an_ephemeral_znode() -> None:
     found = judged("broker-znode-content", znode("/brokers/ids/1", BROKER_4))
-    assert found["evidence"][0]["otherwise"] == ["it is not ephemeral"]
-    assert judged("broker-znode-content", znode("/brokers/ids/1", None))["outcome"] == NOT_OBSERVED
+    assert found.evidence[0]["otherwise"] == ["it is not ephemeral"]
+    assert judged("broker-znode-content", znode("/brokers/ids/1", None)).outcome == NOT_OBSERVED
 
 
 CONTROLLER_1 = {"version": 1, "brokerid": 2, "timestamp": "1"}
@@ -95,7 +96,7 @@ CONTROLLER_2 = CONTROLLER_1 | {"version": 2, "kraftControllerEpoch": -1}
 )
 def test_the_controllers_znode(kafka: str, content: Any, ephemeral: bool, outcome: str) -> None:
     one = znode("/controller", content, ephemeral=ephemeral)
-    assert judged("controller-znode-content", one, kafka=kafka)["outcome"] == outcome
+    assert judged("controller-znode-content", one, kafka=kafka).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -104,14 +105,14 @@ def test_the_controllers_znode(kafka: str, content: Any, ephemeral: bool, outcom
 )
 def test_the_controller_epochs_znode(contents: list[Any], outcome: str) -> None:
     events = [znode("/controller_epoch", content) for content in contents]
-    assert judged("controller-epoch-znode-content", *events)["outcome"] == outcome
+    assert judged("controller-epoch-znode-content", *events).outcome == outcome
 
 
 def test_epochs_that_nobody_saw_are_no_contradiction() -> None:
     missed = Missed(source="zookeeper", path="/controller_epoch", count=1, reason="two looks")
     events = [znode("/controller_epoch", 1), missed, znode("/controller_epoch", 3)]
-    assert judged("controller-epoch-znode-content", *events)["outcome"] == HELD
-    assert judged("controller-epoch-znode-content", missed)["outcome"] == NOT_OBSERVED
+    assert judged("controller-epoch-znode-content", *events).outcome == HELD
+    assert judged("controller-epoch-znode-content", missed).outcome == NOT_OBSERVED
 
 
 STATE = {"controller_epoch": 1, "leader": 1, "version": 1, "leader_epoch": 0, "isr": [1, 2]}
@@ -132,7 +133,7 @@ STATE = {"controller_epoch": 1, "leader": 1, "version": 1, "leader_epoch": 0, "i
 )
 def test_a_partitions_state(kafka: str, content: Any, outcome: str) -> None:
     one = znode("/brokers/topics/t/partitions/0/state", content)
-    assert judged("state-znode-content", one, kafka=kafka)["outcome"] == outcome
+    assert judged("state-znode-content", one, kafka=kafka).outcome == outcome
 
 
 TOPIC_1 = {"version": 1, "partitions": {"0": [1, 2]}}
@@ -153,7 +154,7 @@ TOPIC_3 = TOPIC_2 | {"version": 3, "topic_id": "aQVWVw89T1-Z1HXhZiRWvA"}
     ],
 )
 def test_a_topics_znode(kafka: str, content: Any, outcome: str) -> None:
-    assert judged("topic-znode-content", znode("/brokers/topics/t", content), kafka=kafka)["outcome"] == outcome
+    assert judged("topic-znode-content", znode("/brokers/topics/t", content), kafka=kafka).outcome == outcome
 
 
 MOVE = Reassign(topic="t", partition=0, replicas=(3, 4), by="znode")
@@ -182,7 +183,7 @@ AFTER = TOPIC_3 | {"partitions": {"0": [3, 4]}}
 def test_a_topics_znode_while_its_partition_moves(before: list[Any], after: list[Any], outcome: str) -> None:
     contents = [[znode("/brokers/topics/t", one) for one in told] for told in (before, after)]
     events = [BEFORE, *contents[0], MOVE, *contents[1]]
-    assert judged("topic-znode-content", *events, **MOVED)["outcome"] == outcome
+    assert judged("topic-znode-content", *events, **MOVED).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_a_topics_znode_while_its_partition_moves(before: list[Any], after: list
 def test_a_partitions_state_while_it_moves(isr: list[int], moves: list[Reassign], outcome: str) -> None:
     one = znode("/brokers/topics/t/partitions/0/state", STATE | {"leader": isr[0], "isr": isr})
     settings = MOVED if moves else {"kafka": "2.8.2"}
-    assert judged("state-znode-content", BEFORE, *moves, one, **settings)["outcome"] == outcome
+    assert judged("state-znode-content", BEFORE, *moves, one, **settings).outcome == outcome
 
 
 ASKED = {"version": 1, "partitions": [{"topic": "t", "partition": 0}]}
@@ -213,7 +214,7 @@ NOTE = "/isr_change_notification/isr_change_0000000001"
     ids=["read", "not read", "ephemeral", "of nothing", "no partition", "nine digits", "not seen to be made"],
 )
 def test_a_notification_of_isr_changes(events: list[Event], outcome: str) -> None:
-    assert judged("isr-notification-content", *events)["outcome"] == outcome
+    assert judged("isr-notification-content", *events).outcome == outcome
 
 
 # KRaft
@@ -253,7 +254,7 @@ def change(offset: int, epoch: int, fenced: int) -> Metadata:
     ],
 )
 def test_records_of_brokers(events: list[Metadata], outcome: str) -> None:
-    assert judged("broker-records-content", *events, mode="kraft")["outcome"] == outcome
+    assert judged("broker-records-content", *events, mode="kraft").outcome == outcome
 
 
 def partition(**fields: Any) -> Metadata:
@@ -280,10 +281,10 @@ def changed(**fields: Any) -> Metadata:
     ],
 )
 def test_records_of_partitions(events: list[Metadata], outcome: str) -> None:
-    assert judged("partition-records-content", *events, mode="kraft")["outcome"] == outcome
+    assert judged("partition-records-content", *events, mode="kraft").outcome == outcome
 
 
 @pytest.mark.parametrize(("isr", "outcome"), [([1, 3], HELD), ([1, 5], CONTRADICTED)])
 def test_records_of_a_partition_that_moves(isr: list[int], outcome: str) -> None:
     events = [BEFORE, partition(), MOVE, changed(isr=isr)]
-    assert judged("partition-records-content", *events, mode="kraft", topics=MOVED["topics"])["outcome"] == outcome
+    assert judged("partition-records-content", *events, mode="kraft", topics=MOVED["topics"]).outcome == outcome

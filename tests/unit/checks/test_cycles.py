@@ -112,8 +112,8 @@ def test_cycles_run_through_all_keys_of_a_history(tmp_path: Path, order: tuple[i
     path = tmp_path / "history.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     findings = check_history(path)
-    found = findings["findings"]
-    assert [finding["anomaly"] for finding in found] == names
+    found = findings.findings
+    assert [finding.anomaly for finding in found] == names
     assert exit_status(findings) == 0
     assert next(iter(summary(findings))) == (
         "G0: 1 (no contradiction: Kafka's transactions allow cycles of writes)"
@@ -121,7 +121,7 @@ def test_cycles_run_through_all_keys_of_a_history(tmp_path: Path, order: tuple[i
         else "no anomaly and nothing in doubt"
     )
     if found:
-        assert found[0]["evidence"][0]["cycle"][0]["value"] in ("a", "d")
+        assert found[0].evidence[0].detail["cycle"][0]["value"] in ("a", "d")
 
 
 def test_a_read_in_a_cycle_is_a_contradiction(tmp_path: Path) -> None:
@@ -132,4 +132,4 @@ def test_a_read_in_a_cycle_is_a_contradiction(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     findings = check_history(path)
-    assert ([finding["anomaly"] for finding in findings["findings"]], exit_status(findings)) == (["G1c"], 1)
+    assert ([finding.anomaly for finding in findings.findings], exit_status(findings)) == (["G1c"], 1)

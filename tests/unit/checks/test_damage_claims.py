@@ -70,7 +70,7 @@ def judged(
         read_errors=lambda topic, partition: errors,
         read_at=lambda topic, partition: {(1, offset): (offset,) for offset in read},
     )
-    return str(claims.judge(name, witness)["outcome"])
+    return str(claims.judge(name, witness).outcome)
 
 
 LED: Timed = (1, state(1, 1, 2, 3))

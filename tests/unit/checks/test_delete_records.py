@@ -73,12 +73,12 @@ def test_a_run_in_which_all_else_is_in_order_is_looked_at(tmp_path: Path) -> Non
     """A partition of which every record was read in order is otherwise told at a glance."""
     later = {name: time.monotonic_ns() + 10**15 for name in ("invoked_ns", "completed_ns")}
     run = make_run(tmp_path / "run", {"producer-1": SENT, "final-read-1": [row | later for row in READ_AGAIN]})
-    assert [one["anomaly"] for one in check_run(run)["findings"]] == []
+    assert [one.anomaly for one in check_run(run).findings] == []
     with Timeline(run.timeline) as timeline:
         timeline.append(RecordsDeleted(topic="t", partition=0, low_watermark=2))
-    (finding,) = check_run(run)["findings"]
-    assert (finding["anomaly"], finding["count"], finding["reads"]) == (
+    (finding,) = check_run(run).findings
+    assert (finding.anomaly, finding.count, finding.reads) == (
         "resurrected",
         2,
-        ["client histories", "cluster metadata"],
+        ("client histories", "cluster metadata"),
     )

@@ -41,7 +41,7 @@ def final(**ends: int) -> Moment:
 
 def judged(name: str, *events: Timed) -> str:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return str(claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed)))["outcome"])
+    return str(claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed))).outcome)
 
 
 WIPED: list[Timed] = [

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Event, Failed, Fault, FaultPhase, Partition, Send, Target
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -45,7 +46,7 @@ def sent(second: float, process: str = "alone", acks: str = "1", acked: bool = T
     return [(second, Send(**about)), (second + 0.1, answer)]
 
 
-def judged(name: str, *events: Timed) -> dict[str, Any]:
+def judged(name: str, *events: Timed) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     return claims.judge(name, RunEvidence(run=run_record(RUN), course=Course(timed)))
 
@@ -61,13 +62,13 @@ FROM_A_BROKER: list[Timed] = [(at_s, e) for at_s, e in REPLACED if not isinstanc
 @pytest.mark.parametrize(("second", "outcome"), [(14, HELD), (18, HELD), (19, CONTRADICTED)])
 def test_an_isolated_leader_is_replaced(second: float, outcome: str) -> None:
     found = judged("isolated-leader-replaced-in-time", *CUT, (second, led_by(2, 1)))
-    assert (found["outcome"], found["bound_ms"]) == (outcome, 8700)
+    assert (found.outcome, found.bound_ms) == (outcome, 8700)
 
 
 def test_what_isolates_no_leader_shows_nothing() -> None:
-    assert judged("isolated-leader-replaced-in-time", *CUT)["outcome"] == NOT_OBSERVED
-    assert judged("isolated-leader-replaced-in-time", *FROM_A_BROKER)["outcome"] == NOT_OBSERVED
-    assert judged("isolated-leader-replaced-in-time", *REPLACED[1:])["outcome"] == NOT_OBSERVED
+    assert judged("isolated-leader-replaced-in-time", *CUT).outcome == NOT_OBSERVED
+    assert judged("isolated-leader-replaced-in-time", *FROM_A_BROKER).outcome == NOT_OBSERVED
+    assert judged("isolated-leader-replaced-in-time", *REPLACED[1:]).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -85,5 +86,5 @@ def test_what_isolates_no_leader_shows_nothing() -> None:
     ids=["1", "1, refused", "all", "all, refused", "to another", "by one who knows all", "before", "healed"],
 )
 def test_what_a_replaced_leader_acknowledges(records: list[Timed], one: str, every: str) -> None:
-    assert judged("replaced-leader-acknowledges-acks-1", *REPLACED, *records)["outcome"] == one
-    assert judged("replaced-leader-acknowledges-no-acks-all", *REPLACED, *records)["outcome"] == every
+    assert judged("replaced-leader-acknowledges-acks-1", *REPLACED, *records).outcome == one
+    assert judged("replaced-leader-acknowledges-no-acks-all", *REPLACED, *records).outcome == every

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Event, Partition, ReplicaOffset
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -38,7 +39,7 @@ def fetches(bursts: int) -> list[Event]:
     return [heard(10, 0), *(heard(2000 * number + 1500, BURST * number) for number in range(1, bursts + 1))]
 
 
-def judged(name: str, *events: Event, bursts: int = 4) -> dict[str, Any]:
+def judged(name: str, *events: Event, bursts: int = 4) -> ClaimResult:
     acked = [(0, 2000 * number * MS) for number in range(1, bursts + 1) for _ in range(BURST)]
     course = Course(tuple(sorted([isr(1, 1, 2), *events], key=lambda event: event.at_ns)))
     return claims.judge(
@@ -51,15 +52,15 @@ FLAPS = [isr(2700, 1), isr(3600, 1, 2), isr(6700, 1), isr(7600, 1, 2)]
 
 def test_a_follower_that_fetches_leaves_and_comes_back() -> None:
     found = judged("isr-counts-messages", *fetches(4), *FLAPS)
-    assert (found["outcome"], [row["records_behind"] for row in found["evidence"]]) == (HELD, [BURST, BURST])
-    assert judged("isr-does-not-count-messages", *fetches(4), *FLAPS)["outcome"] == CONTRADICTED
+    assert (found.outcome, [row["records_behind"] for row in found.evidence]) == (HELD, [BURST, BURST])
+    assert judged("isr-does-not-count-messages", *fetches(4), *FLAPS).outcome == CONTRADICTED
 
 
 def test_a_follower_that_fetches_stays() -> None:
     found = judged("isr-does-not-count-messages", *fetches(4))
-    assert found["outcome"] == HELD
-    assert [row["records_behind"] for row in found["evidence"]] == [BURST] * 4
-    assert judged("isr-counts-messages", *fetches(4))["outcome"] == NOT_OBSERVED
+    assert found.outcome == HELD
+    assert [row["records_behind"] for row in found.evidence] == [BURST] * 4
+    assert judged("isr-counts-messages", *fetches(4)).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -72,12 +73,12 @@ def test_a_follower_that_fetches_stays() -> None:
     ids=["not behind", "never back", "had not fetched for long"],
 )
 def test_a_departure_for_another_reason_contradicts(events: list[Event]) -> None:
-    assert judged("isr-counts-messages", *events)["outcome"] == CONTRADICTED
+    assert judged("isr-counts-messages", *events).outcome == CONTRADICTED
 
 
 def test_who_leaves_with_the_leader_says_nothing() -> None:
     events = [*fetches(4), isr(2700, 2, leader=2), isr(6700, 2, 1, leader=2)]
-    assert judged("isr-counts-messages", *events)["outcome"] == NOT_OBSERVED
+    assert judged("isr-counts-messages", *events).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize("name", ["isr-counts-messages", "isr-does-not-count-messages"])
@@ -95,9 +96,9 @@ def test_who_leaves_with_the_leader_says_nothing() -> None:
 def test_without_the_leaders_lines_nothing_is_observed(name: str, said: list[Event]) -> None:
     """A follower whose fetches nobody told of is not taken for one that is far behind."""
     flaps = FLAPS if name == "isr-counts-messages" and len(said) < 2 else []
-    assert judged(name, *said, *flaps)["outcome"] == NOT_OBSERVED
+    assert judged(name, *said, *flaps).outcome == NOT_OBSERVED
 
 
 def test_a_follower_that_is_never_far_behind_shows_nothing() -> None:
     close = [heard(2000 * number + 1, BURST * number) for number in range(5)]
-    assert judged("isr-does-not-count-messages", *close, bursts=0)["outcome"] == NOT_OBSERVED
+    assert judged("isr-does-not-count-messages", *close, bursts=0).outcome == NOT_OBSERVED

@@ -50,7 +50,7 @@ GONE: Timed = (12, state(0, 2, 2, 3))
 def outcome(name: str, *events: Sequence[Timed]) -> str:
     in_order = sorted((one for each in [BEGUN, *events, ENDED] for one in each), key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return str(claims.judge(name, RunEvidence(run=run_record({"kafka": "4.3.1"}), course=course))["outcome"])
+    return str(claims.judge(name, RunEvidence(run=run_record({"kafka": "4.3.1"}), course=course)).outcome)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Controller, Event, Fault, Log, Note, Target, Znode
+from evidence.findings import ClaimResult
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -17,7 +18,7 @@ from tests.unit.timelines import at
 Timed = tuple[int, Event]
 
 
-def judged(*events: Timed) -> dict[str, Any]:
+def judged(*events: Timed) -> ClaimResult:
     timed = [at(second * 10**9, event) for second, event in sorted(events, key=lambda one: one[0])]
     return claims.judge("metadata-migrated-to-kraft", RunEvidence(run=run_record({}), course=Course(tuple(timed))))
 
@@ -49,7 +50,7 @@ TAKEN_OVER: list[Timed] = [controller(19, "controller-100", 2), kept(19, -1), ke
 
 def test_a_migration_that_all_bear_out() -> None:
     found = judged(*CLUSTER, *RESTARTS, *TAKEN_OVER, LINE, END)
-    assert (found["outcome"], found["says"]) == (HELD, "1 migration completed")
+    assert (found.outcome, found.observed) == (HELD, "1 migration completed")
 
 
 def test_a_broker_that_is_down_at_that_moment_is_not_waited_for() -> None:
@@ -59,8 +60,8 @@ def test_a_broker_that_is_down_at_that_moment_is_not_waited_for() -> None:
         *restarted(25, "broker-3"),
         (30, Broker(source="zookeeper", node="broker-3", state="registered", fenced=False)),
     ]
-    assert judged(*CLUSTER, *RESTARTS, *down, *TAKEN_OVER, LINE, END)["outcome"] == HELD
-    assert judged(*CLUSTER, *RESTARTS, down[0], *down[2:], *TAKEN_OVER, LINE, END)["outcome"] == NOT_OBSERVED
+    assert judged(*CLUSTER, *RESTARTS, *down, *TAKEN_OVER, LINE, END).outcome == HELD
+    assert judged(*CLUSTER, *RESTARTS, down[0], *down[2:], *TAKEN_OVER, LINE, END).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_broker_that_is_down_at_that_moment_is_not_waited_for() -> None:
     ],
 )
 def test_what_one_witness_says_nothing_of_is_not_observed(events: list[Timed]) -> None:
-    assert judged(*events, END)["outcome"] == NOT_OBSERVED
+    assert judged(*events, END).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -99,4 +100,4 @@ def test_what_one_witness_says_nothing_of_is_not_observed(events: list[Timed]) -
     ids=["it has no metadata", "another has it", "a broker stays the controller", "a broker is the controller again"],
 )
 def test_a_migration_that_zookeeper_does_not_bear_out(events: list[Timed]) -> None:
-    assert judged(*CLUSTER, *RESTARTS, *events, LINE, END)["outcome"] == CONTRADICTED
+    assert judged(*CLUSTER, *RESTARTS, *events, LINE, END).outcome == CONTRADICTED

@@ -54,7 +54,7 @@ def test_writes_go_on(
     outage: list[Timed], acknowledged: list[tuple[float, float]], outcome: str, took_ms: float | None
 ) -> None:
     found = judged("writes-go-on-without-coordinator", FIRST, *outage, *FOLLOWER, acknowledged=acknowledged)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
 def written(read_s: float, written_s: float) -> Timed:
@@ -78,7 +78,7 @@ def written(read_s: float, written_s: float) -> Timed:
     ids=["nothing", "afterwards", "before", "written meanwhile", "stated meanwhile", "a broker gone", "no outage"],
 )
 def test_nothing_changes(events: list[Timed], outcome: str) -> None:
-    assert judged("nothing-changes-without-coordinator", FIRST, *events)["outcome"] == outcome
+    assert judged("nothing-changes-without-coordinator", FIRST, *events).outcome == outcome
 
 
 def sent(at_s: float, done_s: float | None, acks: str = "all") -> list[Timed]:
@@ -101,7 +101,7 @@ def sent(at_s: float, done_s: float | None, acks: str = "all") -> list[Timed]:
     ids=["then", "never", "at once", "before it died", "acks=1", "nobody died", "of another ISR"],
 )
 def test_acks_all_waits(events: list[Timed], outcome: str) -> None:
-    assert judged("acks-all-waits-for-coordinator", FIRST, *AWAY, *events)["outcome"] == outcome
+    assert judged("acks-all-waits-for-coordinator", FIRST, *AWAY, *events).outcome == outcome
 
 
 def gone(at_s: float, node: str = "broker-3") -> tuple[float, Event]:
@@ -121,7 +121,7 @@ def gone(at_s: float, node: str = "broker-3") -> tuple[float, Event]:
     ids=["all stay", "a dead one", "ended when it was back", "killed later", "gone before", "no outage"],
 )
 def test_sessions_outlast_it(events: list[Timed], outcome: str) -> None:
-    assert judged("sessions-outlast-coordinator", FIRST, *events)["outcome"] == outcome
+    assert judged("sessions-outlast-coordinator", FIRST, *events).outcome == outcome
 
 
 ACKS_1 = RUN | {"case_changes": {"acks": "1"}}
@@ -140,5 +140,5 @@ ACKS_1 = RUN | {"case_changes": {"acks": "1"}}
 def test_writes_while_the_isr_cannot_shrink(acknowledged: list[tuple[float, float]], go_on: str, stop: str) -> None:
     events = [FIRST, *AWAY, *FOLLOWER]
     for name, outcome in ("writes-go-on-while-isr-cannot-shrink", go_on), ("writes-stop-while-isr-cannot-shrink", stop):
-        assert judged(name, *events, acknowledged=acknowledged, run=ACKS_1)["outcome"] == outcome
-        assert judged(name, *events, acknowledged=acknowledged)["outcome"] == NOT_OBSERVED
+        assert judged(name, *events, acknowledged=acknowledged, run=ACKS_1).outcome == outcome
+        assert judged(name, *events, acknowledged=acknowledged).outcome == NOT_OBSERVED

@@ -28,6 +28,7 @@ from evidence.events import (
     Send,
     Target,
 )
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -85,7 +86,7 @@ def judged(
     acknowledged: Sequence[tuple[float, float]] = (),
     until: float = 60,
     run: dict[str, Any] = RUN,
-) -> dict[str, Any]:
+) -> ClaimResult:
     nodes = [*(f"broker-{number}" for number in ALL), "zookeeper"]
     up: list[Timed] = [(0, Container(node=node, action="start")) for node in nodes]
     up += [(0, Broker(source="zookeeper", node=node, state="registered")) for node in nodes[:3]]
@@ -141,7 +142,7 @@ TO_CLIENTS = ("broker-1", "clients")
 )
 def test_an_isr_shrinks_to_the_reachable_side(events: list[Timed], outcome: str, took_ms: float | None) -> None:
     found = judged("isr-shrinks-to-reachable-side", FIRST, *events)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
 def test_partitions_of_topics_of_kafkas_own_show_nothing() -> None:
@@ -149,7 +150,7 @@ def test_partitions_of_topics_of_kafkas_own_show_nothing() -> None:
         source="zookeeper", topic="__consumer_offsets", partition=0, leader=1, leader_epoch=0, isr=ALL, version=0
     )
     found = judged("isr-shrinks-to-reachable-side", (1, internal), *cut(10, 30, TO_2))
-    assert found["outcome"] == NOT_OBSERVED
+    assert found.outcome == NOT_OBSERVED
 
 
 def test_a_follower_whose_session_ends_may_leave_the_isr_earlier() -> None:
@@ -161,7 +162,7 @@ def test_a_follower_whose_session_ends_may_leave_the_isr_earlier() -> None:
         gone,
         state(12, (1, 3), 1),
     )
-    assert found["outcome"] == HELD
+    assert found.outcome == HELD
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_a_follower_whose_session_ends_may_leave_the_isr_earlier() -> None:
 )
 def test_an_isr_is_whole_after_the_heal(events: list[Timed], until: float, outcome: str, took_ms: float | None) -> None:
     found = judged("isr-whole-after-heal", FIRST, *cut(10, 20, TO_2), *events, until=until)
-    assert (found["outcome"], found.get("measured_ms")) == (outcome, took_ms)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_an_isr_is_whole_after_the_heal(events: list[Timed], until: float, outco
 def test_a_leader_may_ask_the_old_controller_until_that_times_out(settings: dict[str, str], outcome: str) -> None:
     kept = {name: value for name, value in RUN["settings"].items() if not name.startswith("request")}
     events = [*cut(10, 20, TO_2), state(14, (1, 3), 1), state(50, ALL, 2)]
-    assert judged("isr-whole-after-heal", FIRST, *events, run=RUN | {"settings": kept | settings})["outcome"] == outcome
+    assert judged("isr-whole-after-heal", FIRST, *events, run=RUN | {"settings": kept | settings}).outcome == outcome
 
 
 def sent(
@@ -234,7 +235,7 @@ ISOLATED = cut(10, 30, TO_2, TO_3, TO_ZOOKEEPER)
     ],
 )
 def test_an_isolated_leader_acknowledges_no_acks_all(events: list[Timed], outcome: str) -> None:
-    assert judged("isolated-leader-acknowledges-no-acks-all", FIRST, *events)["outcome"] == outcome
+    assert judged("isolated-leader-acknowledges-no-acks-all", FIRST, *events).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -249,7 +250,7 @@ def test_an_isolated_leader_acknowledges_no_acks_all(events: list[Timed], outcom
     ids=["twice", "it shrinks", "it shrinks later, for another reason", "a longer cut", "another link"],
 )
 def test_an_isr_outlasts_brief_cuts(events: list[Timed], outcome: str) -> None:
-    assert judged("isr-outlasts-brief-cuts", FIRST, *events)["outcome"] == outcome
+    assert judged("isr-outlasts-brief-cuts", FIRST, *events).outcome == outcome
 
 
 CUT = cut(10, 20, TO_2)
@@ -278,9 +279,9 @@ def test_writes_during_a_cut(
     claim: str, run: dict[str, Any], link: tuple[str, str], acknowledged: list[tuple[float, float]], outcome: str
 ) -> None:
     of_link = cut(10, 20, link)
-    assert judged(claim, FIRST, *of_link, acknowledged=acknowledged, run=run)["outcome"] == outcome
+    assert judged(claim, FIRST, *of_link, acknowledged=acknowledged, run=run).outcome == outcome
     elected = state(15, (2, 3), 1, leader=2, epoch=1)
-    assert judged(claim, FIRST, *of_link, elected, acknowledged=acknowledged, run=run)["outcome"] == NOT_OBSERVED
+    assert judged(claim, FIRST, *of_link, elected, acknowledged=acknowledged, run=run).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -299,8 +300,8 @@ def test_no_writes_while_clients_are_cut(
 ) -> None:
     of_clients = cut(10, 20, TO_CLIENTS)
     name = "no-writes-while-clients-are-cut"
-    assert judged(name, FIRST, *of_clients, *events, acknowledged=acknowledged)["outcome"] == outcome
-    assert judged(name, FIRST, *CUT, *events, acknowledged=acknowledged)["outcome"] == NOT_OBSERVED
+    assert judged(name, FIRST, *of_clients, *events, acknowledged=acknowledged).outcome == outcome
+    assert judged(name, FIRST, *CUT, *events, acknowledged=acknowledged).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -310,9 +311,9 @@ def test_no_writes_while_clients_are_cut(
 )
 def test_a_leader_that_is_cut_off_is_replaced_in_time(links: tuple[tuple[str, str], ...], outcome: str) -> None:
     found = judged("leader-replaced-in-time", FIRST, *cut(10, 30, *links), state(15, (2, 3), 1, leader=2, epoch=1))
-    assert found["outcome"] == outcome
+    assert found.outcome == outcome
     late = judged("leader-replaced-in-time", FIRST, *cut(10, 40, *links), state(25, (2, 3), 1, leader=2, epoch=1))
-    assert late["outcome"] == (CONTRADICTED if outcome == HELD else NOT_OBSERVED)
+    assert late.outcome == (CONTRADICTED if outcome == HELD else NOT_OBSERVED)
 
 
 def test_a_controller_that_is_cut_off_is_replaced_in_time() -> None:
@@ -320,8 +321,8 @@ def test_a_controller_that_is_cut_off_is_replaced_in_time() -> None:
         return (at_s, Controller(source="zookeeper", node=node, epoch=epoch))
 
     events = [controller(1, "broker-1", 1), *ISOLATED]
-    assert judged("controller-replaced-in-time", *events, controller(15, "broker-2", 2))["outcome"] == HELD
-    assert judged("controller-replaced-in-time", *events, controller(25, "broker-2", 2))["outcome"] == CONTRADICTED
+    assert judged("controller-replaced-in-time", *events, controller(15, "broker-2", 2)).outcome == HELD
+    assert judged("controller-replaced-in-time", *events, controller(25, "broker-2", 2)).outcome == CONTRADICTED
     slowly = [controller(1, "broker-1", 1), *cut(10, 40, ("broker-1", "broker-2"), TO_3, TO_ZOOKEEPER, whole=15)]
     found = judged("controller-replaced-in-time", *slowly, controller(19, "broker-2", 2))
-    assert (found["outcome"], found["measured_ms"]) == (HELD, 4000)
+    assert (found.outcome, found.measured_ms) == (HELD, 4000)

@@ -12,6 +12,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.claims.cluster.placement import shifted
 from evidence.course import Course
 from evidence.events import Broker, Container, Ends, Event, Moment, Partition, PlaceTopic, Reassign, Znode
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -25,7 +26,7 @@ Timed = tuple[float, Event]
 NONE: tuple[int, ...] = ()
 
 
-def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> dict[str, Any]:
+def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> ClaimResult:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     return claims.judge(name, RunEvidence(run=run_record(RUN | (run or {})), course=Course(timed)))
@@ -93,7 +94,7 @@ class TestReassignment:
 
     def test_it_ends_as_asked(self) -> None:
         found = judged("reassignment-ends-as-asked", *self.DONE, self.END)
-        assert (found["outcome"], found["says"]) == (
+        assert (found.outcome, found.observed) == (
             HELD,
             "1 reassignment asked for and over, the slowest after 5.0 s",
         )
@@ -102,7 +103,7 @@ class TestReassignment:
 
     def test_it_does_not_end_though_nothing_strikes(self) -> None:
         found = judged("reassignment-stalls", *self.BEFORE, self.STUCK)
-        assert (found["outcome"], found["says"]) == (HELD, "1 reassignment not over after 40 s")
+        assert (found.outcome, found.observed) == (HELD, "1 reassignment not over after 40 s")
 
     @pytest.mark.parametrize(
         ("events", "outcome"),
@@ -114,11 +115,11 @@ class TestReassignment:
         ids=["it is over", "watched for too short", "one that was asked for is not there"],
     )
     def test_it_has_not_stalled(self, events: list[Timed], outcome: str) -> None:
-        assert judged("reassignment-stalls", *events)["outcome"] == outcome
+        assert judged("reassignment-stalls", *events).outcome == outcome
 
     def test_it_is_over_when_one_of_the_new_leads(self) -> None:
         late: list[Timed] = [(14, state(4, (3, 4), (3, 4), 1)), (16, state(5, (3, 4), (3, 4), 3))]
-        assert "after 6.0 s" in judged("reassignment-ends-as-asked", *self.ADDED, *late, self.END)["says"]
+        assert "after 6.0 s" in judged("reassignment-ends-as-asked", *self.ADDED, *late, self.END).observed
 
     @pytest.mark.parametrize(
         "events",
@@ -133,7 +134,7 @@ class TestReassignment:
         ids=["nothing came of it", "half", "one is not in sync", "none of them leads", "undone", "another order"],
     )
     def test_it_does_not_end_as_asked(self, events: list[Timed]) -> None:
-        assert judged("reassignment-ends-as-asked", *events)["outcome"] == CONTRADICTED
+        assert judged("reassignment-ends-as-asked", *events).outcome == CONTRADICTED
 
     def test_nothing_asked_shows_nothing(self) -> None:
         for name in (
@@ -141,7 +142,7 @@ class TestReassignment:
             "reassignment-adds-before-it-removes",
             "removed-replicas-are-deleted",
         ):
-            assert judged(name, *alive(1, 2), (1, state(0, (1, 2), (1, 2), 1)), self.END)["outcome"] == NOT_OBSERVED
+            assert judged(name, *alive(1, 2), (1, state(0, (1, 2), (1, 2), 1)), self.END).outcome == NOT_OBSERVED
 
     @pytest.mark.parametrize(
         ("events", "outcome"),
@@ -155,7 +156,7 @@ class TestReassignment:
         ids=["both steps", "by one record", "at once", "not in sync", "no change"],
     )
     def test_it_adds_before_it_removes(self, events: list[Timed], outcome: str) -> None:
-        assert judged("reassignment-adds-before-it-removes", *events)["outcome"] == outcome
+        assert judged("reassignment-adds-before-it-removes", *events).outcome == outcome
 
     @pytest.mark.parametrize(
         ("events", "outcome"),
@@ -168,7 +169,7 @@ class TestReassignment:
         ids=["the first", "the second", "the first is dead", "an old one"],
     )
     def test_the_first_of_the_new_leads(self, events: list[Timed], outcome: str) -> None:
-        assert judged("reassignment-elects-first-of-new", *events)["outcome"] == outcome
+        assert judged("reassignment-elects-first-of-new", *events).outcome == outcome
 
     NAMED: ClassVar[dict[str, Any]] = {
         "version": 1,
@@ -190,7 +191,7 @@ class TestReassignment:
         path = "/admin/reassign_partitions"
         znodes: list[Timed] = [(second, Znode(path=path, content=content)) for second, content in told]
         found = judged("reassignment-znode-comes-and-goes", *self.DONE, *znodes, self.END)
-        assert found["outcome"] == outcome
+        assert found.outcome == outcome
 
     @pytest.mark.parametrize(
         ("events", "outcome"),
@@ -204,7 +205,7 @@ class TestReassignment:
         ids=["as it is", "for ever", "half of it", "never", "an old version"],
     )
     def test_the_assignment_names_what_changes(self, events: list[Timed], outcome: str) -> None:
-        assert judged("reassignment-states-its-change", *events)["outcome"] == outcome
+        assert judged("reassignment-states-its-change", *events).outcome == outcome
 
     @pytest.mark.parametrize(
         ("left", "more", "outcome"),
@@ -218,7 +219,7 @@ class TestReassignment:
     def test_removed_replicas(self, left: Sequence[int], more: list[Timed], outcome: str) -> None:
         held = {f"broker-{b}": {"t-0": Ends(leo=4, hw=4)} if b in (3, 4, *left) else {} for b in (1, 2, 3, 4)}
         copies = Moment(name="02-final", nodes=held)
-        assert judged("removed-replicas-are-deleted", *self.DONE, *more, (59, copies))["outcome"] == outcome
+        assert judged("removed-replicas-are-deleted", *self.DONE, *more, (59, copies)).outcome == outcome
 
     @pytest.mark.parametrize(
         ("events", "answered", "outcome"),
@@ -234,7 +235,7 @@ class TestReassignment:
         timed = tuple(at(int(second * 1000) * MS, event) for second, event in events)
         witness = RunEvidence(run=run_record(RUN), course=Course(timed), acknowledged=lambda topic, partition: times)
         found = claims.judge("move-pauses-writes-briefly", witness)
-        assert (found["outcome"], found.get("bound_ms")) == (outcome, None if outcome == NOT_OBSERVED else 7000)
+        assert (found.outcome, found.bound_ms) == (outcome, None if outcome == NOT_OBSERVED else 7000)
 
 
 class TestRebalance:
@@ -256,8 +257,8 @@ class TestRebalance:
     def test_leadership_returns_with_the_next_check(self, back: float | None, outcome: str) -> None:
         led: list[Timed] = [] if back is None else [(back, state(3, (1, 2, 3), (2, 3, 1), 1))]
         found = judged("leadership-returns-by-itself", *self.AWAY, *led, self.LONG_AFTER)
-        assert (found["outcome"], found["bound_ms"]) == (outcome, 8000)
-        assert "25 % of the leaderships of broker-1" in found["says"]
+        assert (found.outcome, found.bound_ms) == (outcome, 8000)
+        assert "25 % of the leaderships of broker-1" in found.observed
 
     @pytest.mark.parametrize(
         "events",
@@ -269,7 +270,7 @@ class TestRebalance:
         ids=["it always led", "out of sync again at once", "it is dead"],
     )
     def test_what_does_not_show_it(self, events: list[Timed]) -> None:
-        assert judged("leadership-returns-by-itself", *events, self.LONG_AFTER)["outcome"] == NOT_OBSERVED
+        assert judged("leadership-returns-by-itself", *events, self.LONG_AFTER).outcome == NOT_OBSERVED
 
     ALLOWED: ClassVar[dict[str, Any]] = {
         "settings": {
@@ -285,21 +286,21 @@ class TestRebalance:
     )
     def test_no_more_than_the_share_is_left(self, led: list[Timed], outcome: str) -> None:
         found = judged("small-imbalance-is-left", *self.AWAY, *led, self.LONG_AFTER, run=self.ALLOWED)
-        assert found["outcome"] == outcome
+        assert found.outcome == outcome
         other = judged("leadership-returns-by-itself", *self.AWAY, *led, self.LONG_AFTER, run=self.ALLOWED)
-        assert other["outcome"] == NOT_OBSERVED
+        assert other.outcome == NOT_OBSERVED
 
     def test_one_that_lasted_for_less_than_two_checks_shows_nothing(self) -> None:
         out: Timed = (29, state(3, (1, 2, 3), (2, 3), 2))
         found = judged("small-imbalance-is-left", *self.AWAY, out, self.LONG_AFTER, run=self.ALLOWED)
-        assert found["outcome"] == NOT_OBSERVED
+        assert found.outcome == NOT_OBSERVED
 
     def test_kraft_knows_no_share(self) -> None:
         many = [(1.0, state(0, (1,), (1,), 1, topic="u", partition=number)) for number in range(3, 30)]
         events: list[Timed] = [*self.AWAY, *many, (24, state(3, (1, 2, 3), (2, 3, 1), 1)), self.LONG_AFTER]
         for mode, returns, left in (("kraft", HELD, NOT_OBSERVED), ("zookeeper", NOT_OBSERVED, CONTRADICTED)):
-            assert judged("leadership-returns-by-itself", *events, run={"mode": mode})["outcome"] == returns
-            assert judged("small-imbalance-is-left", *events, run={"mode": mode})["outcome"] == left
+            assert judged("leadership-returns-by-itself", *events, run={"mode": mode}).outcome == returns
+            assert judged("small-imbalance-is-left", *events, run={"mode": mode}).outcome == left
 
 
 def made(*placed: tuple[int, ...], brokers: tuple[int, ...] = (1, 2, 3)) -> list[Timed]:
@@ -332,7 +333,7 @@ class TestPlacement:
         ],
     )
     def test_where_replicas_lie(self, claim: str, placed: list[tuple[int, ...]], outcome: str) -> None:
-        assert judged(claim, *made(*placed))["outcome"] == outcome
+        assert judged(claim, *made(*placed)).outcome == outcome
 
     def test_a_shift_is_that_of_kafkas_own_example(self) -> None:
         """The table in the documentation of AdminUtils: five brokers, ten partitions, three replicas."""
@@ -354,4 +355,4 @@ class TestPlacement:
         "claim", ["replicas-placed-evenly", "replicas-placed-by-shift", "replicas-placed-in-stripes"]
     )
     def test_a_topic_that_was_placed_by_hand_shows_nothing(self, claim: str) -> None:
-        assert judged(claim, *alive(1, 2), (1, state(0, (1, 2), (1, 2), 1)))["outcome"] == NOT_OBSERVED
+        assert judged(claim, *alive(1, 2), (1, state(0, (1, 2), (1, 2), 1))).outcome == NOT_OBSERVED

@@ -5,7 +5,6 @@ neither.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.claims.storage.recovery import RECOVERY_POINTS
 from evidence.course import Course
 from evidence.events import Broker, Checkpoint, Event, Fault, FaultPhase, Log, Moment, Note, Target
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -52,7 +52,7 @@ END: Timed = (60, Note(text="the end"))
 UP: Timed = (24, Broker(source="kraft", node="broker-1", state="unfenced"))
 
 
-def judged(name: str, *events: Sequence[Timed]) -> dict[str, Any]:
+def judged(name: str, *events: Sequence[Timed]) -> ClaimResult:
     in_order = sorted((one for each in [*events, [UP, END]] for one in each), key=lambda one: one[0])
     course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
     return claims.judge(name, RunEvidence(run=run_record({}), course=course))
@@ -97,7 +97,7 @@ KILLED = [*fault("kill", 10), *fault("start", 20)]
     ],
 )
 def test_recovery_begins_at_the_recovery_point(events: list[Timed], expected: str) -> None:
-    assert judged(BEGINS, events)["outcome"] == expected
+    assert judged(BEGINS, events).outcome == expected
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_recovery_begins_at_the_recovery_point(events: list[Timed], expected: st
     ids=["nothing", "a segment", "not started", "killed"],
 )
 def test_a_clean_stop_recovers_nothing(events: list[Timed], expected: str) -> None:
-    assert judged(NOTHING, events)["outcome"] == expected
+    assert judged(NOTHING, events).outcome == expected
 
 
 def test_what_was_read_and_how_long_it_took_are_told() -> None:
     found = judged(BEGINS, [*KILLED, *looked(150, 0, 100, 200), *read(100, 200)])
-    assert found["says"] == "broker-1 read 2 of 3 segments of t-0 (200 bytes), registered after 4.0 s"
-    assert "measured_ms" not in found
+    assert found.observed == "broker-1 read 2 of 3 segments of t-0 (200 bytes), registered after 4.0 s"
+    assert found.measured_ms is None
 
 
 @pytest.mark.parametrize("line", ["Loaded 2 logs in 654ms (unclean log dirs = [])", "Logs loading complete in 654 ms."])
@@ -128,5 +128,5 @@ def test_how_long_the_logs_took_is_measured_and_bounds_nothing(line: str) -> Non
     begun = told(1, "broker-1", "Loaded 0 logs in 9ms.")
     other = told(22, "broker-2", "Loaded 2 logs in 7ms")
     found = judged(BEGINS, [*KILLED, *looked(0, 0), *read(0), *begun, *other, *told(23, "broker-1")])
-    assert (found["outcome"], found["measured_ms"], found["bound_ms"]) == (HELD, 654, None)
-    assert "its logs in 654 ms" in found["says"]
+    assert (found.outcome, found.measured_ms, found.bound_ms) == (HELD, 654, None)
+    assert "its logs in 654 ms" in found.observed

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, FaultPhase, Log, Metadata, Partition, Target
+from evidence.findings import ClaimResult
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -45,7 +46,7 @@ def led_by(leader: int, version: int) -> Partition:
 
 def judged(
     name: str, *events: Timed, run: dict[str, Any] = ZOOKEEPER, acknowledged: tuple[int, ...] = ()
-) -> dict[str, Any]:
+) -> ClaimResult:
     """The claim on these events, each at its second, with records acknowledged at these seconds."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     times = [(second * 1000 * MS, second * 1000 * MS) for second in acknowledged]
@@ -68,32 +69,32 @@ END: Timed = (30, led_by(2, 1))
     [(15.5, ZOOKEEPER, HELD), (12.5, ZOOKEEPER, CONTRADICTED), (15.5, KRAFT, HELD), (14, KRAFT, CONTRADICTED)],
 )
 def test_a_killed_broker_stays_registered(gone: float, run: dict[str, Any], outcome: str) -> None:
-    assert judged("registration-outlives-broker", *KILLED, (gone, broker("gone")), END, run=run)["outcome"] == outcome
+    assert judged("registration-outlives-broker", *KILLED, (gone, broker("gone")), END, run=run).outcome == outcome
 
 
 def test_a_registration_whose_end_was_not_seen_shows_nothing() -> None:
-    assert judged("registration-outlives-broker", *KILLED)["outcome"] == NOT_OBSERVED
-    assert judged("registration-outlives-broker", *STOPPED, (10.5, broker("gone")), END)["outcome"] == NOT_OBSERVED
+    assert judged("registration-outlives-broker", *KILLED).outcome == NOT_OBSERVED
+    assert judged("registration-outlives-broker", *STOPPED, (10.5, broker("gone")), END).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(("elected", "outcome"), [(15.1, HELD), (14.95, HELD), (12, CONTRADICTED)])
 def test_a_killed_leader_leads_on_while_it_is_registered(elected: float, outcome: str) -> None:
     found = judged("leader-kept-while-registered", *KILLED, OLD_ENDS, (elected, led_by(2, 1)))
-    assert found["outcome"] == outcome
+    assert found.outcome == outcome
 
 
 def test_a_leader_that_was_not_killed_shows_nothing() -> None:
-    assert judged("leader-kept-while-registered", *STOPPED, (10.5, led_by(2, 1)), END)["outcome"] == NOT_OBSERVED
+    assert judged("leader-kept-while-registered", *STOPPED, (10.5, led_by(2, 1)), END).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(("gone", "outcome"), [(10.9, HELD), (12.4, HELD), (15, CONTRADICTED)])
 def test_a_clean_stop_ends_the_registration(gone: float, outcome: str) -> None:
-    assert judged("clean-stop-ends-registration", *STOPPED, (gone, broker("gone")), END)["outcome"] == outcome
+    assert judged("clean-stop-ends-registration", *STOPPED, (gone, broker("gone")), END).outcome == outcome
 
 
 def test_a_registration_that_never_ends_is_no_clean_stop() -> None:
-    assert judged("clean-stop-ends-registration", *STOPPED, END)["outcome"] == CONTRADICTED
-    assert judged("clean-stop-ends-registration", *KILLED, OLD_ENDS, END)["outcome"] == NOT_OBSERVED
+    assert judged("clean-stop-ends-registration", *STOPPED, END).outcome == CONTRADICTED
+    assert judged("clean-stop-ends-registration", *KILLED, OLD_ENDS, END).outcome == NOT_OBSERVED
 
 
 REFUSED: list[Timed] = [*EARLY, TAKEN, (13, docker("die", 1)), OLD_ENDS, END]
@@ -114,8 +115,8 @@ LATE: list[Timed] = [*KILLED, (14, broker("gone")), (16, fault("start", "inject"
     ids=["it ended itself", "it waited", "it took no notice", "nothing came of it", "not early"],
 )
 def test_a_broker_that_returns_early(events: list[Timed], refused: str, waits: str) -> None:
-    assert judged("early-restart-refused", *events)["outcome"] == refused
-    assert judged("early-restart-waits", *events)["outcome"] == waits
+    assert judged("early-restart-refused", *events).outcome == refused
+    assert judged("early-restart-waits", *events).outcome == waits
 
 
 def double(phase: FaultPhase, **proof: Any) -> Fault:
@@ -145,7 +146,7 @@ ENDS: Timed = (13, Container(node="double", action="die", exit_code=1))
     ids=["it ended itself", "it runs on", "it ended for another reason", "there is none"],
 )
 def test_a_second_broker_is_refused(events: list[Timed], outcome: str) -> None:
-    assert judged("duplicate-id-refused", *events)["outcome"] == outcome
+    assert judged("duplicate-id-refused", *events).outcome == outcome
 
 
 AGAIN: list[Timed] = [(11, broker("gone")), (11.5, broker("registered"))]
@@ -166,8 +167,8 @@ AGAIN: list[Timed] = [(11, broker("gone")), (11.5, broker("registered"))]
 def test_the_first_one_is_undisturbed(
     events: list[Timed], acknowledged: tuple[int, ...], registration: str, partitions: str
 ) -> None:
-    assert judged("first-broker-keeps-registration", *events, acknowledged=acknowledged)["outcome"] == registration
-    assert judged("first-broker-undisturbed", *events, acknowledged=acknowledged)["outcome"] == partitions
+    assert judged("first-broker-keeps-registration", *events, acknowledged=acknowledged).outcome == registration
+    assert judged("first-broker-undisturbed", *events, acknowledged=acknowledged).outcome == partitions
 
 
 def placed(offset: int, *directories: str, topic: str = "t") -> Metadata:
@@ -192,8 +193,8 @@ def test_a_second_broker_takes_directories(records: list[Timed], outcome: str) -
         for number, name in ((5, "a"), (6, "b"))
     ]
     found = judged("duplicate-takes-directories", *TWO, *known, *records, SAYS, ENDS, run=KRAFT)
-    assert found["outcome"] == outcome
-    assert judged("duplicate-takes-directories", *UP, *known, *records, run=KRAFT)["outcome"] == NOT_OBSERVED
+    assert found.outcome == outcome
+    assert judged("duplicate-takes-directories", *UP, *known, *records, run=KRAFT).outcome == NOT_OBSERVED
 
 
 def record(type_: str, offset: int, **fields: Any) -> Metadata:
@@ -242,4 +243,4 @@ FIRST: list[Timed] = [(1, registered(5, "a")), (2, change(6, -1))]
     ],
 )
 def test_each_registration_is_an_incarnation_of_its_own(events: list[Timed], outcome: str) -> None:
-    assert judged("one-incarnation-at-a-time", *events, run=KRAFT)["outcome"] == outcome
+    assert judged("one-incarnation-at-a-time", *events, run=KRAFT).outcome == outcome

@@ -25,6 +25,7 @@ from evidence.events import (
     Send,
     Target,
 )
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -90,7 +91,7 @@ def note(state: Any, number: int = 0, partitions: tuple[str, ...] = ()) -> IsrCh
     return IsrChange(path=path, state=state, partitions=partitions)
 
 
-def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> dict[str, Any]:
+def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> ClaimResult:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     return claims.judge(name, RunEvidence(run=run_record(RUN | (run or {})), course=Course(timed)))
@@ -111,14 +112,14 @@ class TestShrink:
     )
     def test_a_frozen_follower_leaves(self, left: float, outcome: str) -> None:
         found = judged("isr-shrinks-in-lag-time", *FROZEN, (10.5, send(0)), (left, isr(1, 3, version=1)), END)
-        assert found["outcome"] == outcome
+        assert found.outcome == outcome
         if outcome == HELD:
-            assert (found["measured_ms"], found["bound_ms"]) == (round((left - 10) * 1000, 1), 6000)
+            assert (found.measured_ms, found.bound_ms) == (round((left - 10) * 1000, 1), 6000)
 
     def test_before_0_10_2_the_leader_looks_half_as_often(self) -> None:
         events = [*FROZEN, (10.5, send(0)), (17, isr(1, 3, version=1))]
         found = judged("isr-shrinks-in-lag-time", *events, END, run={"kafka": "0.9.0.1"})
-        assert (found["outcome"], found["bound_ms"]) == (HELD, 7500)
+        assert (found.outcome, found.bound_ms) == (HELD, 7500)
 
     @pytest.mark.parametrize(
         "events",
@@ -131,15 +132,15 @@ class TestShrink:
         ids=["it missed nothing", "its session ended", "another leads", "it went on"],
     )
     def test_what_does_not_show_it(self, events: list[Timed]) -> None:
-        assert judged("isr-shrinks-in-lag-time", *events, END)["outcome"] == NOT_OBSERVED
+        assert judged("isr-shrinks-in-lag-time", *events, END).outcome == NOT_OBSERVED
 
     def test_the_default_is_that_of_the_version(self) -> None:
         events = [*FROZEN, (10.5, send(0)), (55, isr(1, 3, version=1))]
         found = judged("isr-shrinks-in-lag-time", *events, END, run={"kafka": "4.3.1", "settings": {}})
-        assert (found["outcome"], found["bound_ms"]) == (HELD, 46500)
+        assert (found.outcome, found.bound_ms) == (HELD, 46500)
         events = [*FROZEN, (10.5, send(0)), (22, isr(1, 3, version=1))]
         found = judged("isr-shrinks-in-lag-time", *events, END, run={"kafka": "0.10.2.2", "settings": {}})
-        assert (found["outcome"], found["bound_ms"]) == (HELD, 16500)
+        assert (found.outcome, found.bound_ms) == (HELD, 16500)
 
 
 class TestExpand:
@@ -148,16 +149,16 @@ class TestExpand:
     @pytest.mark.parametrize(("back", "outcome"), [(20.5, HELD), (23.1, CONTRADICTED)])
     def test_a_thawed_follower_is_back(self, back: float, outcome: str) -> None:
         found = judged("isr-expands-when-caught-up", *self.SHRUNK, (back, isr(1, 3, 2, version=2)))
-        assert (found["outcome"], found["bound_ms"]) == (outcome, 3000)
+        assert (found.outcome, found.bound_ms) == (outcome, 3000)
 
     def test_one_that_is_back_before_the_engine_tells_of_it(self) -> None:
         events = [(19.9, freeze("heal")), (19.95, isr(1, 3, 2, version=2))]
         found = judged("isr-expands-when-caught-up", (10, freeze("inject")), *self.SHRUNK, *events, END)
-        assert (found["outcome"], found["measured_ms"]) == (HELD, 50)
+        assert (found.outcome, found.measured_ms) == (HELD, 50)
 
     def test_one_that_never_left_shows_nothing(self) -> None:
         found = judged("isr-expands-when-caught-up", *FROZEN, (11, container("unpause")), END)
-        assert found["outcome"] == NOT_OBSERVED
+        assert found.outcome == NOT_OBSERVED
 
 
 class TestDeadController:
@@ -178,16 +179,16 @@ class TestDeadController:
     def test_it_stays_in_the_isr(self, left: float, outcome: str) -> None:
         run = {"kafka": "1.1.1", "settings": {}}
         found = judged("dead-controller-stays-in-isr", *self.KILLED, (left, isr(1, 3, version=1)), END, run=run)
-        assert found["outcome"] == outcome
+        assert found.outcome == outcome
 
     def test_what_does_not_show_it(self) -> None:
         name, late = "dead-controller-stays-in-isr", (20.0, isr(1, 3, version=1))
         another: list[Timed] = [(3, Controller(source="zookeeper", node="broker-3", epoch=2))]
-        assert judged(name, *self.KILLED, *another, late, END)["outcome"] == NOT_OBSERVED
-        assert judged(name, *self.KILLED, END)["outcome"] == NOT_OBSERVED
+        assert judged(name, *self.KILLED, *another, late, END).outcome == NOT_OBSERVED
+        assert judged(name, *self.KILLED, END).outcome == NOT_OBSERVED
         led: Timed = (5, isr(1, 2, 3, version=1, leader=2, epoch=1))
         elected: Timed = (14.2, isr(1, 3, version=2, epoch=2))
-        assert judged(name, *self.KILLED, led, elected, END)["outcome"] == NOT_OBSERVED
+        assert judged(name, *self.KILLED, led, elected, END).outcome == NOT_OBSERVED
 
 
 class TestAnnounced:
@@ -200,7 +201,7 @@ class TestAnnounced:
 
     def test_a_change_is_announced_and_read(self) -> None:
         found = judged("isr-change-announced", *UP, self.CHANGE, *self.READ)
-        assert (found["outcome"], found["measured_ms"], found["bound_ms"]) == (HELD, 5500, 9000)
+        assert (found.outcome, found.measured_ms, found.bound_ms) == (HELD, 5500, 9000)
 
     @pytest.mark.parametrize(
         "events",
@@ -213,22 +214,22 @@ class TestAnnounced:
         ids=["never", "late", "never read", "of another partition"],
     )
     def test_what_contradicts_it(self, events: list[Timed]) -> None:
-        assert judged("isr-change-announced", *UP, self.CHANGE, *events)["outcome"] == CONTRADICTED
+        assert judged("isr-change-announced", *UP, self.CHANGE, *events).outcome == CONTRADICTED
 
     def test_one_that_nobody_saw_counts(self) -> None:
         missed = Missed(source="zookeeper", path="/isr_change_notification", count=1, reason="between two looks")
         found = judged("isr-change-announced", *UP, self.CHANGE, (15.5, missed), (30, send(0)))
-        assert (found["outcome"], found["measured_ms"]) == (HELD, 5500)
+        assert (found.outcome, found.measured_ms) == (HELD, 5500)
 
     def test_a_further_change_puts_it_off(self) -> None:
         later = [(14, isr(1, 2, 3, version=2)), (20, note("made")), (20.1, note("gone"))]
         found = judged("isr-change-announced", *UP, self.CHANGE, *later)
-        assert (found["outcome"], found["measured_ms"]) == (HELD, 6000)
+        assert (found.outcome, found.measured_ms) == (HELD, 6000)
 
     @pytest.mark.parametrize("after", [(15, send(0)), (30, isr(3, version=1, leader=3, epoch=1))])
     def test_what_does_not_show_it(self, after: Timed) -> None:
         events = [*UP, self.CHANGE] if isinstance(after[1], Send) else UP
-        assert judged("isr-change-announced", *events, after)["outcome"] == NOT_OBSERVED
+        assert judged("isr-change-announced", *events, after).outcome == NOT_OBSERVED
 
 
 class TestAcksAll:
@@ -248,11 +249,11 @@ class TestAcksAll:
         ids=["it left", "seen a little later", "it went on", "too early", "it never left", "refused"],
     )
     def test_it_waits_for_the_isr(self, after: list[Timed], outcome: str) -> None:
-        assert judged("acks-all-waits-for-isr", *FROZEN, self.SENT, *after)["outcome"] == outcome
+        assert judged("acks-all-waits-for-isr", *FROZEN, self.SENT, *after).outcome == outcome
 
     def test_acks_1_waits_for_nobody(self) -> None:
         events = [*FROZEN, (10.5, send(0, "1")), (10.6, acked(0, 3, "1"))]
-        assert judged("acks-all-waits-for-isr", *events)["outcome"] == NOT_OBSERVED
+        assert judged("acks-all-waits-for-isr", *events).outcome == NOT_OBSERVED
 
     @pytest.mark.parametrize(
         ("after", "released", "holds_back"),
@@ -266,8 +267,8 @@ class TestAcksAll:
     )
     def test_the_shrunk_isr_releases_it(self, after: list[Timed], released: str, holds_back: str) -> None:
         events = [*FROZEN, self.SENT, self.SHRINKS, *after]
-        assert judged("shrunk-isr-releases-acks-all", *events)["outcome"] == released
-        assert judged("shrunk-isr-holds-back", *events)["outcome"] == holds_back
+        assert judged("shrunk-isr-releases-acks-all", *events).outcome == released
+        assert judged("shrunk-isr-holds-back", *events).outcome == holds_back
 
 
 class TestMinIsr:
@@ -278,7 +279,7 @@ class TestMinIsr:
     def test_the_documented_course(self) -> None:
         events = [*self.SMALL, *self.REFUSED, *self.ONE, END]
         for name in ("acks-all-refused-below-min-isr", "acks-1-goes-on-below-min-isr", "refused-record-not-in-log"):
-            assert judged(name, *events)["outcome"] == HELD
+            assert judged(name, *events).outcome == HELD
 
     @pytest.mark.parametrize(
         ("name", "events"),
@@ -291,7 +292,7 @@ class TestMinIsr:
         ids=["acknowledged", "another error", "acks=1 refused", "a gap"],
     )
     def test_what_contradicts_it(self, name: str, events: list[Timed]) -> None:
-        assert judged(name, *self.SMALL, *events, END)["outcome"] == CONTRADICTED
+        assert judged(name, *self.SMALL, *events, END).outcome == CONTRADICTED
 
     @pytest.mark.parametrize(
         "events",
@@ -303,12 +304,12 @@ class TestMinIsr:
     )
     def test_what_does_not_show_it(self, events: list[Timed]) -> None:
         for name in ("acks-all-refused-below-min-isr", "acks-1-goes-on-below-min-isr", "refused-record-not-in-log"):
-            assert judged(name, *self.SMALL, *events)["outcome"] == NOT_OBSERVED
+            assert judged(name, *self.SMALL, *events).outcome == NOT_OBSERVED
 
     def test_offsets_say_nothing_beside_a_load(self) -> None:
         run = {"processes": [{"name": "p", "kind": "producer"}, {"name": "q", "kind": "producer"}]}
         events = [*self.SMALL, *self.REFUSED, *self.ONE]
-        assert judged("refused-record-not-in-log", *events, run=run)["outcome"] == NOT_OBSERVED
+        assert judged("refused-record-not-in-log", *events, run=run).outcome == NOT_OBSERVED
 
 
 class TestHidden:
@@ -343,4 +344,4 @@ class TestHidden:
         ],
     )
     def test_a_record_is_hidden(self, events: list[Timed], outcome: str) -> None:
-        assert judged("record-hidden-until-isr-has-it", *self.BOTH, *events)["outcome"] == outcome
+        assert judged("record-hidden-until-isr-has-it", *self.BOTH, *events).outcome == outcome

@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Event, Fault, Note, Partition, Target
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -17,7 +18,7 @@ Timed = tuple[float, Event]
 RETURN, STAYS_OUT = "restarted-replicas-return", "restarted-replica-stays-out"
 
 
-def judged(name: str, *events: Timed) -> dict[str, Any]:
+def judged(name: str, *events: Timed) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * 10**6, event) for second, event in sorted(events, key=lambda one: one[0]))
     return claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed)))
 
@@ -59,29 +60,29 @@ DOWN: list[Timed] = [
 def test_a_replica_that_is_back_soon() -> None:
     history = [*DOWN, *started(10), (13, state(3, (1, 2))), END]
     found = judged(RETURN, *history)
-    assert (found["outcome"], found["measured_ms"]) == (HELD, 2000.0)
-    assert judged(STAYS_OUT, *history)["outcome"] == CONTRADICTED
+    assert (found.outcome, found.measured_ms) == (HELD, 2000.0)
+    assert judged(STAYS_OUT, *history).outcome == CONTRADICTED
 
 
 def test_a_replica_that_never_comes_back() -> None:
     history = [*DOWN, *started(10), END]
-    assert judged(RETURN, *history)["outcome"] == CONTRADICTED
+    assert judged(RETURN, *history).outcome == CONTRADICTED
     found = judged(STAYS_OUT, *history)
-    assert (found["outcome"], found["evidence"][0]["took_ms"]) == (HELD, 89_000.0)
+    assert (found.outcome, found.evidence[0]["took_ms"]) == (HELD, 89_000.0)
 
 
 def test_a_replica_that_comes_back_late() -> None:
     history = [*DOWN, *started(10), (60, state(3, (1, 2))), END]
-    assert judged(RETURN, *history)["outcome"] == CONTRADICTED
+    assert judged(RETURN, *history).outcome == CONTRADICTED
     # It was back: how long it may take is another claim's.
-    assert judged(STAYS_OUT, *history)["outcome"] == CONTRADICTED
+    assert judged(STAYS_OUT, *history).outcome == CONTRADICTED
 
 
 def test_a_replica_that_is_out_until_its_broker_is_stopped_and_started_once_more() -> None:
     again: list[Timed] = [(50, event) for event in fault("stop", "broker-2", 2)]
     history = [*DOWN, *started(10), *again, (60, state(3, (1, 2))), END]
     found = judged(STAYS_OUT, *history)
-    assert (found["outcome"], found["evidence"][0]["took_ms"]) == (HELD, 39_000.0)
+    assert (found.outcome, found.evidence[0]["took_ms"]) == (HELD, 39_000.0)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +98,11 @@ def test_a_replica_that_is_out_until_its_broker_is_stopped_and_started_once_more
 )
 def test_histories_that_say_nothing(history: list[Timed]) -> None:
     for name in (RETURN, STAYS_OUT):
-        assert judged(name, *history)["outcome"] == NOT_OBSERVED
+        assert judged(name, *history).outcome == NOT_OBSERVED
 
 
 def test_one_partition_of_two_that_stays_out_is_enough() -> None:
     beside: list[Timed] = [(0, state(1, (1,), topic="u")), (12, state(2, (1, 2), topic="u"))]
     history = [*DOWN, *beside, *started(10), END]
-    assert judged(STAYS_OUT, *history)["outcome"] == HELD
-    assert judged(RETURN, *history)["outcome"] == CONTRADICTED
+    assert judged(STAYS_OUT, *history).outcome == HELD
+    assert judged(RETURN, *history).outcome == CONTRADICTED

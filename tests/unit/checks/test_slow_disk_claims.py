@@ -12,6 +12,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Broker, Event, Fault, FaultPhase, Partition, Target
+from evidence.findings import ClaimResult
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -70,14 +71,14 @@ OUT, BACK = state(1, 1, 3), state(1, 1, 2, 3)
 AFTER: Timed = (70, BACK)
 
 
-def judged(name: str, *events: Sequence[Timed]) -> dict[str, Any]:
+def judged(name: str, *events: Sequence[Timed]) -> ClaimResult:
     in_order = sorted((one for each in events for one in each), key=lambda one: one[0])
     course = Course(tuple(at(ns(second), event) for second, event in in_order))
     return claims.judge(name, RunEvidence(run=run_record(RUN), course=course))
 
 
 def outcome(name: str, *events: Sequence[Timed]) -> Any:
-    return judged(name, *events)["outcome"]
+    return judged(name, *events).outcome
 
 
 USUAL = sent(2, 5, 3)
@@ -211,7 +212,7 @@ def test_a_slow_leader_keeps_leading(events: list[Timed], expected: str) -> None
 
 def test_figures_of_latency_are_told() -> None:
     events = [*LED, *USUAL, *struck(), *sent(12, 4, 2000), *sent(30, 4, 5, acks="1"), AFTER]
-    said = [judged(name, events)["says"] for name in ("acks-wait-for-slow-disk", "others-do-not-wait-for-slow-disk")]
+    said = [judged(name, events).observed for name in ("acks-wait-for-slow-disk", "others-do-not-wait-for-slow-disk")]
     assert said == [
         "median latency 2000 ms with acks=all while the slow disk counts, 3 ms before; a page takes 2000 ms",
         "median latency 5 ms with acks=1 while the slow disk does not count; a page takes 2000 ms",

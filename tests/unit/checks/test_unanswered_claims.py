@@ -10,6 +10,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Ends, Event, Failed, Fault, FaultPhase, Handed, Moment, Partition, Send, Target
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -40,7 +41,7 @@ Read = dict[tuple[int, int], tuple[int, ...]]
 READ: Read = {(1, 3): (3,)}
 
 
-def judged(name: str, *events: Timed, read: Read | None = READ) -> dict[str, Any]:
+def judged(name: str, *events: Timed, read: Read | None = READ) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     return claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed), read_at=lambda *_: read))
 
@@ -75,13 +76,13 @@ def judged(name: str, *events: Timed, read: Read | None = READ) -> dict[str, Any
     ],
 )
 def test_a_record_on_the_disk_whose_answer_is_held_back(events: list[Timed], outcome: str) -> None:
-    assert judged("unanswered-record-on-disk", *HELD_BACK, *events)["outcome"] == outcome
+    assert judged("unanswered-record-on-disk", *HELD_BACK, *events).outcome == outcome
 
 
 def test_without_a_proved_hold_nothing_is_shown() -> None:
     events = [SENT, copied(14, 4), acked(21)]
-    assert judged("unanswered-record-on-disk", *HELD_BACK[:2], *events)["outcome"] == NOT_OBSERVED
-    assert judged("unanswered-record-on-disk", *HELD_BACK, *events, read={})["outcome"] == NOT_OBSERVED
+    assert judged("unanswered-record-on-disk", *HELD_BACK[:2], *events).outcome == NOT_OBSERVED
+    assert judged("unanswered-record-on-disk", *HELD_BACK, *events, read={}).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -106,8 +107,8 @@ def test_without_a_proved_hold_nothing_is_shown() -> None:
     ],
 )
 def test_records_of_unknown_outcome(events: list[Timed], read: Read | None, present: str, absent: str) -> None:
-    assert judged("unknown-record-in-log", *events, read=read)["outcome"] == present
-    assert judged("unknown-record-not-in-log", *events, read=read)["outcome"] == absent
+    assert judged("unknown-record-in-log", *events, read=read).outcome == present
+    assert judged("unknown-record-not-in-log", *events, read=read).outcome == absent
 
 
 @pytest.mark.parametrize(
@@ -121,5 +122,5 @@ def test_records_of_unknown_outcome(events: list[Timed], read: Read | None, pres
     ids=["written afterwards", "copied before it was given up", "there already", "acknowledged"],
 )
 def test_a_record_that_is_written_after_its_client_gave_up(events: list[Timed], outcome: str) -> None:
-    assert judged("unknown-record-comes-late", LED, SENT, *events)["outcome"] == outcome
-    assert judged("unknown-record-comes-late", LED, SENT, *events, read={})["outcome"] == NOT_OBSERVED
+    assert judged("unknown-record-comes-late", LED, SENT, *events).outcome == outcome
+    assert judged("unknown-record-comes-late", LED, SENT, *events, read={}).outcome == NOT_OBSERVED

@@ -10,13 +10,14 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, Note, Partition, Target
+from evidence.findings import ClaimResult
 from tests.records import run_record
 from tests.unit.timelines import at
 
 Timed = tuple[float, Event]
 
 
-def judged(*events: Timed) -> dict[str, Any]:
+def judged(*events: Timed) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * 10**6, event) for second, event in sorted(events, key=lambda one: one[0]))
     return claims.judge("dead-leader-is-not-replaced", RunEvidence(run=run_record({}), course=Course(timed)))
 
@@ -46,12 +47,12 @@ BEFORE = [*up(1), *up(2), (2.0, state(1, (1, 2)))]
 
 def test_nobody_leads_though_a_replica_in_sync_is_up() -> None:
     found = judged(*BEFORE, *killed(1, 10), END)
-    assert (found["outcome"], found["evidence"][0]["up"]) == (HELD, ["broker-2"])
-    assert found["says"] == "1 partition without a leader for 50 s, a replica in sync being up"
+    assert (found.outcome, found.evidence[0]["up"]) == (HELD, ["broker-2"])
+    assert found.observed == "1 partition without a leader for 50 s, a replica in sync being up"
 
 
 def test_that_the_cluster_says_itself_that_nobody_leads_counts_too() -> None:
-    assert judged(*BEFORE, (10, state(-1, (2,), 1)), END)["outcome"] == HELD
+    assert judged(*BEFORE, (10, state(-1, (2,), 1)), END).outcome == HELD
 
 
 @pytest.mark.parametrize(
@@ -66,4 +67,4 @@ def test_that_the_cluster_says_itself_that_nobody_leads_counts_too() -> None:
     ids=["the other leads", "for less than 20 s", "the other is struck too", "the other was not in sync", "it lives"],
 )
 def test_what_is_no_leader_that_stays_away(events: list[Timed], outcome: str) -> None:
-    assert judged(*BEFORE, *events)["outcome"] == outcome
+    assert judged(*BEFORE, *events).outcome == outcome

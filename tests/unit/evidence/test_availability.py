@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evidence.availability import availability, pauses, summary
+from evidence.availability import availability, pauses
 from evidence.course import FaultFact
+from evidence.findings import Availability, ErrorWindow, FirstSuccess, Pause
 from evidence.history.read import PLAIN_SCHEMA
 
 MS = 1_000_000
@@ -41,7 +42,7 @@ def fault(at_ms: int, kind: str = "kill", *, proved_ms: int | None = None) -> Fa
     return FaultFact(**about, **times, heal_ns=None, healed_ns=None, proof=None, unproved=False)  # type: ignore[arg-type]
 
 
-def seen(rows: Sequence[dict[str, Any]], faults: Sequence[FaultFact] = (), **more: Any) -> dict[str, Any] | None:
+def seen(rows: Sequence[dict[str, Any]], faults: Sequence[FaultFact] = (), **more: Any) -> Availability | None:
     return availability("t", 0, pa.Table.from_pylist(list(rows), schema=PLAIN_SCHEMA), faults, **more)
 
 
@@ -54,32 +55,34 @@ def struck() -> list[dict[str, Any]]:
 def test_a_kill_under_load_has_a_pause_a_first_success_and_a_dip() -> None:
     found = seen(struck(), [fault(3000)])
     assert found is not None
-    assert found["write_pause"] == {"at_ns": 3000 * MS, "ms": 2005.0}
-    assert found["read_pause"] == {"at_ns": 2990 * MS, "ms": 2020.0}
-    assert found["first_success"] == [{"fault": "kill of broker-1", "kind": "kill", "at_ns": 3000 * MS, "ms": 2005.0}]
-    assert (found["usual_per_s"], found["lowest_per_s"]) == (50.0, 0.0)
-    assert (found["bucket_ms"], sum(found["acknowledged_in"])) == (250, found["acknowledged"])
-    assert found["acknowledged_in"][12:20] == [0] * 8
-    assert (found["errors"], found["error_windows"]) == ({}, [])
+    assert found.write_pause == Pause(at_ns=3000 * MS, ms=2005.0)
+    assert found.read_pause == Pause(at_ns=2990 * MS, ms=2020.0)
+    assert found.first_success == (FirstSuccess(fault="kill of broker-1", kind="kill", at_ns=3000 * MS, ms=2005.0),)
+    assert (found.usual_per_s, found.lowest_per_s) == (50.0, 0.0)
+    assert (found.bucket_ms, sum(found.acknowledged_in)) == (250, found.acknowledged)
+    assert found.acknowledged_in[12:20] == (0,) * 8
+    assert (found.errors, found.error_windows) == ({}, ())
 
 
 def test_what_is_acknowledged_before_a_fault_has_taken_effect_is_no_success() -> None:
     found = seen(struck(), [fault(2900, proved_ms=3010)])
     assert found is not None
-    assert [one["ms"] for one in found["first_success"]] == [1995.0]
+    assert [one.ms for one in found.first_success] == [1995.0]
 
 
 def test_a_time_in_which_nobody_sends_is_no_pause_of_writes() -> None:
     found = seen([*steady(0, 3000), *steady(5000, 7000)], [fault(3000)])
     assert found is not None
-    assert found["write_pause"]["ms"] == 5.0
-    assert found["read_pause"]["ms"] == 2020.0
+    assert found.write_pause is not None
+    assert found.write_pause.ms == 5.0
+    assert found.read_pause is not None
+    assert found.read_pause.ms == 2020.0
 
 
 def test_without_a_fault_there_is_no_first_success_and_no_lowest_rate() -> None:
     found = seen(steady(0, 3000), [fault(9000), fault(1000, "start")])
     assert found is not None
-    assert (found["first_success"], found["lowest_per_s"], found["usual_per_s"]) == ([], None, 50.0)
+    assert (found.first_success, found.lowest_per_s, found.usual_per_s) == ((), None, 50.0)
 
 
 def test_too_few_records_say_nothing() -> None:
@@ -91,47 +94,49 @@ def test_an_error_window_lasts_to_the_next_acknowledgement_or_stays_open() -> No
     lost = row("send", 9600, 9700, "info", error_name="_TIMED_OUT")
     found = seen([*steady(0, 3000), *refused[:2], *steady(4000, 5000), *refused[2:], lost], [fault(2999)])
     assert found is not None
-    assert found["errors"] == {"NOT_ENOUGH_REPLICAS": 4, "_TIMED_OUT": 1}
-    assert found["error_windows"] == [
-        {"begin_ns": 3001 * MS, "end_ns": 4005 * MS, "errors": 2, "resumed": True},
-        {"begin_ns": 9001 * MS, "end_ns": 9700 * MS, "errors": 3, "resumed": False},
-    ]
-    (short,) = summary([found])
-    assert (short["errors"], short["error_ms"], short["acknowledged"]) == (5, 1703.0, 200)
+    assert found.errors == {"NOT_ENOUGH_REPLICAS": 4, "_TIMED_OUT": 1}
+    assert found.error_windows == (
+        ErrorWindow(begin_ns=3001 * MS, end_ns=4005 * MS, errors=2, resumed=True),
+        ErrorWindow(begin_ns=9001 * MS, end_ns=9700 * MS, errors=3, resumed=False),
+    )
+    short = found.figures
+    assert (short.errors, short.error_ms, short.acknowledged) == (5, 1703.0, 200)
 
 
 def test_a_consumer_that_is_given_nothing_any_more_pauses_to_the_end() -> None:
     unread = [row("send", at, at + 5) for at in range(3000, 6000, 20)]
     found = seen([*steady(0, 3000), *unread], [fault(2999)])
     assert found is not None
-    assert found["read_pause"] == {"at_ns": 2990 * MS, "ms": 2995.0}
+    assert found.read_pause == Pause(at_ns=2990 * MS, ms=2995.0)
 
 
 def test_what_is_written_when_the_consumer_has_ended_is_left_out() -> None:
     found = seen([*steady(0, 3000), row("send", 9000, 9001)], [fault(1000)], ended={"consumer-1": 3100 * MS})
     assert found is not None
-    assert found["read_pause"]["ms"] == 20.0
-    assert found["end_ns"] == 3100 * MS
+    assert found.read_pause is not None
+    assert found.read_pause.ms == 20.0
+    assert found.end_ns == 3100 * MS
 
 
 def test_a_record_that_is_given_up_was_waiting() -> None:
     given_up = [row("send", at, 5000, "info", error_name="_MSG_TIMED_OUT") for at in range(3000, 3500, 20)]
     found = seen([*steady(0, 3000), *given_up, *steady(5000, 7000)], [fault(2999)])
     assert found is not None
-    assert found["write_pause"] == {"at_ns": 3000 * MS, "ms": 2005.0}
+    assert found.write_pause == Pause(at_ns=3000 * MS, ms=2005.0)
 
 
 def test_a_final_reader_is_no_consumer() -> None:
     late = [row("poll", 20000, 20010, process="final-read-1"), row("poll", 30000, 30010, process="final-read-1")]
     found = seen([*steady(0, 3000), *late], [fault(1000)], final=["final-read-1"])
     assert found is not None
-    assert found["read_pause"]["ms"] == 20.0
+    assert found.read_pause is not None
+    assert found.read_pause.ms == 20.0
 
 
 def test_the_buckets_of_a_long_run_are_longer() -> None:
     found = seen(steady(0, 700_000, 1000))
     assert found is not None
-    assert (found["bucket_ms"], len(found["acknowledged_in"])) == (1000, 700)
+    assert (found.bucket_ms, len(found.acknowledged_in)) == (1000, 700)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.course import Course
 from evidence.events import Acked, Event, Log, OffsetKind, Partition, ReplicaOffset, Send
+from evidence.findings import ClaimResult
 from evidence.replication import STEPS, Ends, StepName, ways
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -67,7 +68,7 @@ def whole(first: dict[StepName, ReplicaOffset] | None = None) -> list[Event]:
     ]
 
 
-def judged(name: str, *events: Event) -> dict[str, Any]:
+def judged(name: str, *events: Event) -> ClaimResult:
     return claims.judge(name, RunEvidence(run=run_record(RUN), course=course(*events)))
 
 
@@ -91,14 +92,14 @@ def test_the_way_of_a_record_with_what_each_replica_had() -> None:
 
 @pytest.mark.parametrize("name", [STEP_CLAIM, *OTHERS])
 def test_what_is_documented_is_held(name: str) -> None:
-    assert judged(name, *whole())["outcome"] == HELD
+    assert judged(name, *whole()).outcome == HELD
 
 
 def test_the_leader_may_tell_of_the_follower_after_its_high_watermark() -> None:
     """From 2.8 on; and before 0.11 no line says what the follower asks for."""
     steps = moved(way(0, 1000), "leader-hears", 1065)
     del steps["second-fetch"]
-    assert judged(STEP_CLAIM, *whole(steps))["outcome"] == HELD
+    assert judged(STEP_CLAIM, *whole(steps)).outcome == HELD
 
 
 @pytest.mark.parametrize(
@@ -114,16 +115,16 @@ def test_the_leader_may_tell_of_the_follower_after_its_high_watermark() -> None:
 )
 def test_steps_in_another_order_contradict(name: StepName, to_ms: int) -> None:
     found = judged(STEP_CLAIM, *whole(moved(way(0, 1000), name, to_ms)))
-    assert found["outcome"] == CONTRADICTED
-    assert [row["offset"] for row in found["evidence"]] == [0]
+    assert found.outcome == CONTRADICTED
+    assert [row["offset"] for row in found.evidence] == [0]
 
 
 def test_lines_of_two_brokers_in_one_millisecond_have_no_order_and_those_of_one_have() -> None:
     steps = way(0, 1000)
-    assert judged(STEP_CLAIM, *whole(moved(steps, "second-answer", 1060)))["outcome"] == HELD
+    assert judged(STEP_CLAIM, *whole(moved(steps, "second-answer", 1060))).outcome == HELD
     last: StepName = "follower-raises"
     swapped = {last: steps[last]} | moved(steps, last, 1070)
-    assert judged(STEP_CLAIM, *whole(swapped))["outcome"] == CONTRADICTED
+    assert judged(STEP_CLAIM, *whole(swapped)).outcome == CONTRADICTED
 
 
 @pytest.mark.parametrize("name", ["leader-appends", "first-answer", "leader-hears", "leader-raises", "follower-raises"])
@@ -132,15 +133,15 @@ def test_a_record_of_which_a_line_is_missing_is_not_observed(offset: int, name: 
     """The next record's line is no substitute for it."""
     gone = way(offset, 1000 + 2000 * offset)[name]
     found = judged(STEP_CLAIM, *[one for one in whole() if one != gone])
-    assert found["outcome"] == NOT_OBSERVED
-    assert name in found["says"]
-    assert [row["offset"] for row in found["evidence"]] == [offset]
+    assert found.outcome == NOT_OBSERVED
+    assert name in found.observed
+    assert [row["offset"] for row in found.evidence] == [offset]
 
 
 @pytest.mark.parametrize("name", [STEP_CLAIM, *OTHERS])
 def test_without_trace_nothing_is_observed(name: str) -> None:
     events = [one for one in whole() if not isinstance(one, ReplicaOffset)]
-    assert judged(name, *events)["outcome"] == NOT_OBSERVED
+    assert judged(name, *events).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize("name", [STEP_CLAIM, *OTHERS])
@@ -148,7 +149,7 @@ def test_without_trace_nothing_is_observed(name: str) -> None:
 def test_without_the_lines_of_one_broker_nothing_is_observed(name: str, silent: str) -> None:
     """So it is too if its log is another broker's: the parser takes no line that names another."""
     events = [one for one in whole() if not (isinstance(one, ReplicaOffset) and one.node == silent)]
-    assert judged(name, *events)["outcome"] == NOT_OBSERVED
+    assert judged(name, *events).outcome == NOT_OBSERVED
 
 
 @pytest.mark.parametrize("name", [STEP_CLAIM, *OTHERS])
@@ -157,39 +158,39 @@ def test_what_was_said_of_another_topic_is_no_evidence(name: str) -> None:
         msgspec.structs.replace(one, topic="__consumer_offsets") if isinstance(one, ReplicaOffset) else one
         for one in whole()
     ]
-    assert judged(name, *events)["outcome"] == NOT_OBSERVED
+    assert judged(name, *events).outcome == NOT_OBSERVED
 
 
 def test_a_high_watermark_above_the_log_end_contradicts() -> None:
     found = judged("high-watermark-within-log", *whole(), at(4000 * MS, said(2, "high-watermark", 3)))
-    assert found["outcome"] == CONTRADICTED
-    assert [(row["node"], row["high_watermark"], row["log_end"]) for row in found["evidence"]] == [("broker-2", 3, 2)]
+    assert found.outcome == CONTRADICTED
+    assert [(row["node"], row["high_watermark"], row["log_end"]) for row in found.evidence] == [("broker-2", 3, 2)]
 
 
 def test_a_truncation_takes_the_log_end_back() -> None:
     cut = Log(node="broker-2", event="truncate", topic="t", partition=0, offset=1, line="")
     events = [*whole(), at(4000 * MS, cut), at(4001 * MS, said(2, "high-watermark", 2))]
-    assert judged("high-watermark-within-log", *events)["outcome"] == CONTRADICTED
+    assert judged("high-watermark-within-log", *events).outcome == CONTRADICTED
 
 
 @pytest.mark.parametrize(("epoch", "outcome"), [(0, CONTRADICTED), (1, HELD)], ids=["same epoch", "next epoch"])
 def test_a_leaders_high_watermark_may_fall_with_its_epoch_only(epoch: int, outcome: str) -> None:
     fallen = [at(4000 * MS, state(epoch=epoch)), at(4100 * MS, said(1, "high-watermark", 1))]
-    assert judged("leader-high-watermark-never-falls", *whole(), *fallen)["outcome"] == outcome
+    assert judged("leader-high-watermark-never-falls", *whole(), *fallen).outcome == outcome
 
 
 def test_a_followers_high_watermark_may_fall() -> None:
     events = [*whole(), at(4100 * MS, said(2, "high-watermark", 1))]
-    assert judged("leader-high-watermark-never-falls", *events)["outcome"] == HELD
+    assert judged("leader-high-watermark-never-falls", *events).outcome == HELD
 
 
 def test_a_follower_ahead_of_its_leader_contradicts_if_its_leader_told_it() -> None:
     ahead = at(4100 * MS, said(2, "high-watermark", 3))
     answered = at(4050 * MS, said(2, "response", 2, high_watermark=3))
     name = "follower-high-watermark-behind-leaders"
-    assert judged(name, *whole(), answered, ahead)["outcome"] == CONTRADICTED
+    assert judged(name, *whole(), answered, ahead).outcome == CONTRADICTED
     # In a new epoch, before any answer, it has what it came with.
-    assert judged(name, *whole(), at(4000 * MS, state(epoch=1)), ahead)["outcome"] == HELD
+    assert judged(name, *whole(), at(4000 * MS, state(epoch=1)), ahead).outcome == HELD
 
 
 def test_a_follower_that_left_the_isr_meanwhile_is_not_waited_for() -> None:

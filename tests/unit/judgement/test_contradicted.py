@@ -10,6 +10,7 @@ import pytest
 from checks.catalogue import HISTORIES, METADATA, REPLICAS
 from evidence import manifest
 from evidence.events import End
+from evidence.findings import Finding
 from evidence.rundir import END
 from evidence.rundir import MANIFEST as BOUND
 from judgement import verdict
@@ -51,12 +52,12 @@ CHECKPOINT = "replicas/00-a/broker-1/replication-offset-checkpoint"
     ],
 )
 def test_what_a_finding_rests_on(path: str, reads: tuple[str, ...], *, rests: bool) -> None:
-    finding = {"anomaly": "phantom", "topic": "t", "partition": 0, "reads": list(reads)}
+    finding = Finding(anomaly="phantom", topic="t", partition=0, reads=reads)
     assert depends_on(finding, [path]) == (path if rests else None)
 
 
 def test_a_finding_of_no_single_partition_rests_on_all_of_them() -> None:
-    finding = {"anomaly": "torn-transaction", "topic": None, "partition": None, "reads": [HISTORIES]}
+    finding = Finding(anomaly="torn-transaction", reads=(HISTORIES,))
     assert depends_on(finding, [COPY, OF_T_1]) == OF_T_1
 
 
@@ -75,7 +76,7 @@ def test_whether_a_loss_is_doomed_the_timeline_says(documented: list[str], expec
 
 
 def test_one_that_does_not_say_what_it_rests_on_may_rest_on_anything() -> None:
-    finding = {"anomaly": "phantom", "topic": "t", "partition": 0}
+    finding = Finding(anomaly="phantom", topic="t", partition=0)
     assert [depends_on(finding, [path]) for path in (OF_T_0, COPY, COPY_OF_T_1)] == [OF_T_0, COPY, None]
 
 

@@ -84,7 +84,7 @@ def test_files_are_read_once_for_all_reports(analyst: Analyst, tmp_path: Path, m
     assert "m3 is gone from its disk" in run_dir.report.read_text()
     assert "m3 is gone from its disk" in run_dir.junit.read_text()
     copies = len(list(run_dir.replicas.glob("*/*/t-0")))
-    findings = len((judged.findings or {})["findings"])
+    findings = len(judged.everything_found)
     assert calls == {"read": 1, "read_run": 2, "read_findings": 1, "read_replica": copies, "grouped": findings}
 
 

@@ -10,6 +10,7 @@ from evidence.course import Course
 from evidence.events import Ends, Event, Fault, Moment, Send, Target
 from evidence.rundir import DOOMED
 from judgement import losses, policy, verdict
+from tests.findings import finding, findings
 from tests.records import run_record
 from tests.unit.judgement.test_verdict import FINDINGS, PROVED, RUN
 from tests.unit.timelines import at
@@ -25,15 +26,15 @@ def send(sequence: int, *, doomed: bool = False, partition: int = 0) -> Send:
 
 
 def lost(*sequences: int, count: int | None = None, process: str = "producer-1") -> dict[str, Any]:
-    rows = [{"process": process, "sequence": s, "offset": s, "completed_ns": s} for s in sequences]
+    rows = [{"process": process, "producer": 1, "sequence": s, "offset": s, "completed_ns": s} for s in sequences]
     total = len(rows) if count is None else count
     return {
         "anomaly": "lost-write", "topic": "t", "partition": 0, "count": total, "summary": "lost", "evidence": rows
     }  # fmt: skip
 
 
-def judged(finding: dict[str, Any], *events: Event, run: dict[str, Any] = NEW) -> verdict.Verdict:
-    return policy.judge(run_record(run), Course((*events, *PROVED)), FINDINGS | {"findings": [finding]})
+def judged(told: dict[str, Any], *events: Event, run: dict[str, Any] = NEW) -> verdict.Verdict:
+    return policy.judge(run_record(run), Course((*events, *PROVED)), findings(FINDINGS | {"findings": [told]}))
 
 
 def test_the_loss_of_the_doomed_is_as_documented() -> None:
@@ -41,11 +42,11 @@ def test_the_loss_of_the_doomed_is_as_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "finding", [lost(2, 3), lost(2), lost(3, count=2), lost(3, process="producer-2")],
+    "told", [lost(2, 3), lost(2), lost(3, count=2), lost(3, process="producer-2")],
     ids=["another too", "another", "not all are listed", "of another client"],
 )  # fmt: skip
-def test_the_loss_of_any_other_record_is_unexpected(finding: dict[str, Any]) -> None:
-    given = judged(finding, send(2), send(3, doomed=True))
+def test_the_loss_of_any_other_record_is_unexpected(told: dict[str, Any]) -> None:
+    given = judged(told, send(2), send(3, doomed=True))
     assert (given.verdict, given.unexpected) == (verdict.UNEXPECTED, ("lost-write",))
     assert "nothing documents this" in given.reasons[0]
 
@@ -78,7 +79,7 @@ OLD: list[Event] = [
 
 
 def test_of_a_run_made_before_the_loss_of_what_every_replica_had_committed_is_unexpected() -> None:
-    early = losses.undocumented(run_record(RUN), Course(tuple(OLD)), [lost(1, 2, 3)])
+    early = losses.undocumented(run_record(RUN), Course(tuple(OLD)), [finding(lost(1, 2, 3))])
     assert early == [
         "lost-write in t-0: m1 of producer-1, m2 of producer-1 lost, acknowledged before the first fault and below "
         "every replica's high watermark"
@@ -87,8 +88,8 @@ def test_of_a_run_made_before_the_loss_of_what_every_replica_had_committed_is_un
 
 @pytest.mark.parametrize("events", [OLD, OLD[:1], [kill(0), OLD[1]]], ids=["above", "never copied", "after the fault"])
 def test_of_a_run_made_before_any_other_loss_is_as_it_was(events: list[Event]) -> None:
-    finding = lost(3) if events is OLD else lost(1, 2)
-    assert losses.undocumented(run_record(RUN), Course(tuple(events)), [finding]) == []
+    told = lost(3) if events is OLD else lost(1, 2)
+    assert losses.undocumented(run_record(RUN), Course(tuple(events)), [finding(told)]) == []
 
 
 def test_a_user_of_settings_of_his_own_who_expects_a_loss_is_not_held_to_names() -> None:

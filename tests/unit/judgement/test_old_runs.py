@@ -9,28 +9,35 @@ from __future__ import annotations
 
 import json
 import tarfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analysis.check import check_run
-from evidence.rundir import RunDir, write_json
+from evidence.findings import Findings, write_findings
+from evidence.rundir import RunDir
 from judgement.report.facts import judge_run
 from tests import convert
+from tests.findings import findings
 
 RUNS = sorted((Path(__file__).parents[2] / "data" / "runs").glob("*.tar.xz"))
 
 
-def outline(findings: Mapping[str, Any], like: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """What was found where and how often, with the evidence, in the columns that `like` has."""
-    told = []
-    for found, before in zip(findings["findings"], like["findings"], strict=True):
-        rows = zip(found["evidence"], before["evidence"], strict=True)
-        evidence = [{name: row[name] for name in known} for row, known in rows]
-        told.append((found["anomaly"], found["topic"], found["partition"], found["count"], evidence))
-    return told
+def outline(found: Findings) -> list[tuple[Any, ...]]:
+    """What was found where and how often, of which records at which offsets, by whom and when."""
+    return [
+        (
+            one.anomaly,
+            one.where,
+            one.count,
+            [
+                (set(row.records), row.offset, row.process, row.node, row.moment, row.completed_ns)
+                for row in one.evidence
+            ],
+        )
+        for one in found.findings
+    ]
 
 
 @pytest.fixture
@@ -44,16 +51,16 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> RunDir:
 
 @pytest.mark.parametrize("old", RUNS, indirect=True, ids=lambda path: path.name.removesuffix(".tar.xz"))
 def test_an_old_run_is_judged_as_before(old: RunDir) -> None:
-    findings = json.loads(old.findings.read_text())
+    before = findings(json.loads(old.findings.read_text()))
     judged = json.loads(old.verdict.read_text())
-    write_json(old.findings, check_run(old))
-    anew = json.loads(old.findings.read_text())
-    assert outline(anew, like=findings) == outline(findings, like=findings)
-    assert anew["problems"] == findings["problems"]
-    assert {check["name"] for check in findings["checks"]} <= {c["name"] for c in anew["checks"] if c["status"] == "ok"}
+    anew = check_run(old)
+    write_findings(old, anew)
+    assert outline(anew) == outline(before)
+    assert anew.problems == before.problems
+    assert {check.name for check in before.checks} <= {check.name for check in anew.checks if check.status == "ok"}
     again = judge_run(old).verdict.as_json()
     told = ("verdict", "documented", "seen", "unexpected", "missing", "permitted", "reasons", "exit_status")
-    assert {name: again[name] for name in told} == {name: judged[name] for name in told}
+    assert {name: json.loads(json.dumps(again[name])) for name in told} == {name: judged[name] for name in told}
 
 
 def test_there_are_old_runs() -> None:

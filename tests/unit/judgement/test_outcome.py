@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from evidence.findings import Findings
 from judgement import outcome, verdict
 from judgement.report import facts, headline
 from judgement.report.facts import judge_run
+from tests.findings import findings as made_of
 from tests.records import run_record
 from tests.unit.judgement.report import synthetic
 
@@ -21,12 +24,14 @@ def finding(anomaly: str, count: int = 1, *evidence: dict[str, Any]) -> dict[str
     return {"anomaly": anomaly, "topic": "t", "partition": 0, "count": count, "evidence": list(evidence)}
 
 
-def findings(*found: dict[str, Any], acknowledged: int | None = 5, checked: str = "ok") -> dict[str, Any]:
-    return {
-        "checks": [{"name": "lost-write", "status": checked}],
-        "findings": list(found),
-        "statistics": {} if acknowledged is None else {"sends_ok": acknowledged},
-    }
+def findings(*found: dict[str, Any], acknowledged: int | None = 5, checked: str = "ok") -> Findings:
+    return made_of(
+        {
+            "checks": [{"name": "lost-write", "status": checked}],
+            "findings": list(found),
+            "statistics": {} if acknowledged is None else {"sends_ok": acknowledged},
+        }
+    )
 
 
 REUSED = finding(
@@ -64,16 +69,11 @@ REUSED = finding(
         (None, "not known what became of the records: there are no findings", "uncertain"),
     ],
 )
-def test_the_outcome_of_a_sound_run(found: dict[str, Any] | None, text: str, tone: str) -> None:
+def test_the_outcome_of_a_sound_run(found: Findings | None, text: str, tone: str) -> None:
     made = outcome.of_findings(run_record({}), found, sound=True)
     assert (made.text, made.tone) == (text, tone)
-    assert outcome.Outcome.from_json(json.loads(json.dumps(synthetic_json(made)))) == made
-
-
-def synthetic_json(made: outcome.Outcome) -> dict[str, Any]:
-    value = verdict.Verdict(verdict="unknown", outcome=made).as_json()["outcome"]
-    assert isinstance(value, dict)
-    return value
+    written = verdict.Verdict(verdict="unknown", outcome=made).as_json()
+    assert msgspec.convert(json.loads(json.dumps(written)), verdict.Verdict).outcome == made
 
 
 def test_of_a_run_in_doubt_nothing_good_is_said_and_nothing_bad_is_hidden() -> None:
@@ -92,7 +92,7 @@ def test_what_kafka_permits_is_said_where_it_concerns_records_and_only_there() -
     assert outcome.of_findings(run_record({}), findings(led), sound=True).text.endswith("; empty-isr")
 
 
-def test_a_verdict_written_before_there_were_outcomes_is_read_and_shown(tmp_path: Path) -> None:
+def test_a_verdict_without_an_outcome_is_read_and_shown(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
     given = judge_run(run_dir).verdict
     assert given.outcome is not None
@@ -106,6 +106,7 @@ def test_a_verdict_written_before_there_were_outcomes_is_read_and_shown(tmp_path
     assert headline.outcome(facts.load(run_dir)) == given.outcome
 
 
-@pytest.mark.parametrize("broken", [None, "lost", {}, {"tone": "green"}, []])
-def test_what_is_no_outcome_is_none(broken: object) -> None:
-    assert outcome.Outcome.from_json(broken) is None
+@pytest.mark.parametrize("broken", ["lost", {}, {"text": "x", "tone": "green"}, []])
+def test_what_is_no_outcome_is_no_verdict(broken: object) -> None:
+    with pytest.raises(msgspec.ValidationError, match="outcome"):
+        msgspec.convert({"verdict": "unknown", "outcome": broken}, verdict.Verdict)

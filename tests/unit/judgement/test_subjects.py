@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from evidence.findings import Finding, Findings
 from evidence.subjects import counted
 from judgement.subjects import Judged, judge
+from tests.findings import finding as made_of
+from tests.findings import findings
 from tests.records import run_record, subject_record
 
 Facts = Mapping[str, Any]
@@ -40,10 +44,14 @@ def row(sequence: int = 3, process: str = "producer-0") -> dict[str, Any]:
     return {"producer": 1, "sequence": sequence, "process": process}
 
 
-def finding(anomaly: str = "lost-write", *rows: Facts, number: int = 0, count: int | None = None) -> dict[str, Any]:
+def finding(anomaly: str = "lost-write", *rows: Facts, number: int = 0, count: int | None = None) -> Finding:
     told = list(rows or (row(),))
     size = len(told) if count is None else count
-    return {"anomaly": anomaly, "topic": "rf3-min1", "partition": number, "count": size, "evidence": told}
+    return made_of({"anomaly": anomaly, "topic": "rf3-min1", "partition": number, "count": size, "evidence": told})
+
+
+def known(*subjects: Facts, found: Sequence[Finding] = ()) -> Findings:
+    return replace(findings({"subjects": list(subjects)}), findings=tuple(found))
 
 
 def run_of(*subjects: Facts, settings: Facts | None = None) -> dict[str, Any]:
@@ -58,14 +66,12 @@ GOES_BY = {"acks": "1", "enable.idempotence": "false", "max.in.flight": "5", "re
 CONFIGURATIONS = {f"producer-{number}": GOES_BY for number in range(2)}
 
 
-def judged(one: Facts, *found: Facts, of: Facts | None = None, settings: Facts | None = None) -> Judged:
-    return judge(
-        run_record(run_of(one, settings=settings)), {"subjects": [of or counts()]}, list(found), CONFIGURATIONS
-    )
+def judged(one: Facts, *found: Finding, of: Facts | None = None, settings: Facts | None = None) -> Judged:
+    return judge(run_record(run_of(one, settings=settings)), known(of or counts()), list(found), CONFIGURATIONS)
 
 
 def test_a_run_without_subjects_has_nothing() -> None:
-    assert judge(run_record({}), {}, [finding()], {}) == Judged()
+    assert judge(run_record({}), known(), [finding()], {}) == Judged()
 
 
 def test_what_is_stated_and_seen_is_neither_a_contradiction_nor_missing() -> None:
@@ -98,9 +104,7 @@ def test_what_is_stated_and_not_seen_is_missing() -> None:
 
 def test_a_loss_of_another_subject_is_not_its_own() -> None:
     one, other = subject(must=("loses",)), subject(1)
-    seen = judge(
-        run_record(run_of(one, other)), {"subjects": [counts(), counts(1)]}, [finding(number=1)], CONFIGURATIONS
-    )
+    seen = judge(run_record(run_of(one, other)), known(counts(), counts(1)), [finding(number=1)], CONFIGURATIONS)
     assert len(seen.missing) == 1
     assert seen.contradictions[0].startswith("java acks=1, in flight 5, retries many, to rf3-min1-1")
 
@@ -121,9 +125,9 @@ def test_records_of_another_process_in_its_partition_are_not_swallowed() -> None
 def test_the_place_of_a_lost_record_says_nothing_of_the_order() -> None:
     lost = row(9)
     order = {"process": "producer-0", "before": lost, "after": row(10)}
-    told = {"subjects": [counts()], "findings": [finding("nonmonotonic-send", order)]}
-    alone = counted(subject_record(subject()), told)
-    beside = counted(subject_record(subject()), told | {"findings": [*told["findings"], finding("lost-write", lost)]})
+    moved = finding("nonmonotonic-send", order)
+    alone = counted(subject_record(subject()), known(counts(), found=[moved]))
+    beside = counted(subject_record(subject()), known(counts(), found=[moved, finding("lost-write", lost)]))
     assert alone is not None
     assert beside is not None
     assert (alone.reordered, beside.reordered) == (1, 0)
@@ -131,7 +135,7 @@ def test_the_place_of_a_lost_record_says_nothing_of_the_order() -> None:
 
 def test_counts_that_are_missing_or_there_twice_are_a_doubt() -> None:
     for told in ([], [counts(), counts()]):
-        (doubt,) = judge(run_record(run_of(subject())), {"subjects": told}, [], CONFIGURATIONS).doubts
+        (doubt,) = judge(run_record(run_of(subject())), known(*told), [], CONFIGURATIONS).doubts
         assert doubt.endswith(f"the analysis counted its records {len(told)} times")
 
 
@@ -144,16 +148,16 @@ def test_records_and_settings_of_another_subject_are_a_doubt() -> None:
     assert judged(subject(), settings={"acks": "all"}).doubts[0].endswith("its producer was given acks=all")
     scala = subject(acks="all", client="scala")
     given = {"request.required.acks": "-1"}
-    told = {"subjects": [counts(acks=[-1])]}
+    told = known(counts(acks=[-1]))
     assert judge(run_record(run_of(scala, settings=given)), told, [], {"producer-0": given}).doubts == []
-    nobody = judge(run_record({"subjects": [subject()], "processes": []}), {"subjects": [counts()]}, [], CONFIGURATIONS)
+    nobody = judge(run_record({"subjects": [subject()], "processes": []}), known(counts()), [], CONFIGURATIONS)
     assert nobody.doubts[0].endswith("there is no process producer-0")
 
 
 def test_two_subjects_in_one_partition_are_a_doubt() -> None:
     both = [subject(), subject(process="producer-1")]
     told = [counts(), counts(process="producer-1")]
-    assert judge(run_record(run_of(*both)), {"subjects": told}, [], CONFIGURATIONS).doubts == [
+    assert judge(run_record(run_of(*both)), known(*told), [], CONFIGURATIONS).doubts == [
         "rf3-min1-0 is said to be the partition of several subjects"
     ]
 
@@ -173,13 +177,13 @@ def test_rows_that_are_not_listed_are_a_doubt() -> None:
     ],
 )
 def test_a_client_that_goes_by_other_settings_is_a_doubt(name: str, value: str, says: str) -> None:
-    told = {"subjects": [counts()]}
+    told = known(counts())
     (doubt,) = judge(run_record(run_of(subject())), told, [], {"producer-0": GOES_BY | {name: value}}).doubts
     assert doubt.endswith(f"its producer goes by {says}")
 
 
 def test_a_client_that_did_not_say_what_it_goes_by_is_a_doubt() -> None:
-    (doubt,) = judge(run_record(run_of(subject())), {"subjects": [counts()]}, [], {}).doubts
+    (doubt,) = judge(run_record(run_of(subject())), known(counts()), [], {}).doubts
     assert doubt.endswith("nothing says what its producer goes by")
 
 
@@ -189,5 +193,5 @@ def test_one_of_somebodys_own_goes_by_its_clients_defaults_if_nothing_is_written
     assert judged(own, finding(), settings={}).doubts == []
     assert judged(own, finding(), settings={"acks": "0"}).doubts
     silent = {name: value for name, value in GOES_BY.items() if name != "acks"}
-    told = judge(run_record(run_of(own, settings={})), {"subjects": [counts()]}, [finding()], {"producer-0": silent})
+    told = judge(run_record(run_of(own, settings={})), known(counts()), [finding()], {"producer-0": silent})
     assert any("nothing says what acks" in doubt for doubt in told.doubts)

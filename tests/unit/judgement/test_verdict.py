@@ -23,6 +23,7 @@ from evidence.faults import DEATHS
 from evidence.rundir import RunDir, write_json
 from judgement import doubts, policy, subjects, verdict
 from judgement.report.facts import judge_run
+from tests.findings import findings, write
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -86,8 +87,12 @@ def blind(
     return at(ns, Blind(source=source, phase=phase, reason="suspended"))
 
 
-def judge(facts: dict[str, Any], events: Sequence[Event], *more: Any, **options: Any) -> verdict.Verdict:
-    return policy.judge(run_record(facts), Course(tuple(events)), *more, **options)
+def judge(
+    facts: dict[str, Any], events: Sequence[Event], told: dict[str, Any] | None, *more: Any, **options: Any
+) -> verdict.Verdict:
+    return policy.judge(
+        run_record(facts), Course(tuple(events)), None if told is None else findings(told), *more, **options
+    )
 
 
 def lines(*events: Event) -> bytes:
@@ -465,7 +470,7 @@ def test_nobody_is_in_sync_with_nobody(leader: int | None, expected: str) -> Non
 
 
 def test_the_worst_verdict_of_a_suite() -> None:
-    order = ["as-documented", "unknown", "error", "not-reproduced", "unexpected"]
+    order: list[verdict.Name] = ["as-documented", "unknown", "error", "not-reproduced", "unexpected"]
     made = {name: verdict.Verdict(verdict=name) for name in order}
     for a, b in itertools.product(order, order):
         assert verdict.worst([made[a], made[b]]).verdict == max(a, b, key=order.index)
@@ -483,18 +488,18 @@ def test_the_verdict_is_written_and_read_back(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
     write_json(run_dir.run_json, RUN)
     run_dir.timeline.write_bytes(lines(*PROVED))
-    write_json(run_dir.findings, found("lost-write"))
+    write(run_dir, found("lost-write"))
     judged = judge_run(run_dir).verdict
     written = json.loads(run_dir.verdict.read_text())
     assert (judged.verdict, judged.seconds) == ("as-documented", 21.5)
-    assert written["schema"] == 1
+    assert written["schema"] == 2
     assert written["exit_status"] == 0
     assert written["documented"] == {"required": ["lost-write"], "allowed": ["replica-divergence"]}
     assert verdict.read_verdict(run_dir) == judged
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"findings": 3}', '{"findings": [1]}', '{"findings": [], "checks": 1}']
+    "content", ["", "{", "[]", '{"findings": 3}', '{"findings": []}', '{"schema": 2, "findings": [1]}', '{"schema": 2}']
 )
 def test_findings_that_cannot_be_read_are_unknown(tmp_path: Path, content: str) -> None:
     run_dir = RunDir(tmp_path)
@@ -511,7 +516,7 @@ def test_a_torn_timeline_is_unknown(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
     write_json(run_dir.run_json, RUN)
     run_dir.timeline.write_bytes(lines(*PROVED) + b'{"monotonic_ns": 12, "ki')
-    write_json(run_dir.findings, found("lost-write"))
+    write(run_dir, found("lost-write"))
     assert judge_run(run_dir).verdict.verdict == "unknown"
 
 
@@ -649,7 +654,12 @@ def test_processing_twice_is_permitted_without_transactions(
 def claimed(outcome: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """A run that documents a claim, and findings that have this outcome of it."""
     facts = run(documented={"required": [], "allowed": [], "claims": ["one-controller-at-a-time"]})
-    told = {"name": "one-controller-at-a-time", "outcome": outcome, "says": "2 controllers", "evidence": [{"epoch": 1}]}
+    told = {
+        "name": "one-controller-at-a-time",
+        "outcome": outcome,
+        "observed": "2 controllers",
+        "evidence": [{"epoch": 1}],
+    }
     return facts, found() | {"claims": [told] if outcome else []}
 
 
@@ -667,9 +677,9 @@ def test_a_documented_claim_must_be_held(outcome: str | None, expected: str, why
     judged = judge(facts, PROVED, findings)
     assert judged.verdict == expected
     assert judged.reasons == ((why,) if why else ())
-    assert [one["outcome"] for one in judged.claims] == ([outcome] if outcome else [])
-    assert all("evidence" not in one for one in judged.claims)
-    assert verdict.Verdict.from_json(judged.as_json()) == judged
+    assert [one.outcome for one in judged.claims] == ([outcome] if outcome else [])
+    assert all(one.evidence == () for one in judged.claims)
+    assert msgspec.convert(judged.as_json(), verdict.Verdict) == judged
 
 
 def test_a_claim_contradicted_by_an_unsound_run_is_unknown() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import results
 from app.cli import main
+from evidence.findings import ClaimResult
 from evidence.rundir import RunDir
 from harness.scenario import get_scenario
 from judgement.report import facts, timings
@@ -191,9 +192,9 @@ def test_a_run_that_cannot_be_drawn_is_counted_and_named(
 # How long things took
 
 
-def claim(name: str, measured_ms: float | None, bound_ms: float = 5000) -> dict[str, Any]:
-    measured = {} if measured_ms is None else {"measured_ms": measured_ms, "bound_ms": bound_ms}
-    return {"name": name, "outcome": "held"} | measured
+def claim(name: str, measured_ms: float | None, bound_ms: float = 5000) -> ClaimResult:
+    bound = None if measured_ms is None else bound_ms
+    return ClaimResult(name=name, outcome="held", measured_ms=measured_ms, bound_ms=bound)
 
 
 def test_the_spread_of_a_duration_has_every_measurement() -> None:

@@ -38,6 +38,7 @@ from evidence.history import record, schema
 from evidence.history.seal import seal_process
 from evidence.history.writer import HistoryWriter
 from evidence.rundir import RunDir, write_json
+from tests.findings import write
 from tests.proofs import proof as proof_of
 from tests.unit.kafkafiles import encode
 
@@ -99,7 +100,6 @@ class Synthetic:
             "command": f"kafka-chaos run {scenario} --version {version} --seed {seed}",
         }
         self.findings: dict[str, Any] = {
-            "schema": 1,
             "checks": [
                 {"name": n, "status": "ok", "reason": None, "seconds": 0.1}
                 for n in ("lost-write", "replica-divergence", "duplicate", "phantom")
@@ -114,7 +114,7 @@ class Synthetic:
                 "partitions": 1,
                 "replica_records": 15,
             },
-            "unknown_errors": [],
+            "unknown_errors": {},
             "seconds": 1.2,
         }
 
@@ -257,7 +257,7 @@ class Synthetic:
             self.dir.logs.mkdir(exist_ok=True)
             self.dir.log(node).write_text(f"{node}\n")
         write_json(self.dir.run_json, self.run)
-        write_json(self.dir.findings, self.findings)
+        write(self.dir, self.findings)
         return self.dir
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 from evidence.rundir import RunDir
 from judgement.report import availability, console, facts, html, summary
 from pages import reproduced
+from tests.findings import write
 from tests.unit.judgement.report import synthetic
 
 S = 1_000_000_000
@@ -39,7 +40,7 @@ def with_clients(root: Path, *, seed: int = 1) -> RunDir:
             "lowest_per_s": 0.0,
         }
     ]
-    run_dir.findings.write_text(json.dumps(found))
+    write(run_dir, found)
     facts.judge_run(run_dir)
     return run_dir
 

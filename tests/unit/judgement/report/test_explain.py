@@ -13,6 +13,7 @@ import pytest
 from app import cli
 from evidence.rundir import RunDir
 from judgement.report import console, facts, html, story
+from tests.findings import write
 from tests.unit.judgement.report import synthetic
 
 
@@ -37,7 +38,7 @@ def with_anomaly(run_dir: RunDir, *found: dict[str, Any]) -> RunDir:
     """The run with other findings."""
     findings = json.loads(run_dir.findings.read_text())
     findings["findings"] = [{"topic": "t", "partition": 0, "count": 1, "summary": "", **one} for one in found]
-    run_dir.findings.write_text(json.dumps(findings))
+    write(run_dir, findings)
     return run_dir
 
 
@@ -203,13 +204,6 @@ def test_a_record_that_two_findings_name_is_told_of_once(lost: RunDir, capsys: p
             "says": "one place in the log was given to several records: m3 and m4 at offset 3",
         },
     ]
-
-
-def test_records_are_found_wherever_a_finding_names_them() -> None:
-    cycle = {"cycle": [{"topic": "t", "partition": 1, "next": {"producer": 2, "sequence": 7}}], "process": "p"}
-    rows = [{"producer": 1, "sequence": 3, "skipped": [{"producer": 1, "sequence": 4}]}, cycle, {"producer": -1}]
-    finding = {"topic": "t", "partition": 0, "evidence": [*rows, {"producer": None, "sequence": 1}, 5, None]}
-    assert [str(one) for one in story.identities(finding)] == ["t-0:1/3", "t-0:1/4", "t-1:2/7"]
 
 
 def test_colour_is_for_terminals_and_adds_nothing_but_colour(lost: RunDir) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from judgement.report import facts
 from judgement.report.headline import headline
+from tests.findings import write
 from tests.unit.judgement.report import synthetic
 
 
@@ -39,8 +40,10 @@ def test_a_contradicted_claim_is_the_headline(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_kept(tmp_path)
     findings = json.loads(run_dir.findings.read_text())
     name = "leader-epoch-rises-by-one"
-    findings["claims"] = [{"name": name, "outcome": "contradicted", "says": "2 changes of leader, 1 of them otherwise"}]
-    run_dir.findings.write_text(json.dumps(findings))
+    findings["claims"] = [
+        {"name": name, "outcome": "contradicted", "observed": "2 changes of leader, 1 of them otherwise"}
+    ]
+    write(run_dir, findings)
     run = json.loads(run_dir.run_json.read_text())
     run["documented"]["claims"] = [name]
     run_dir.run_json.write_text(json.dumps(run))
@@ -52,7 +55,7 @@ def test_what_was_not_checked_is_not_claimed(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_kept(tmp_path)
     findings = json.loads(run_dir.findings.read_text())
     findings["checks"] = [c for c in findings["checks"] if c["name"] != "replica-divergence"]
-    run_dir.findings.write_text(json.dumps(findings))
+    write(run_dir, findings)
     assert "agree" not in headline(facts.load(run_dir))
 
 
@@ -72,8 +75,8 @@ def test_a_reused_offset_is_no_headline_of_its_own(tmp_path: Path) -> None:
     evidence = [{"offset": 3, "values": values, "readers": values[1:]}]
     reused = {"anomaly": "inconsistent-offsets", "topic": "t", "partition": 0, "count": 1, "evidence": evidence}
     findings["findings"].append(reused)
-    run_dir.findings.write_text(json.dumps(findings))
+    write(run_dir, findings)
     assert headline(facts.load(run_dir)) == before
     reused["evidence"] = [{"offset": 3, "values": values, "readers": values}]
-    run_dir.findings.write_text(json.dumps(findings))
+    write(run_dir, findings)
     assert "inconsistent-offsets: seen" in headline(facts.load(run_dir))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evidence.course import RecordId
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
+from evidence.records import RecordId
 from evidence.rundir import RunDir
 from judgement.report import facts
 from judgement.report.lives import Life, at_offsets, grouped
@@ -343,11 +342,3 @@ def test_more_steps_than_anyone_reads_are_cut_in_the_middle(tmp_path: Path) -> N
     steps = life(run_dir).steps()
     assert len(steps) == 121
     assert [step.text for step in steps if step.kind == "more"] == ["(81 more steps are left out here.)"]
-
-
-def test_findings_of_other_shapes_are_no_trouble(tmp_path: Path) -> None:
-    run_dir = synthetic.with_files(synthetic.double_failover_lost(tmp_path))
-    findings = json.loads(run_dir.findings.read_text())
-    findings["findings"][0]["evidence"][0] |= {"replicas": {"01-final": None}, "furthest_read": {"offset": None}}
-    run_dir.findings.write_text(json.dumps(findings))
-    assert life(run_dir).title().endswith("is gone")

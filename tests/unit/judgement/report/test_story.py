@@ -10,6 +10,7 @@ from typing import Any
 from evidence.events import DeleteRecords, DeleteTopic, EndsAnswer, OffsetAnswer, OffsetCommit, RecordsDeleted
 from evidence.rundir import RunDir
 from judgement.report import facts, steps, story, timeline_svg
+from tests.findings import write
 from tests.unit.judgement.report import synthetic
 
 
@@ -126,7 +127,7 @@ def test_a_divergence_without_a_loss_has_a_story(tmp_path: Path) -> None:
     run_dir = synthetic.divergence(tmp_path)
     findings = json.loads(run_dir.findings.read_text())
     findings["findings"] = [f for f in findings["findings"] if f["anomaly"] != "lost-write"]
-    run_dir.findings.write_text(json.dumps(findings))
+    write(run_dir, findings)
     (one,) = told(run_dir)
     assert [str(record) for record in (*one.records, *one.others)] == ["t-0:1/2", "t-0:1/3"]
     assert one.findings[0][0] == "replica-divergence"
@@ -149,7 +150,7 @@ def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
 
 
 def test_the_course_of_a_run_that_lost_nothing(tmp_path: Path) -> None:
-    course = story.course(facts.load(synthetic.double_failover_kept(tmp_path)), ("t", 0))
+    course = story.partition_story(facts.load(synthetic.double_failover_kept(tmp_path)), ("t", 0))
     assert [step.kind for step in course.steps[:4]] == ["ack"] * 4
     texts = [step.text for step in course.steps]
     assert "m3, sent with acks=all, is acknowledged at offset 3." in texts
