@@ -21,21 +21,7 @@ DEFAULT_CASE: Final = "default"
 """The case of a scenario that declares none."""
 
 
-class Record(Struct, frozen=True, kw_only=True):
-    """A part of run.json."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        value = getattr(self, name, None)
-        return default if value is None else value
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
-    def __contains__(self, name: str) -> bool:
-        return getattr(self, name, None) is not None
-
-
-class CaseChanges(Record, frozen=True, kw_only=True, omit_defaults=True):
+class CaseChanges(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a scenario's case changes."""
 
     settings: Settings = {}
@@ -55,7 +41,7 @@ class CaseChanges(Record, frozen=True, kw_only=True, omit_defaults=True):
     java_options: str = ""
 
 
-class TopicRecord(Record, frozen=True, kw_only=True):
+class TopicRecord(Struct, frozen=True, kw_only=True):
     """A topic that the run made, with its replicas placed by hand."""
 
     name: str
@@ -64,7 +50,7 @@ class TopicRecord(Record, frozen=True, kw_only=True):
     settings: Settings = {}
 
 
-class ProcessRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ProcessRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A client process that recorded a history."""
 
     name: str
@@ -84,7 +70,7 @@ class ProcessRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Which client it is, where that is not the run's: "librdkafka", "java-3.9.2"."""
 
 
-class StatedRecord(Record, frozen=True, kw_only=True):
+class StatedRecord(Struct, frozen=True, kw_only=True):
     """What is stated of a subject: what must, and what may, come of its records."""
 
     must: tuple[str, ...]
@@ -93,7 +79,7 @@ class StatedRecord(Record, frozen=True, kw_only=True):
     source: str
 
 
-class TimedRecord(Record, frozen=True, kw_only=True):
+class TimedRecord(Struct, frozen=True, kw_only=True):
     """Which records of a subject were sent to be timed."""
 
     latency: Range
@@ -102,7 +88,7 @@ class TimedRecord(Record, frozen=True, kw_only=True):
     """At once."""
 
 
-class SubjectRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SubjectRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A producer with a partition of its own, by what its settings and those of its topic mean."""
 
     client: str
@@ -131,7 +117,7 @@ class SubjectRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     timed: TimedRecord | None = None
 
 
-class DocumentedRecord(Record, frozen=True, kw_only=True):
+class DocumentedRecord(Struct, frozen=True, kw_only=True):
     """What is documented of this scenario and case on this version; nothing for a run that is only observed."""
 
     required: tuple[str, ...] = ()
@@ -145,7 +131,7 @@ class DocumentedRecord(Record, frozen=True, kw_only=True):
     source: str = ""
 
 
-class SequenceRecord(Record, frozen=True, kw_only=True):
+class SequenceRecord(Struct, frozen=True, kw_only=True):
     """How the scenario's steps went."""
 
     ended: bool | str
@@ -156,7 +142,7 @@ class SequenceRecord(Record, frozen=True, kw_only=True):
     """How many were injected, by the end of the final part."""
 
 
-class HostRecord(Record, frozen=True, kw_only=True):
+class HostRecord(Struct, frozen=True, kw_only=True):
     """The machine and the engine, as far as they may matter to an outcome."""
 
     system: str = ""
@@ -166,7 +152,7 @@ class HostRecord(Record, frozen=True, kw_only=True):
     kernel: str = ""
 
 
-class DisksRecord(Record, frozen=True, kw_only=True):
+class DisksRecord(Struct, frozen=True, kw_only=True):
     """The file systems that nodes had of their own."""
 
     file_system: str
@@ -176,7 +162,7 @@ class DisksRecord(Record, frozen=True, kw_only=True):
     """The kernel's writeback settings, dirty memory and pages scanned for reclaim."""
 
 
-class RunRecord(Record, frozen=True, kw_only=True):
+class RunRecord(Struct, frozen=True, kw_only=True):
     """What was run. Its defaults are what is so before a run begins."""
 
     run: str = ""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -208,7 +208,7 @@ class RunDir:
                 if path.exists() and not path.is_file():
                     raise UsageError(f"{path}: neither a file nor a directory; the run is not judged with it there")
 
-    def write_run(self, run: RunRecord | Mapping[str, Any]) -> None:
+    def write_run(self, run: RunRecord) -> None:
         """Replace the record of the run, atomically."""
         write_json(self.run_json, {"schema": SCHEMA} | msgspec.to_builtins(run, str_keys=True))
 

@@ -10,9 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
-from typing import Any, Final
+from typing import Final
 
 from evidence.errors import UsageError
+from evidence.run import TopicRecord
 
 Layout = Mapping[int, int]
 """The broker that stands for each broker which a scenario names."""
@@ -127,10 +128,8 @@ class TopicPlan:
         """The same with other brokers in the roles."""
         return replace(self, replicas=tuple(tuple(brokers.get(b, b) for b in placed) for placed in self.replicas))
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def record(self) -> TopicRecord:
         """As run.json has it."""
-        return {
-            "name": self.name,
-            "partitions": {str(number): list(brokers) for number, brokers in enumerate(self.replicas)},
-            "settings": dict(self.settings),
-        }
+        partitions = {number: tuple(brokers) for number, brokers in enumerate(self.replicas)}
+        return TopicRecord(name=self.name, partitions=partitions, settings=dict(self.settings))

@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from docker.errors import DockerException
+from msgspec import convert
+from msgspec.structs import replace
 
 from evidence import manifest
 from evidence import timeline as timelines
@@ -43,7 +45,7 @@ from evidence.errors import (
 )
 from evidence.events import End, Event, Firewall, Software
 from evidence.history.seal import seal_run
-from evidence.run import DEFAULT_CASE
+from evidence.run import DEFAULT_CASE, CaseChanges, DisksRecord, DocumentedRecord, HostRecord, RunRecord, SequenceRecord
 from evidence.rundir import EVIDENCE, RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
@@ -61,6 +63,7 @@ from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import SECOND, layout
 from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
 from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
+from harness.run.record import GrowingRecord
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
 from harness.setup.images import ensure_image
@@ -194,16 +197,16 @@ def git_commit() -> str | None:
     return sha + ("+" if dirty.strip() else "")
 
 
-def describe_host(client: DockerClient) -> dict[str, Any]:
+def describe_host(client: DockerClient) -> HostRecord:
     """The machine and the engine, as far as they may matter to an outcome."""
     info = client.version()
-    return {
-        "system": platform.platform(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "docker": info.get("Version"),
-        "kernel": platform.release(),
-    }
+    return HostRecord(
+        system=platform.platform(),
+        cores=os.cpu_count(),
+        python=platform.python_version(),
+        docker=info.get("Version"),
+        kernel=platform.release(),
+    )
 
 
 def reap_abandoned(client: DockerClient, root: Path) -> int:
@@ -232,16 +235,20 @@ def check_disk(path: Path) -> None:
 
 @dataclass(slots=True)
 class Recording:
-    """The run directory while it is being written: facts that grow, and the timeline."""
+    """The run directory while it is being written: a record that grows, and the timeline."""
 
     run_dir: RunDir
-    facts: dict[str, Any]
+    record: GrowingRecord
     timeline: Timeline
     phases: Phases = field(default_factory=Phases)
 
     def save(self, **changes: Any) -> None:
-        self.facts.update(changes, phases=self.phases.seconds)
-        self.run_dir.write_run(self.facts)
+        self.record.change(**changes, phases=dict(self.phases.seconds))
+        self.run_dir.write_run(self.record.run)
+
+    def fail(self, why: str) -> None:
+        """Take down why the harness failed, if nothing failed before."""
+        self.record.change(failure=self.record.run.failure or why)
 
 
 def open_recording(request: Request, name: str, settings: Mapping[str, str], client: DockerClient) -> Recording:
@@ -254,49 +261,43 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
     topic, observed = request.topic, request.observed
     recording = Recording(
         run_dir,
-        {
-            "run": name,
-            "evidence": list(EVIDENCE),
-            "scenario": request.scenario.name,
-            "case": request.case,
-            "client": request.library.name,
-            "case_changes": request.scenario.case(request.case).as_json(),
-            "version": request.version.id,
-            "kafka": request.version.kafka,
-            "mode": request.version.mode,
-            "seed": request.seed,
-            "layout": {str(role): broker for role, broker in request.layout.items()},
-            "settings": dict(settings),
-            "overridden": dict(request.settings),
-            "observed": observed,
-            **({"given": [one.as_json for one in request.given]} if request.given else {}),
-            "expect": None if request.expect is None else list(request.expect),
-            "topics": [topic.as_json()],
-            "documented": {
-                "required": [] if observed else sorted(documented.required),
-                "allowed": [] if observed else sorted(documented.allowed),
-                "claims": [] if observed else list(documented.claims),
-                "on": documented.on.label,
-                "out_of_sync": documented.out_of_sync,
-                "claim": documented.as_json().get("sentence", request.scenario.claim),
-                "source": request.scenario.source,
-            },
-            "drawn": [],
-            "processes": [],
-            "moments": [],
-            "state": "running",
-            "failure": None,
-            "sequence": None,
-            "owner": owner(),
-            "namespace": namespace(),
-            "started_wall_ns": time.time_ns(),
-            "started_monotonic_ns": time.monotonic_ns(),
-            "ended_wall_ns": None,
-            "host": describe_host(client),
-            "commit": git_commit(),
-            "images": {},
-            "command": request.command,
-        },
+        GrowingRecord(
+            RunRecord(
+                run=name,
+                evidence=EVIDENCE,
+                scenario=request.scenario.name,
+                case=request.case,
+                client=request.library.name,
+                case_changes=convert(request.scenario.case(request.case).as_json(), CaseChanges),
+                version=request.version.id,
+                kafka=request.version.kafka,
+                mode=request.version.mode,
+                seed=request.seed,
+                layout=request.layout,
+                settings=dict(settings),
+                overridden=dict(request.settings),
+                observed=observed,
+                given=tuple(one.as_json for one in request.given),
+                expect=request.expect,
+                topics=(topic.record,),
+                documented=DocumentedRecord(
+                    required=() if observed else tuple(sorted(documented.required)),
+                    allowed=() if observed else tuple(sorted(documented.allowed)),
+                    claims=() if observed else tuple(documented.claims),
+                    on=documented.on.label,
+                    out_of_sync=documented.out_of_sync,
+                    claim=documented.as_json().get("sentence", request.scenario.claim),
+                    source=request.scenario.source,
+                ),
+                owner=owner(),
+                namespace=namespace(),
+                started_wall_ns=time.time_ns(),
+                started_monotonic_ns=time.monotonic_ns(),
+                host=describe_host(client),
+                commit=git_commit(),
+                command=request.command,
+            )
+        ),
         Timeline(run_dir.timeline),
     )
     recording.save()
@@ -471,14 +472,15 @@ def execute(
     recording = open_recording(request, name, settings, client)
     if listen is not None:
         recording.timeline.listen(listen)
-    state, failure = "interrupted", "interrupted before it was complete"
+    state = "interrupted"
+    failure: str | None = "interrupted before it was complete"
     try:
         with tidying(recording) as cleanup:
             _carry_out(request, name, settings, client, recording, cleanup, on_up, recorders)
-        failure = recording.facts["failure"]
+        failure = recording.record.run.failure
         state = "failed" if failure else "complete"
     except Exception as error:
-        state, failure = "failed", recording.facts["failure"] or _one_line(error)
+        state, failure = "failed", recording.record.run.failure or _one_line(error)
         if not isinstance(error, (KafkaChaosError, OSError, DockerException)):
             raise
     finally:
@@ -502,7 +504,7 @@ def _conclude(recording: Recording, removals: Removals, **changes: Any) -> None:
 
     def save() -> None:
         recording.save(**changes)
-        manifest.write(recording.run_dir, recording.facts["run"])
+        manifest.write(recording.run_dir, recording.record.run.run)
 
     try:
         save()
@@ -530,14 +532,14 @@ def tidying(recording: Recording) -> Iterator[ExitStack]:
 
 def _end(recording: Recording) -> None:
     """The last line of the timeline: a cut one is known by its absence."""
-    recording.timeline.append(End(run=recording.facts["run"]))
+    recording.timeline.append(End(run=recording.record.run.run))
 
 
 def _tidy(recording: Recording, action: Callable[..., object], *arguments: Any) -> None:
     try:
         action(*arguments)
     except Exception as error:
-        recording.facts["failure"] = recording.facts["failure"] or f"tidying up: {_one_line(error)}"
+        recording.fail(f"tidying up: {_one_line(error)}")
 
 
 def disk_full(path: Path) -> str | None:
@@ -592,7 +594,7 @@ def _carry_out(
             if plan.disks.log_directories > 1:
                 brokers = [node.name for node in cluster.brokers.values()]
                 cluster.second_disks = make_disks(cluster.mounter, plan.disks, cluster.data, brokers, SECOND)
-            recording.facts["disks"] = asdict(plan.disks) | {"writeback": writeback()}
+            recording.record.change(disks=DisksRecord(**asdict(plan.disks), writeback=writeback()))
         recording.save(images=clusters.images_of(cluster))
         for name_of_node, release in clusters.releases_of(cluster).items():
             timeline.append(Software(source="docker", node=name_of_node, version=release))
@@ -618,7 +620,7 @@ def _carry_out(
             ),
             library=request.library,
             recorders=recorders,
-            facts=recording.facts,
+            record=recording.record,
             given=request.given,
         )
     )
@@ -640,8 +642,10 @@ def _carry_out(
             ended = _one_line(error)
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
-            recording.facts["failure"] = ended = _one_line(error)
-        recording.facts["sequence"] = {"ended": ended, "preconditions": run.preconditions}
+            ended = _one_line(error)
+            recording.record.change(failure=ended)
+        sequence = SequenceRecord(ended=ended, preconditions=run.preconditions)
+        recording.record.change(sequence=sequence)
     reader = run.final_reader()
     cleanup.callback(_tidy, recording, reader.close)
     with phases.measure("settle"):
@@ -653,7 +657,7 @@ def _carry_out(
         _whole(run, whole)  # a machine that stood still for longer than a session has cost one
         run.copy_replicas("final")
         filters.result()
-    recording.facts["sequence"]["faults"] = run.faults
+    recording.record.change(sequence=replace(sequence, faults=run.faults))
     with phases.measure("seal"):
         run.close_clients()
         for node in cluster.nodes.values():

@@ -71,7 +71,7 @@ class Run(SequenceLog, Who, Waits, Disks, Administration, Nemesis, Migration, Cl
         Clients.__init__(self, parts, self)
         Ends.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
-        self._random = Random(parts.facts["seed"])
+        self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given
         self.cluster, self.observer, self.timeline = parts.cluster, parts.observer, parts.timeline
 
@@ -79,8 +79,8 @@ class Run(SequenceLog, Who, Waits, Disks, Administration, Nemesis, Migration, Cl
         """A number of this run's own, for what the sequence allows from `low` to `high`: `usual` with seed 1, with any
         other seed one that is drawn from it. run.json has it (`drawn`), the timeline as a note.
         """
-        drawn = usual if self._facts["seed"] == 1 else round(self._random.uniform(low, high), 3)
-        self._facts["drawn"].append(drawn)
+        drawn = usual if self._record.run.seed == 1 else round(self._random.uniform(low, high), 3)
+        self._record.change(drawn=(*self._record.run.drawn, drawn))
         self.note(f"{drawn:g}, by the seed, from {low:g} to {high:g}")
         return drawn
 

@@ -29,7 +29,7 @@ class Administration:
     """Asks the cluster to change, in the way of its version."""
 
     def __init__(self, parts: Parts, who: Who, waits: Waits, sequence_log: SequenceLog) -> None:
-        self._open_admin, self._facts, self._timeline = parts.open_admin, parts.facts, parts.timeline
+        self._open_admin, self._record, self._timeline = parts.open_admin, parts.record, parts.timeline
         self._cluster, self._version, self._observer = parts.cluster, parts.version, parts.observer
         self._who, self._waits, self._sequence_log = who, waits, sequence_log
         self.topics = parts.topics
@@ -48,7 +48,7 @@ class Administration:
             self.admin.create_topic(plan.name, plan.replicas, plan.settings)
         if plan not in self.topics:
             self.topics.append(plan)
-            self._facts["topics"].append(plan.as_json())
+            self._record.state_topics(self.topics)
         for number, brokers in enumerate(plan.replicas):
             t = Partition(plan.name, number)
             self._waits.wait_leader(t, self._who.broker(brokers[0]))
@@ -73,7 +73,7 @@ class Administration:
         self._timeline.append(PlaceTopic(topic=name, partitions=partitions, replication=replication, by=by))
         plan = TopicPlan(name=name, replicas=tuple(state.partitions[t].replicas or () for t in numbers))
         self.topics.append(plan)
-        self._facts["topics"].append(plan.as_json())
+        self._record.state_topics(self.topics)
 
     def delete_topic(self, name: str) -> None:
         """Ask for a topic to be deleted; does not wait for it (`wait_deleted`). It is none of `topics` from now on."""
@@ -88,7 +88,8 @@ class Administration:
 
     def _forget(self, name: str) -> None:
         number = next(i for i, plan in enumerate(self.topics) if plan.name == name)
-        del self.topics[number], self._facts["topics"][number]
+        del self.topics[number]
+        self._record.state_topics(self.topics)
 
     def delete_records(self, t: Partition, before: int) -> None:
         """Delete the partition's records before an offset by request (0.11 and later), and wait until they are."""
@@ -131,7 +132,7 @@ class Administration:
             number, plan = next((i, plan) for i, plan in enumerate(self.topics) if plan.name == t.topic)
             placed = (*plan.replicas[: t.number], replicas, *plan.replicas[t.number + 1 :])
             self.topics[number] = replace(plan, replicas=placed)
-            self._facts["topics"][number] = self.topics[number].as_json()
+            self._record.state_topics(self.topics)
             begun_ns, wall_ns = time.monotonic_ns(), time.time_ns()  # what follows may be stated before the answer
             by = self.admin.reassign(*t, replicas)
             asked = Reassign(topic=t.topic, partition=t.number, replicas=replicas, by=by)

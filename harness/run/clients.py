@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from evidence.errors import UsageError
+from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
 from harness.workloads import settings as defaults
 from harness.workloads.handles.client import (
@@ -29,6 +30,7 @@ from harness.workloads.libraries import RDKAFKA, Library
 
 if TYPE_CHECKING:
     from harness.run.parts import Parts
+    from harness.run.record import GrowingRecord
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition, Target
     from harness.workloads.handles.producer_pool import ProducerPool
@@ -82,8 +84,7 @@ class Clients:
         self._case_settings = parts.case.client_settings
         self._cluster, self._version, self._run_dir = parts.cluster, parts.version, parts.run_dir
         self._timeline, self._topics, self._sequence_log = parts.timeline, parts.topics, sequence_log
-        self._facts = parts.facts
-        self._processes: list[dict[str, Any]] = parts.facts["processes"]
+        self._record = parts.record
         """Gets every client that is started."""
         self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
         self._transactional: dict[str, TransactionalProducer] = {}
@@ -98,22 +99,24 @@ class Clients:
         only: Target | None = None,
         final: bool = False,
         expected_loss: bool = False,
+        library: str | None = None,
     ) -> Client:
         """A new client, which run.json has from now on."""
-        name = f"{kind}-{1 + sum(process['kind'] == kind for process in self._processes)}"
+        name = f"{kind}-{1 + len(self._record.run.of_kind(kind))}"
         bootstrap = bootstrap or self._cluster.bootstrap
-        self._processes.append(
-            {
-                "name": name,
-                "kind": kind,
-                "file": f"history/{name}.arrows",
-                "final": final,
-                "settings": {"bootstrap.servers": bootstrap} | dict(settings),
-            }
-            | ({"doomed": True} if expected_loss else {})
-            | ({"only": only.node.name} if only else {})
+        self._record.add_process(
+            ProcessRecord(
+                name=name,
+                kind=kind,
+                file=f"history/{name}.arrows",
+                final=final,
+                settings={"bootstrap.servers": bootstrap} | dict(settings),
+                doomed=expected_loss,
+                only=only.node.name if only else None,
+                library=library,
+            )
         )
-        return Client(self._run_dir, name, len(self._processes), bootstrap, settings)
+        return Client(self._run_dir, name, len(self._record.run.processes), bootstrap, settings)
 
     def _reader_settings(self, committed_only: bool, settings: Mapping[str, str]) -> dict[str, str]:
         isolation = defaults.READ_COMMITTED if committed_only else NO_SETTINGS
@@ -313,13 +316,12 @@ class Clients:
 
     def subject(self, settings: Mapping[str, str], library: str) -> Client:
         """The client of a subject, which run.json has from now on. It is given these settings and no others."""
-        client = self._register("producer", settings)
-        self._processes[-1]["library"] = library
-        return client
+        return self._register("producer", settings, library=library)
 
-    def note_subject(self, facts: dict[str, Any]) -> None:
-        """Put a subject into run.json; what is changed in it later is too."""
-        self._facts.setdefault("subjects", []).append(facts)
+    def note_subject(self, subject: SubjectRecord) -> GrowingRecord:
+        """Put a subject into run.json; in the record that is returned it may be changed."""
+        self._record.add_subject(subject)
+        return self._record
 
     def also_close(self, *pools: ProducerPool) -> None:
         """Close these processes with the others."""

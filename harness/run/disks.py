@@ -43,7 +43,7 @@ class Disks:
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
         self._cluster, self._run_dir, self._timeline = parts.cluster, parts.run_dir, parts.timeline
         self._topics, self._sequence_log = parts.topics, sequence_log
-        self._moments: list[str] = parts.facts["moments"]
+        self._record = parts.record
         """Gets the name of every copy."""
 
     def log_end_and_high_watermark(self, target: Target, t: Partition) -> tuple[int, int]:
@@ -250,12 +250,12 @@ class Disks:
 
     def copy_replicas(self, name: str) -> dict[str, dict[str, Ends]]:
         """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and HW."""
-        moment = f"{len(self._moments):02d}-{name}"
+        moment = f"{len(self._record.run.moments):02d}-{name}"
         nodes = [node.name for node in self._cluster.brokers.values()]
         begun_ns = time.monotonic_ns()
         topics = [topic.name for topic in self._topics]
         seen = copy_replicas(self._cluster.data, nodes, self._run_dir.moment(moment), topics)
-        self._moments.append(moment)
+        self._record.change(moments=(*self._record.run.moments, moment))
         files = files_of(self._run_dir.moment(moment))
         self._timeline.append(Moment(name=moment, nodes=seen, files=files, begun_ns=begun_ns))
         return seen

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.observers.docker_events import DockerEvents
     from harness.plan import TopicPlan
+    from harness.run.record import GrowingRecord
     from harness.subjects import UserSubject
     from harness.workloads.libraries import Library
 
@@ -52,7 +53,7 @@ class Parts:
     """Which producers send."""
     recorders: Mapping[str, Any]
     """What the processes that drive them are told of it."""
-    facts: dict[str, Any]
-    """Those of run.json; processes, moments, topics and what is drawn grow."""
+    record: GrowingRecord
+    """Of run.json; processes, moments, topics and what is drawn grow."""
     given: tuple[UserSubject, ...] = ()
     """Subjects of the user's own, in place of the scenario's."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import NO_LEADER
+from evidence.run import StatedRecord, SubjectRecord, TimedRecord
 from harness.observers import broker_logs
 from harness.plan import TopicPlan
 from harness.run.who import Partition
@@ -30,6 +31,7 @@ from harness.workloads.settings import LIBRDKAFKA
 
 if TYPE_CHECKING:
     from harness.run import Run
+    from harness.run.record import GrowingRecord
     from harness.run.who import Target
 
 FIRST: Final = 3
@@ -57,8 +59,18 @@ class Placed:
     partition: Partition
     pool: ProducerPool
     number: int
-    facts: dict[str, Any] = field(repr=False)
-    """Its entry in run.json."""
+    process: str
+    """That is its producer."""
+    record: GrowingRecord = field(repr=False)
+
+    @property
+    def recorded(self) -> SubjectRecord:
+        """Its entry in run.json."""
+        return self.record.subject(self.process)
+
+    def note(self, **changes: Any) -> None:
+        """Change its entry in run.json."""
+        self.record.change_subject(self.process, **changes)
 
     @property
     def tally(self) -> Tally:
@@ -108,23 +120,25 @@ class Subjects:
             clients.append(run.subject(subject.settings(version) | time_outs, library.name))
         pool = ProducerPool(clients, told, run.timeline)
         for number, ((subject, t), made) in enumerate(zip(members, clients, strict=True)):
-            facts = subject.key | {
-                "topic": t.topic,
-                "partition": t.number,
-                "process": made.name,
-                "client_release": library.release,
-                "overrides": subject.time_outs(version, self._time_outs),
-                "stated": {
-                    "must": sorted(subject.stated.must),
-                    "may": sorted(subject.stated.may),
-                    "why": " ".join(subject.stated.why.split()),
-                    "source": subject.stated.source,
-                },
-                "doomed": None if subject.stated is NOTHING_STATED else [],
-            }
-            facts |= {} if subject.own is None else {"own": dict(subject.own.settings)}
-            run.note_subject(facts)
-            self.all.append(Placed(subject, t, pool, number, facts))
+            record = run.note_subject(
+                SubjectRecord(
+                    **subject.key,
+                    topic=t.topic,
+                    partition=t.number,
+                    process=made.name,
+                    client_release=library.release,
+                    overrides=subject.time_outs(version, self._time_outs),
+                    stated=StatedRecord(
+                        must=tuple(sorted(subject.stated.must)),
+                        may=tuple(sorted(subject.stated.may)),
+                        why=" ".join(subject.stated.why.split()),
+                        source=subject.stated.source,
+                    ),
+                    doomed=None if subject.stated is NOTHING_STATED else (),
+                    own=None if subject.own is None else dict(subject.own.settings),
+                )
+            )
+            self.all.append(Placed(subject, t, pool, number, made.name, record))
 
     def of(self, which: Which = every) -> list[Placed]:
         """Those of which it holds."""
@@ -143,8 +157,9 @@ class Subjects:
                     continue
                 firsts = pool.send([(one.number, *one.partition, count) for one in members])
                 for one, first in zip(members, firsts, strict=True):
-                    if expected_loss is not None and expected_loss(one.subject) and one.facts["doomed"] is not None:
-                        one.facts["doomed"].append([first, first + count])
+                    ranges = one.recorded.doomed
+                    if expected_loss is not None and expected_loss(one.subject) and ranges is not None:
+                        one.note(doomed=(*ranges, (first, first + count)))
 
     @contextmanager
     def streaming(
@@ -153,7 +168,7 @@ class Subjects:
         """Each sends so many records a second while the block lasts. Any record of the `expected_loss` may be lost."""
         for one in self.of(which):
             if expected_loss is not None and expected_loss(one.subject):
-                one.facts["doomed"] = None
+                one.note(doomed=None)
         with self._run.step("stream of each subject", rate_per_s=rate_per_s):
             for pool in self.pools:
                 pool.stream([(one.number, *one.partition) for one in self.of(which) if one.pool is pool], rate_per_s)
@@ -303,7 +318,7 @@ class Subjects:
         for pool in self.pools:
             self._run.kill_client(pool)
         for one in self.all:
-            one.facts["killed"] = True
+            one.note(killed=True)
 
     def wait_whole(self, which: Which = every) -> None:
         """Wait until every replica is in sync."""
@@ -316,7 +331,7 @@ class Subjects:
                 place = (one.number, *one.partition)
                 first = one.pool.one_by_one(place, one_by_one, timeout_s=WAIT_LIMIT_S)
                 (then,) = one.pool.send([(*place, at_once)])
-                one.facts["timed"] = {"latency": [first, then], "throughput": [then, then + at_once]}
+                one.note(timed=TimedRecord(latency=(first, then), throughput=(then, then + at_once)))
                 self._wait_told(one, then + at_once)
 
     def _wait_told(self, one: Placed, sent: int) -> None:

@@ -34,8 +34,8 @@ def test_the_spring_default_is_proved_and_agrees_with_the_matrix(
         assert FAULT in {one["fault"] for one in case["findings"]}
     (run_dir,) = {row["cases"][0]["proved"]["runs"][0]["run_dir"] for row in rows}
     run = RunDir(Path(run_dir)).read_run()
-    assert [one["own"] for one in run.subjects] == [{}, {"acks": "0", "retries": "3"}]
-    assert [one["client_release"] for one in run.subjects] == ["2.8.2", "2.8.2"]
+    assert [one.own for one in run.subjects] == [{}, {"acks": "0", "retries": "3"}]
+    assert [one.client_release for one in run.subjects] == ["2.8.2", "2.8.2"]
     # Nothing of the configuration's own names, and a second time nothing is run again.
     assert "shipments" not in Path(run_dir, "run.json").read_text()
     assert cli.main(words) == 0

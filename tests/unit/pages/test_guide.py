@@ -103,7 +103,7 @@ def test_the_table_has_a_row_for_each_case_and_a_column_for_each_version(runs: l
 def test_the_run_that_is_shown_lost_what_must_be_lost_or_is_the_newest_and_the_first_of_its_seeds(
     runs: list[RunDir],
 ) -> None:
-    gathered = [one for one in reproduced.gather(runs).runs if one.run["scenario"] == "double-failover"]
+    gathered = [one for one in reproduced.gather(runs).runs if one.run.scenario == "double-failover"]
     telling = reproduced.chosen(gathered, ["default"])
     assert telling is not None
     assert telling.version == "0.10.2.2"
@@ -111,7 +111,7 @@ def test_the_run_that_is_shown_lost_what_must_be_lost_or_is_the_newest_and_the_f
     for order in (kept, kept[::-1]):
         newest = reproduced.chosen(order, ["default"])
         assert newest is not None
-        assert (newest.version, newest.run["seed"]) == ("4.3.1", 1)
+        assert (newest.version, newest.run.seed) == ("4.3.1", 1)
     assert reproduced.chosen(gathered, ["another"]) is None
 
 

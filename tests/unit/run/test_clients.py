@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +18,12 @@ from harness.cluster import versions
 from harness.plan import TopicPlan
 from harness.run import Partition, PreconditionNotHeld
 from harness.run.clients import Clients
+from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
 from harness.workloads.handles.transactions import Ended
 from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.settings import OF_LIBRDKAFKA
+from tests.records import run_record
 
 T = Partition("t", 0)
 BOOTSTRAP = "172.20.0.11:9092"
@@ -77,7 +79,7 @@ class Stage:
     """Clients on no cluster."""
 
     def __init__(self, root: Path, timeline: Timeline, version: str = "4.3.1", client: Library = RDKAFKA) -> None:
-        self.run_dir, self.processes = RunDir(root), list[dict[str, Any]]()
+        self.run_dir, self.record = RunDir(root), GrowingRecord(run_record())
         topics = [TopicPlan(replicas=((1, 2, 3), (2, 3, 1))), TopicPlan(name="out")]
         cluster: Any = SimpleNamespace(bootstrap=BOOTSTRAP)
         parts: Any = SimpleNamespace(
@@ -89,13 +91,12 @@ class Stage:
             case=Case(documented=(), client_settings={"linger.ms": "7"}),
             library=client,
             recorders=OF_LIBRDKAFKA if client == RDKAFKA else {"name": client.name},
-            facts={"processes": self.processes},
+            record=self.record,
         )
         self.clients = Clients(parts, SequenceLog(timeline))
 
-    def settings(self, number: int = 0) -> dict[str, str]:
-        settings: dict[str, str] = self.processes[number]["settings"]
-        return settings
+    def settings(self, number: int = 0) -> Mapping[str, str]:
+        return self.record.run.processes[number].settings
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_a_consumer_alone_is_assigned_the_whole_topic(stage: Stage) -> None:
     assert isinstance(told.options.pop("timeline"), Timeline)
     assert told.options == {"assign": {"t": [0, 1]}, "subscribe": (), "group": "consumer-1-alone"}
     assert told.done == ["entered", "left"]
-    assert (stage.processes[0]["name"], stage.processes[0]["kind"]) == ("consumer-1", "consumer")
+    assert (stage.record.run.processes[0].name, stage.record.run.processes[0].kind) == ("consumer-1", "consumer")
     assert stage.settings()["bootstrap.servers"] == BOOTSTRAP
     assert "isolation.level" not in stage.settings()
 
@@ -183,7 +184,7 @@ def test_a_pipeline_reads_one_topic_and_writes_the_other(transactional_id: str |
     (told,) = Told.made
     assert told.options["inputs"] == {"t": [0, 1]}
     assert (told.options["output"], told.options["output_partitions"]) == ("out", 1)
-    assert stage.processes[0]["kind"] == "processor"
+    assert stage.record.run.processes[0].kind == "processor"
     assert stage.settings().get("transactional.id") == transactional_id
     assert told.options["consumer_settings"].get("isolation.level") == (
         None if transactional_id is None else "read_committed"

@@ -14,8 +14,10 @@ from evidence.timeline import Timeline
 from harness.plan import TopicPlan
 from harness.run import disks
 from harness.run.disks import Disks
+from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
 from harness.run.who import Partition, Target
+from tests.records import run_record
 from tests.unit.kafkafiles import encode
 
 T = Partition("t", 0)
@@ -35,7 +37,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Disk
             run_dir=None,
             timeline=timeline,
             topics=[SimpleNamespace(name="t")],
-            facts={"moments": []},
+            record=GrowingRecord(run_record()),
         )
         targets = [Target("", cast("Any", node)) for node in nodes.values()]
         yield Disks(parts, SequenceLog(timeline)), targets, tmp_path

@@ -9,9 +9,11 @@ from typing import Any, cast
 import pytest
 
 from evidence.errors import HarnessError, WaitTimeout
+from harness.run.record import GrowingRecord
 from harness.run.subjects import Placed, Subjects
 from harness.run.who import Partition
 from harness.subjects import Outcome, Producer, Subject, Topic
+from tests.records import run_record
 
 
 class ProducerPool:
@@ -31,7 +33,8 @@ def a_stage(pool: ProducerPool) -> Subjects:
     made = object.__new__(Subjects)
     made._run = cast("Any", SimpleNamespace(step=lambda *_, **__: nullcontext()))
     subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome())
-    made.all = [Placed(subject, Partition("rf3-min1", 0), cast("Any", pool), 0, {"doomed": []})]
+    record = GrowingRecord(run_record(subjects=[{"doomed": []}]))
+    made.all = [Placed(subject, Partition("rf3-min1", 0), cast("Any", pool), 0, "producer-1", record)]
     return made
 
 
@@ -41,7 +44,7 @@ def test_a_stream_lasts_as_long_as_its_block() -> None:
     with subjects.streaming(10.0, expected_loss=lambda _: True):
         assert pool.streams == [([(0, "rf3-min1", 0)], 10.0)]
     assert pool.streams[1:] == [([], 0.0)]
-    assert subjects.all[0].facts["doomed"] is None
+    assert subjects.all[0].recorded.doomed is None
 
 
 @pytest.mark.parametrize("dies", [False, True])

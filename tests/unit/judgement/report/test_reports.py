@@ -94,7 +94,7 @@ def test_a_report_is_whole_self_contained_and_deterministic(tmp_path: Path, make
     assert all((run_dir.path / link).exists() for link in checker.links)
     loaded = facts.load(run_dir)
     assert loaded.verdict.verdict in first
-    assert str(loaded.run["command"]) in first
+    assert str(loaded.run.command) in first
 
 
 def test_the_verdict_stands_before_the_figure_and_the_figure_before_the_stories(tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""The record of a run (evidence/run.py) while the run goes on: frozen values, of which each change makes another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+if TYPE_CHECKING:
+    from evidence.run import ProcessRecord, RunRecord, SubjectRecord
+    from harness.plan import TopicPlan
+
+
+@dataclass(slots=True)
+class GrowingRecord:
+    """What is known of a run by now. The runner writes it down; the run's nouns add what they start."""
+
+    run: RunRecord
+
+    def change(self, **changes: Any) -> None:
+        """Take other values for some of its fields. Raises TypeError for a field that there is none of."""
+        self.run = structs.replace(self.run, **changes)
+
+    def state_topics(self, plans: Iterable[TopicPlan]) -> None:
+        """The topics that the run has now."""
+        self.change(topics=tuple(plan.record for plan in plans))
+
+    def add_process(self, process: ProcessRecord) -> None:
+        """A client that is about to be started."""
+        self.change(processes=(*self.run.processes, process))
+
+    def add_subject(self, subject: SubjectRecord) -> None:
+        """A subject whose producer is about to be started."""
+        self.change(subjects=(*self.run.subjects, subject))
+
+    def change_subject(self, process: str, **changes: Any) -> None:
+        """Take other values for some fields of the subject of a process."""
+        self.change(
+            subjects=tuple(
+                structs.replace(one, **changes) if one.process == process else one for one in self.run.subjects
+            )
+        )
+
+    def subject(self, process: str) -> SubjectRecord:
+        """The subject of a process. StopIteration if it is none's."""
+        return next(one for one in self.run.subjects if one.process == process)
