@@ -8,11 +8,19 @@ something ends with EXIT_UNREAD, quietly, as other programs do.
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
-from typing import TextIO
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Final, TextIO
 
+from evidence.errors import EXIT_ERROR, KafkaChaosError, refusal
 from evidence.text import visible
+
+if TYPE_CHECKING:
+    from evidence.events import Event
 
 
 def say(text: str) -> None:
@@ -41,3 +49,68 @@ def nobody_reads(stream: TextIO) -> bool:
     poll = select.poll()
     poll.register(stream, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def tell_failure(error: Exception) -> int:
+    """Say in one line what failed, behind it where if that is a defect; the exit status, never a verdict's."""
+    if isinstance(error, KafkaChaosError):
+        say(f"kafka-chaos: {error}")
+        return error.exit_status
+    if isinstance(error, OSError):
+        # A full disk, a directory of another user, Docker's refusals.
+        say(f"kafka-chaos: {refusal(error)}")
+        return EXIT_ERROR
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    say(f"kafka-chaos: {said[:500]} (a defect of kafka-chaos, nothing is judged; where it happened:)")
+    say("".join(traceback.format_exception(error)).rstrip())
+    return EXIT_ERROR
+
+
+PARTITION: Final = re.compile(r"(?<!\S)(?!(?:broker|controller|producer|consumer|load)-)[\w.-]+-\d+(?=[\s:,]|$)")
+"""A partition in a line of progress: `t-0`."""
+MOST_ALIKE: Final = 3
+
+
+class Progress:
+    """Lines of progress, each behind the seconds since the start.
+
+    Of events that differ in nothing but the partition, as of the fifty subjects of an audit, the first MOST_ALIKE in a
+    row are told one by one, and the others by their number.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._start = time.monotonic()
+        self._quiet = quiet
+        self._lock = threading.RLock()
+        self._alike: dict[str, set[str]] = {}
+        self._untold = 0
+
+    def line(self, text: str) -> None:
+        """Print one line."""
+        if not self._quiet:
+            with self._lock:
+                say(f"{time.monotonic() - self._start:7.1f} s  {visible(text)}")
+
+    def event(self, event: Event) -> None:
+        """Print what a person wants to see of the timeline: steps, faults and their proof, elections."""
+        from judgement.report import console
+
+        text = console.progress_line(event)
+        with self._lock:
+            if text and not self._is_like_others(text):
+                self.line(text)
+
+    def _is_like_others(self, text: str) -> bool:
+        """Whether enough lines like this one have been told in a row, of other partitions."""
+        named = PARTITION.search(text)
+        if named is None:
+            if self._untold:
+                self.line(f"  … and {self._untold} more like these, of other partitions")
+            self._alike, self._untold = {}, 0
+            return False
+        told = self._alike.setdefault(PARTITION.sub("", text), set())
+        if named[0] not in told and len(told) >= MOST_ALIKE:
+            self._untold += 1
+            return True
+        told.add(named[0])
+        return False

@@ -13,7 +13,8 @@ import docker.errors
 import pytest
 
 from app import options
-from app.cli import MOST_ALIKE, Progress, main
+from app.cli import main
+from app.output import MOST_ALIKE, Progress
 from evidence.errors import EXIT_ERROR, EXIT_USAGE, HarnessError
 from evidence.events import Partition, Step
 from evidence.rundir import RunDir

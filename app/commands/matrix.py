@@ -1,0 +1,66 @@
+"""`kafka-chaos matrix` and `suite`: many runs, several at a time, and one report of all."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+
+from app.arguments import expected, judged_json, names_of, settings_of, versions_of
+from app.matrix import Matrix, cells, night_order, of_the_night, suite_cells, write_reports
+from app.output import Progress, result, say
+from evidence.errors import HarnessError
+from harness.cluster import versions as known_versions
+from harness.scenario import all_scenarios, get_scenario
+from harness.setup import images
+from harness.setup import settings as known_settings
+from harness.suite import DEFAULT_VERSIONS, SUITE
+from judgement.report import console
+from judgement.verdict import read_verdict, worst
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the cells that the options name; the exit status is that of the worst verdict."""
+    names = names_of(options.scenarios or ())
+    chosen = [get_scenario(name) for name in names if name != "all"]
+    if not chosen:
+        chosen = [each for each in all_scenarios().values() if names or each.name in SUITE]
+    if options.minutes is not None and names == ["all"]:
+        chosen = of_the_night(chosen, options.seed)
+    overrides, expect = settings_of(options.setting), expected(options.expect)
+    cases = names_of(options.case)
+    if names or options.versions or cases:
+        named = versions_of(options.versions or DEFAULT_VERSIONS)
+        wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=cases)
+    else:
+        wanted = suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat)
+    versions = [version for version in known_versions.KNOWN if any(cell.version == version.id for cell in wanted)]
+    for version in versions:
+        known_settings.validate(version, overrides, "--setting")
+    if options.minutes is not None:
+        wanted = night_order(wanted, options.seed)
+    progress = Progress(quiet=options.quiet)
+    images.ensure_images(versions, progress.line)
+    root: Path = options.runs_dir
+    root.mkdir(parents=True, exist_ok=True)
+    until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
+    matrix = Matrix(root, overrides, options.jobs, progress.line, expect, until)
+    runs = list(matrix.run(wanted).values())
+    verdicts = [read_verdict(run_dir) for run_dir in runs]
+    loaded = write_reports(root, runs)
+    if options.json:
+        result(json.dumps([judged_json(*pair) for pair in zip(runs, verdicts, strict=True)]))
+    else:
+        result(console.table(loaded))
+        result(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
+    if matrix.left:
+        say(
+            f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; the same command goes on"
+        )
+    if matrix.lost:
+        raise HarnessError(
+            f"{len(matrix.lost)} of {len(wanted)} runs left no run directory; the first: {matrix.lost[0]}"
+        )
+    return worst(verdicts).exit_status

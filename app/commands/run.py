@@ -1,0 +1,76 @@
+"""`kafka-chaos run`: one scenario on one version, each case and seed in turn, judged as soon as it has ended."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+
+from app.arguments import expected, judged_json, names_of, settings_of
+from app.output import Progress, result
+from evidence.run import full_name
+from harness import runner
+from harness.cluster import versions
+from harness.removal import Removals
+from harness.scenario import get_scenario
+from harness.setup import settings as known_settings
+from harness.setup.java import java_home
+from judgement import judge as judging
+from judgement.report import console
+from judgement.verdict import worst
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run each case and seed in turn; the exit status is that of the worst verdict."""
+    chosen, version = get_scenario(options.scenario), versions.get(options.version)
+    overrides = settings_of(options.setting)
+    cases, expect = chosen.cases_for(version, names_of(options.case)), expected(options.expect)
+    known_settings.validate(version, overrides, "--setting")
+    for case in cases:
+        known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file)
+    progress = Progress(quiet=options.quiet)
+    verdicts, results, removals = [], [], Removals()
+    analyst = None if options.no_check else judging.Analyst(java_home=java_home(), lazy=True)
+    try:
+        for seed, case in itertools.product(range(options.seed, options.seed + options.repeat), cases):
+            progress.line(f"{full_name(chosen.name, case.name)} on {version.id}, seed {seed}")
+            request = runner.Request(
+                scenario=chosen,
+                version=version,
+                case=case.name,
+                seed=seed,
+                settings=overrides,
+                expect=expect,
+                client=options.client,
+                subjects=options.subjects,
+                root=options.runs_dir,
+                keep=options.keep,
+            )
+            finished = runner.execute(
+                request,
+                removals=removals,
+                echo=progress.line,
+                listen=progress.event,
+                on_up=analyst.start if analyst else None,
+            )
+            if analyst is None:
+                results.append({"run_dir": str(finished.run_dir.path)})
+            else:
+                judged = judging.judge(finished.run_dir, analyst)
+                verdicts.append(judged.verdict)
+                results.append(judged_json(finished.run_dir, judged.verdict))
+                progress.line(f"verdict: {judged.verdict.in_words}")
+                if not options.json:
+                    result(console.run_summary(judged))
+            removals.wait()
+    finally:
+        # Whatever ended the run: nothing more is said before its cluster is gone.
+        try:
+            removals.wait()
+        finally:
+            if analyst is not None:
+                analyst.close()
+            # Runs are whole, and count, also if the engine would not remove something of one.
+            if options.json and results:
+                result(json.dumps(results[0] if options.repeat == len(cases) == 1 else results))
+    return worst(verdicts).exit_status if verdicts else 0
