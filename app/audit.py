@@ -25,6 +25,7 @@ from audit.report import console, data, junit, page, sarif
 from audit.topics import Stated, parse_topic
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
 from evidence.releases import numbers
+from evidence.text import plural
 
 NARROWEST: Final = 60
 WIDEST: Final = 120
@@ -135,7 +136,7 @@ def _nothing(options: argparse.Namespace, inputs: Inputs) -> str:
     read, passed = len(inputs.read), sum(inputs.ignored.values())
     if not read and not passed:
         return f"no file was read: name files or directories that configure producers, or {A_CLIENT}"
-    counts = f"{read} file{'' if read == 1 else 's'} of Kafka's read, {passed} passed over"
+    counts = f"{plural(read, 'file')} of Kafka's read, {passed} passed over"
     others = "only brokers and topics are: " if inputs.brokers or inputs.topics else ""
     return (
         f"no producer is configured in {', '.join(options.paths)} ({counts}); {others}name the file that configures "

@@ -42,6 +42,7 @@ from audit.resolve import Resolved, written
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
 from evidence.rundir import RunDir
+from evidence.text import plural
 from harness.cluster import disks, versions
 from harness.cluster.docker import connect
 from harness.setup.images import ensure_image
@@ -298,7 +299,7 @@ def _run(wanted: Iterable[ProofRequest], chosen: Sequence[str], options: argpars
                 groups.setdefault((version, given), []).append(fault)
     options.runs_dir.mkdir(parents=True, exist_ok=True)
     count = sum(map(len, groups.values()))
-    echo(f"to prove: {count} run{'' if count == 1 else 's'}, {options.jobs} at a time, in {options.runs_dir}")
+    echo(f"to prove: {plural(count, 'run')}, {options.jobs} at a time, in {options.runs_dir}")
     found |= _run_groups(groups, options, echo)
     alone: Groups = {}
     for (version, given), faults in groups.items():

@@ -16,6 +16,7 @@ from msgspec import Struct
 from checks.catalogue import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequence, permitted
 from evidence.findings import Finding, Findings
 from evidence.run import RunRecord
+from evidence.text import plural
 
 Facts = Mapping[str, Any]
 
@@ -59,7 +60,7 @@ def of_findings(
     lost, unread, offsets = _total(found, LOST_WRITE), _total(found, UNSEEN), _diverged(found)
     parts = [_records(acknowledged, lost, unread, known=sound and checked)]
     if offsets:
-        parts.append((BAD, f"replicas disagree at {_count(offsets, 'offset')}"))
+        parts.append((BAD, f"replicas disagree at {plural(offsets, 'offset')}"))
     parts += _others(run, found, findings.findings)
     if unsupported:
         names = ", ".join(sorted({finding.anomaly for finding in unsupported}))
@@ -92,20 +93,11 @@ def _diverged(found: Iterable[Finding]) -> int:
     )
 
 
-def _count(number: int, what: str) -> str:
-    """A number with its noun.
-
-    >>> _count(1, "offset"), _count(12000, "record")
-    ('1 offset', '12 000 records')
-    """
-    return f"{number:,}".replace(",", " ") + f" {what}{'' if number == 1 else 's'}"
-
-
 def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -> tuple[Tone, str]:
     """The text about the acknowledged records, and its tone."""
     missing = [(lost, "LOST"), (unread, "not read back")]
     if lost or unread:
-        of_all = f" of {_count(acknowledged, 'acknowledged record')}" if acknowledged else " acknowledged"
+        of_all = f" of {plural(acknowledged, 'acknowledged record')}" if acknowledged else " acknowledged"
         first, *more = [(f"{number:,}".replace(",", " "), what) for number, what in missing if number]
         also = "".join(f", {number} {what}" for number, what in more)
         return BAD if lost else UNCERTAIN, f"{first[0]}{of_all} {first[1]}{also}"
@@ -113,7 +105,7 @@ def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -
         return (
             (GOOD, "every acknowledged record kept") if known else (UNCERTAIN, "not known what became of the records")
         )
-    records = _count(acknowledged, "acknowledged record")
+    records = plural(acknowledged, "acknowledged record")
     if not acknowledged:
         return UNCERTAIN, "no record was acknowledged"
     if not known:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from audit import baseline
 from audit.grade import EFFECTS, ORDER, REFUSED, Answer, Case, Row
 from audit.report import words
-from evidence.text import visible
+from evidence.text import plural, visible
 
 INDENT = "     "
 LABEL = 14
@@ -92,7 +92,7 @@ def _proved(case: Case, width: int) -> Iterator[str]:
 def _problems(answer: Answer, width: int) -> Iterator[str]:
     if answer.problems:
         count = len(answer.problems)
-        yield f"{count} remark{'' if count == 1 else 's'} on what was read:"
+        yield f"{plural(count, 'remark')} on what was read:"
         for problem in answer.problems:
             yield from _wrapped(f"- {problem}", width, first="", then="  ")
         yield ""

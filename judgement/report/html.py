@@ -24,7 +24,7 @@ from msgspec import to_builtins
 
 from evidence.course import acks_text
 from evidence.rundir import RunDir, write_atomically
-from evidence.text import visible
+from evidence.text import plural, visible
 from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import (
     availability,
@@ -237,7 +237,7 @@ def suite_headline(facts: Sequence[RunFacts]) -> str:
         (tones[UNCERTAIN], "left it open"),
     )
     told = ", ".join(f"{number} {what}" for number, what in said if number)
-    return f"Of {len(facts)} run{'' if len(facts) == 1 else 's'} {told}; {good} of {len(facts)} ended as documented."
+    return f"Of {plural(len(facts), 'run')} {told}; {good} of {len(facts)} ended as documented."
 
 
 def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
