@@ -58,14 +58,7 @@ def _replica(facts: RunFacts, where: TopicPartition, said: list[ReplicaOffset], 
     ends += [_logged(line) for line in lines if line.offset is not None and _tells_of_the_end(line)]
     marks = [_said(one) for one in traced_marks]
     marks += [_logged(line) for line in lines if line.event == "high-watermark" and line.detail == "loaded"]
-    marks += [
-        Point(at_ns=one.at_ns, offset=one.offsets[named(where)], witness=f"in its {one.file}")
-        for one in of(facts.events, Checkpoint)
-        if one.node == node
-        and one.file == HIGH_WATERMARKS
-        and named(where) in (one.offsets or {})
-        and one.offsets is not None
-    ]
+    marks += _checkpointed(facts, node, named(where))
     for moment in facts.moments:
         copied = moment.nodes.get(node, {}).get(named(where), Ends())
         witness = f"in its files, “{moment.label}”"
@@ -80,6 +73,13 @@ def _replica(facts: RunFacts, where: TopicPartition, said: list[ReplicaOffset], 
         high_watermarks=tuple(_in_order(mark for mark in marks if mark.offset >= 0)),
         traced=bool(traced_ends or traced_marks),
     )
+
+
+def _checkpointed(facts: RunFacts, node: str, replica: str) -> Iterator[Point]:
+    """The high watermarks of a replica that its broker's file had."""
+    for one in of(facts.events, Checkpoint):
+        if one.node == node and one.file == HIGH_WATERMARKS and one.offsets is not None and replica in one.offsets:
+            yield Point(at_ns=one.at_ns, offset=one.offsets[replica], witness=f"in its {one.file}")
 
 
 def _tells_of_the_end(line: Log) -> bool:
