@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nemesis = root / words
     imports = "from evidence.faults.priority import LowPriorityProof\nfrom harness.faults.priority import LowPriority\n"
     begin, _, rest = nemesis.read_text().partition("from evidence.errors")
-    nemesis.write_text(f"{begin}{imports}from evidence.errors{rest}\n{written[words]}")
+    methods = textwrap.indent(textwrap.dedent(written[words]), "    ")
+    nemesis.write_text(f"{begin}{imports}from evidence.errors{rest}\n{methods}")
     (proof,) = re.findall(r"LowPriorityProof\(threads=.*?\)\)?(?=`)", TEXT)
     proofs = root / "tests" / "proofs.py"
     text = proofs.read_text().replace("    for one in (\n", f"    for one in (\n        {proof},\n", 1)
