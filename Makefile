@@ -165,6 +165,7 @@ coverage: venv ## The unit tests, and how much of the product they run
 docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these run directories, or folders of them, are of)
 	$(CHAOS) guide $(RUNS)
 	$(BIN)/python -m app.audit_page
+	$(BIN)/python -m pages.readme
 	$(BIN)/python -m pages.faults
 
 .PHONY: lint
