@@ -59,8 +59,8 @@ def test_the_price_is_that_of_the_run_that_was_disturbed_least(monkeypatch: pyte
 
 def test_a_run_that_contradicts_has_lost_what_it_lost() -> None:
     def judged(verdict: str, lost: int) -> Any:
-        outcome = SimpleNamespace(acknowledged=9, lost=lost)
-        return SimpleNamespace(run=SimpleNamespace(run=verdict), verdict=SimpleNamespace(verdict=verdict, outcome=outcome))
+        found = SimpleNamespace(verdict=verdict, outcome=SimpleNamespace(acknowledged=9, lost=lost))
+        return SimpleNamespace(run=SimpleNamespace(run=verdict), verdict=found)
 
     runs = [judged("as-documented", 0), judged("unexpected", 1), judged("unknown", 5), judged("error", 7)]
     assert survives.counts(runs)["lost_records"] == [0, 1]
