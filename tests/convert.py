@@ -12,13 +12,16 @@ from evidence.events import LogDetail, LogKind
 
 
 def run_dir(place: Path) -> None:
-    """A whole run directory, in place: its timeline, and what its manifest says of that."""
+    """A whole run directory, in place: its timeline, and its manifest, which lists the files that were kept."""
     path, manifest = place / "timeline.jsonl", place / "manifest.json"
     path.write_text("\n".join(timeline(path.read_text().split("\n"))))
     if manifest.exists():
         listed = json.loads(manifest.read_text())
-        content = path.read_bytes()
-        listed["files"][path.name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        kept = {name: (place / name).read_bytes() for name in listed["files"] if (place / name).exists()}
+        listed["files"] = {
+            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in kept.items()
+        }
         manifest.write_text(json.dumps(listed, indent=1) + "\n")
 
 

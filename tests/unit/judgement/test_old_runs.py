@@ -1,8 +1,7 @@
 """Runs that earlier code made on real brokers are judged as they were judged then.
 
-`tests/data/runs` holds run directories made at ff22bf4 (before events were typed, cases and claims), without what a
-person reads: logs, configuration, reports, and the streams that were sealed. Each has the findings and the verdict that
-it was given then.
+`tests/data/runs` holds run directories made at 722cb84 (schema 1), without what a person reads: logs, configuration,
+reports. Each has the findings and the verdict that it was given then; tests/convert.py converts its files.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> RunDir:
     with tarfile.open(request.param) as tar:
         tar.extractall(tmp_path, filter="data")
     made = RunDir(tmp_path)
-    made.timeline.write_text("\n".join(convert.timeline(made.timeline.read_text().split("\n"))))
+    convert.run_dir(made.path)
     return made
 
 
@@ -61,7 +60,9 @@ def test_an_old_run_is_judged_as_before(old: RunDir) -> None:
     again = judge_run(old).verdict.as_json()
     told = ("verdict", "documented", "seen", "unexpected", "missing", "permitted", "reasons", "exit_status")
     assert {name: json.loads(json.dumps(again[name])) for name in told} == {name: judged[name] for name in told}
+    claims = [[(one["name"], one["outcome"]) for one in verdict["claims"]] for verdict in (again, judged)]
+    assert claims[0] == claims[1]
 
 
 def test_there_are_old_runs() -> None:
-    assert len(RUNS) == 5
+    assert len(RUNS) == 9
