@@ -1,6 +1,6 @@
 """Which losses a documented lost-write covers: those of the sends that the scenario names as doomed, and no other.
 
-That records are lost is documented of few of them, at one place of the sequence. `run.send(t, doomed=True)` says there
+That records are lost is documented of few of them, at one place of the sequence. `run.send(t, expected_loss=True)` says there
 which; a load is named as a whole. Runs made before sends were named are held to what their files show all the same:
 what was acknowledged before the first fault, and lay below the high watermark that every replica had checkpointed when
 replicas were first copied, no documented sequence loses.
@@ -41,7 +41,7 @@ def _against_the_named(run: RunRecord, course: Course, finding: Finding) -> Iter
     doomed_here = sum(record.where == finding.where for _, record in named)
     if others:
         lost = f"{LOST_WRITE} in {finding.place}: {_names(others)} lost"
-        yield f"{lost}, which no step named as doomed (doomed=True where it is sent)"
+        yield f"{lost}, which no step named as doomed (expected_loss=True where it is sent)"
     elif not whole and finding.count > doomed_here:
         yield f"{LOST_WRITE} in {finding.place}: {finding.count} records lost, and {doomed_here} were named as doomed"
 
