@@ -10,10 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from evidence.errors import UsageError
-from evidence.run import TopicRecord
+
+if TYPE_CHECKING:
+    from evidence.run import TopicRecord
 
 Layout = Mapping[int, int]
 """The broker that stands for each broker which a scenario names."""
@@ -131,5 +133,7 @@ class TopicPlan:
     @property
     def record(self) -> TopicRecord:
         """As run.json has it."""
+        from evidence.run import TopicRecord  # `make demo` imports this module before all packages are installed
+
         partitions = {number: tuple(brokers) for number, brokers in enumerate(self.replicas)}
         return TopicRecord(name=self.name, partitions=partitions, settings=dict(self.settings))
