@@ -1,8 +1,8 @@
 """Which losses a documented lost-write covers: those of the sends that the scenario names as doomed, and no other.
 
-That records are lost is documented of few of them, at one place of the sequence. `run.send(t, expected_loss=True)` says there
-which; a load is named as a whole. Runs made before sends were named are held to what their files show all the same:
-what was acknowledged before the first fault, and lay below the high watermark that every replica had checkpointed when
+That records are lost is documented of few of them, at one place of the sequence. `run.send(t, expected_loss=True)` says
+which; a load is named as a whole. Runs made before sends were named are held to what their files show: what
+was acknowledged before the first fault, and lay below the high watermark that every replica had checkpointed when
 replicas were first copied, no documented sequence loses.
 """
 
