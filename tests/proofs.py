@@ -15,6 +15,7 @@ from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import DiskFailureProof, DiskFullProof, DiskReadOnlyProof, SlowDiskProof
 from evidence.faults.files import FlipProof, OverwriteProof, RemoveProof, ResizeProof, WipeProof
 from evidence.faults.network import CutProof, DelayProof, HoldProof, LossProof, SlowLink, SlowProof
+from evidence.faults.pressure import CpuPressureProof, MemoryPressureProof
 from evidence.faults.process import (
     DoubleProof,
     ExitProof,
@@ -55,6 +56,17 @@ PROOFS: Final[Mapping[str, FaultProof]] = {
         ),
         ResizeProof(file="t-0/00000000000000000000.log", bytes_before=99, bytes=70, rest_as_before=True),
         SlowDiskProof(device="253:0", bytes_per_s=8192, bytes=8192, bytes_counted=8192, took_ms=1000),
+        CpuPressureProof(
+            quota_us=5000, period_us=100_000, wall_us=2_400_000, used_us=121_000, throttled=24, throttled_us=2_100_000
+        ),
+        MemoryPressureProof(
+            limit_bytes=200 << 20,
+            held_bytes=168 << 20,
+            read_bytes=64 << 20,
+            used_bytes=199 << 20,
+            reclaims=900,
+            killed=0,
+        ),
         DiskFullProof(refused=os.strerror(errno.ENOSPC), running=True),
         DiskFailureProof(refused=os.strerror(errno.EIO), running=True),
         DiskReadOnlyProof(refused=os.strerror(errno.EROFS), running=True),

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, UsageError
 from evidence.faults.disks import SLOW_SHARE, SlowDiskProof
+from harness.faults.cgroups import CGROUPS, group_of
 
 if TYPE_CHECKING:
     from harness.cluster.docker import Node
 
-CGROUPS: Final = Path("/sys/fs/cgroup")
 BLOCK_BYTES: Final = 4096
 PROBE_S: Final = 0.5
 """The probe takes so long at the limit, at least."""
@@ -58,9 +58,7 @@ def control_group(lines: str, root: Path = CGROUPS) -> Path:
 
     Raises UsageError if this machine has none.
     """
-    groups: dict[str, str] = dict(re.findall(r"^\d+:([^:]*):(.*)$", lines, re.MULTILINE))
-    own = next((path for names, path in groups.items() if "blkio" in names.split(",")), None)
-    place = root / "blkio" / own.lstrip("/") if own is not None else root / groups.get("", "").lstrip("/")
+    place = group_of(lines, "blkio", root)
     files = ("blkio.throttle.write_bps_device", "io.max")
     if not any((place / file).exists() for file in files):
         raise UsageError(f"slow disk: {place} has neither {' nor '.join(files)}: no cgroup that throttles disks")

@@ -12,6 +12,7 @@ from evidence.faults.base import FaultProof
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import DiskProof
 from evidence.faults.network import NetworkProof
+from evidence.faults.pressure import PressureProof
 from evidence.faults.process import DeathProof, FreezeProof
 from harness.cluster.cluster import CLOCK, CONTROLLER_PORT, DOUBLE, ENVIRONMENT, KAFKA_PORT, PROPERTIES
 from harness.faults.answers import Hold, Reset, question
@@ -32,6 +33,7 @@ from harness.faults.damage import (
 from harness.faults.delay import Delay
 from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.power import Outage, PowerLoss
+from harness.faults.pressure import CpuPressure, MemoryPressure
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, StartWith, Stop
 from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
@@ -352,6 +354,22 @@ class Nemesis:
     def heal_disks(self) -> None:
         """Undo every fault of disks that lasts."""
         self._faults.heal(DiskProof)
+
+    def squeeze_cpu(self, target: Target, share: float) -> None:
+        """A node gets so much of one CPU, such as 0.05, proved by the kernel's counters while a loop asks for more. A
+        node that is started again is free of it.
+        """
+        self._faults.carry_out(CpuPressure(target.node, share), role=target.role)
+
+    def squeeze_memory(self, target: Target, spare_bytes: int) -> None:
+        """A node gets the memory that its processes hold now, and so many bytes beyond, for the page cache of its files
+        and for what its heap grows by; proved by a read of more than fits. A node that is started again is free of it.
+        """
+        self._faults.carry_out(MemoryPressure(target.node, spare_bytes), role=target.role)
+
+    def heal_pressure(self) -> None:
+        """Give every node its CPU and memory again, as it had them."""
+        self._faults.heal(PressureProof)
 
     def step_clock(self, target: Target, seconds: int) -> None:
         """Set the wall clock of a broker so many seconds ahead, or behind, proved by its own log against Docker's. For
