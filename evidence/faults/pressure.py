@@ -69,7 +69,7 @@ class MemoryPressureProof(PressureProof, frozen=True, kw_only=True, tag="memory-
     read_bytes: int
     """So much of a file was read."""
     used_bytes: int
-    """What the group used afterwards."""
+    """What the group used then, with what it had of that file."""
     reclaims: int
     """So often the limit was met, and memory had to be given back first."""
     killed: int

@@ -43,10 +43,8 @@ BUSY: Final = f"timeout {BUSY_S} sh -c 'while :; do :; done'; true"
 LEAST_SPARE: Final = 16 << 20
 """Starting the process that proves takes some megabytes itself."""
 MORE_THAN_FITS: Final = 2
-READ: Final = (
-    "probe=/data/.kafka-chaos-probe; truncate -s {size} $probe && dd if=$probe of=/dev/null bs=64k 2>/dev/null; "
-    "ended=$?; rm -f $probe; exit $ended"
-)
+PROBE: Final = "/data/.kafka-chaos-probe"
+READ: Final = f"truncate -s {{size}} {PROBE} && dd if={PROBE} of=/dev/null bs=64k 2>/dev/null"
 """A file without blocks takes no room on the disk, and its zeros lie in the page cache like any others."""
 PAGE: Final = 4096
 
@@ -77,8 +75,8 @@ class Pressure(ABC):
     def wanted(self, file: Path) -> str:
         """What is to be written to the file of the limit."""
 
-    def ask_for_more(self, command: str) -> None:
-        """Run in the node's container what asks for more than there is; FaultUnproved if it is not run to its end."""
+    def run_inside(self, command: str) -> None:
+        """Run a command in the node's container; FaultUnproved if it is not run to its end."""
         try:
             self.node.run_inside("sh", "-c", command)
         except (APIError, HarnessError) as error:
@@ -160,7 +158,7 @@ class CpuPressure(Pressure):
     def verify(self) -> CpuPressureProof:
         file = self.limited()
         before, begun = self._counted(file), time.monotonic_ns()
-        self.ask_for_more(BUSY)
+        self.run_inside(BUSY)
         wall_us = (time.monotonic_ns() - begun) // 1000
         used_us, throttled, throttled_us = (
             now - then for now, then in zip(self._counted(self.limited()), before, strict=True)
@@ -228,8 +226,9 @@ class MemoryPressure(Pressure):
     def verify(self) -> MemoryPressureProof:
         file = self.limited()
         before, size = self._read(file), MORE_THAN_FITS * self.spare
-        self.ask_for_more(READ.format(size=size))
+        self.run_inside(READ.format(size=size))
         after = self._read(self.limited())
+        self.run_inside(f"rm {PROBE}")
         proof = MemoryPressureProof(
             limit_bytes=int(file.read_text()),
             held_bytes=self._held,

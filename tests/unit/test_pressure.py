@@ -28,6 +28,7 @@ class FakeNode:
     def __init__(self, group: Path, *, newer: bool) -> None:
         self.group, self.newer = group, newer
         self.running, self.oom_killed, self.fails = True, False, False
+        self.commands: list[str] = []
         self.limited, self.kills, self.counts = True, 0, True
         self.now_ns = 0
         self.used_us, self.throttled, self.met, self.killed = 1_000_000, 3, 5, 0
@@ -67,6 +68,7 @@ class FakeNode:
         return {"Pid": "self", "Running": self.running, "OOMKilled": self.oom_killed}
 
     def run_inside(self, *command: str) -> str:
+        self.commands.append(command[-1])
         if self.fails:
             raise HarnessError("broker-1: sh ended with 137")
         if read := re.search(r"truncate -s (\d+)", command[-1]):
@@ -76,7 +78,7 @@ class FakeNode:
             self.cached = self.used - (USED - CACHED)
             self.met += 900 if wanted > room and self.counts else 0
             self.killed += self.kills
-        else:
+        elif command[-1].startswith("timeout"):
             self.now_ns += 2_400_000_000
             self.used_us += 120_000 if self.limited else 2_000_000
             self.throttled += 24 if self.limited and self.counts else 0
@@ -140,6 +142,7 @@ def test_memory_pressure_leaves_what_is_held_and_is_proved_by_a_read_of_more(nod
         "refaults": 0,
         "stalled_us": 90_000,
     }
+    assert node.commands[-1] == "rm /data/.kafka-chaos-probe"
     fault.heal()
     fault.heal()
     assert limit.read_text() == ("max\n" if node.newer else f"{1024 * MIB}\n")
