@@ -39,7 +39,7 @@ from harness.cluster import versions as known_versions
 from harness.setup.java import java_home
 from harness.subjects import read_user_subjects
 from harness.suite import SUITE
-from judgement.judge import Analyst, judge
+from judgement.judge import AnalysisServer, judge
 from judgement.report import html, junit, summary
 from judgement.report.facts import load_all
 from judgement.verdict import ERROR, read_verdict
@@ -207,7 +207,7 @@ class Matrix:
             self.echo(f"{len(done)} of {len(wanted)} runs are finished already and not run again")
         missing = [cell for cell in wanted if cell not in done]
         if missing:
-            with Analyst(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            with AnalysisServer(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
                 number = 0
                 futures: dict[Future[RunDir | None], Cell] = {pool.submit(self._in_time, c): c for c in missing}
                 try:

@@ -1,6 +1,6 @@
 """From a run directory to findings, verdict and report: the analysis as a process of its own, fed one run at a time.
 
-Spark takes seconds to start and a second to judge one run, so its start overlaps the cluster's: `Analyst`
+Spark takes seconds to start and a second to judge one run, so its start overlaps the cluster's: `AnalysisServer`
 starts `python -m analysis.job --serve` in the background and waits for it only when the first run is ready.
 One application serves a whole suite.
 """
@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self
 
-from evidence.conversation import Conversation
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
+from evidence.worker import Worker
 from judgement.report import html, junit
 from judgement.report.facts import RunFacts, judge_run, unbound
 
@@ -23,7 +23,7 @@ CHECK_LIMIT_S: Final = 1800.0
 CLOSE_LIMIT_S: Final = 15.0
 
 
-class Analyst:
+class AnalysisServer:
     """A Spark application that waits for run directories. Safe to use from several threads, one check at a time."""
 
     def __init__(self, *, java_home: str | None = None, master: str = "local[2]", lazy: bool = False) -> None:
@@ -33,7 +33,7 @@ class Analyst:
         """
         self._environment = {"JAVA_HOME": java_home} if java_home else {}
         self._master = master
-        self._process: Conversation | None = None
+        self._process: Worker | None = None
         self._lock = threading.Lock()
         self._ready = False
         if not lazy:
@@ -43,9 +43,9 @@ class Analyst:
         """Start the application if it is not started yet; does not wait until it is ready."""
         self._started()
 
-    def _started(self) -> Conversation:
+    def _started(self) -> Worker:
         if self._process is None:
-            self._process = Conversation(
+            self._process = Worker(
                 "the analysis",
                 "analysis.job",
                 ["--serve", "--master", self._master],
@@ -61,10 +61,10 @@ class Analyst:
         with self._lock:
             process = self._started()
             if not self._ready:
-                process.hear(READY_LIMIT_S, "starting")
+                process.receive(READY_LIMIT_S, "starting")
                 self._ready = True
-            process.tell_line(str(run_dir.path.resolve()))
-            answer = process.hear(CHECK_LIMIT_S, f"checking {run_dir.path.name}")
+            process.send_line(str(run_dir.path.resolve()))
+            answer = process.receive(CHECK_LIMIT_S, f"checking {run_dir.path.name}")
             if answer.get("error"):
                 raise HarnessError(f"the analysis of {run_dir.path.name} failed: {answer['error']}")
 
@@ -82,7 +82,7 @@ class Analyst:
         self.close()
 
 
-def judge(run_dir: RunDir, analyst: Analyst) -> RunFacts:
+def judge(run_dir: RunDir, analyst: AnalysisServer) -> RunFacts:
     """Findings, verdict, report and JUnit file of one run, whose files are read once for all of them.
 
     A failure of the analysis is part of the verdict (unknown), never a missing one.

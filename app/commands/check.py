@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if not runs:
         return EXIT_USAGE
     results, verdicts = [], []
-    with judging.Analyst(java_home=java_home(), master=options.master) as analyst:
+    with judging.AnalysisServer(java_home=java_home(), master=options.master) as analyst:
         for run_dir in runs:
             try:
                 judged = judging.judge(run_dir, analyst)

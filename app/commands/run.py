@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file)
     progress = Progress(quiet=options.quiet)
     verdicts, results, removals = [], [], Removals()
-    analyst = None if options.no_check else judging.Analyst(java_home=java_home(), lazy=True)
+    analyst = None if options.no_check else judging.AnalysisServer(java_home=java_home(), lazy=True)
     try:
         for seed, case in itertools.product(range(options.seed, options.seed + options.repeat), cases):
             progress.line(f"{full_name(chosen.name, case.name)} on {version.id}, seed {seed}")

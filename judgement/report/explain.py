@@ -23,7 +23,7 @@ from judgement.report.facts import RunFacts, load
 from judgement.report.headline import headline, outcome
 from judgement.report.steps import StoryStep, named
 from judgement.report.story import Story, findings_of, stories, stories_of
-from judgement.report.witnesses import Witnesses, missing_from_timeline
+from judgement.report.witnesses import RecordSources, missing_from_timeline
 
 SCHEMA: Final = 1
 MAX_STORIES: Final = 10
@@ -33,7 +33,7 @@ NAME: Final = re.compile(
 )
 
 
-def records_named(facts: RunFacts, witnesses: Witnesses, text: str) -> list[RecordId]:
+def records_named(facts: RunFacts, witnesses: RecordSources, text: str) -> list[RecordId]:
     """The records a name stands for: one, or all those known at an offset.
 
     Raises UsageError, in one line, if there is none, with those near it.
@@ -64,14 +64,14 @@ def _examples(facts: RunFacts) -> str:
     return f"; there are {', '.join(map(str, some))}" if some else ""
 
 
-def _offsets_near(witnesses: Witnesses, where: TopicPartition) -> str:
+def _offsets_near(witnesses: RecordSources, where: TopicPartition) -> str:
     ends = witnesses.known_offsets(where)
     if ends is None:
         return f"nothing is known of any offset of {named(where)}"
     return f"offsets known are {named(where)}@{ends[0]} to @{ends[1]}"
 
 
-def _records_near(facts: RunFacts, witnesses: Witnesses, one: RecordId) -> str:
+def _records_near(facts: RunFacts, witnesses: RecordSources, one: RecordId) -> str:
     known = witnesses.history(one.where).known()
     for send in facts.sends:
         if (send.topic, send.partition) == one.where:
@@ -181,7 +181,7 @@ def _step_json(facts: RunFacts, where: TopicPartition, step: StoryStep) -> dict[
 def run(run_dir: RunDir, *, record: str | None = None, anomaly: str | None = None, as_json: bool = False) -> None:
     """Print the stories. Raises UsageError if there is no such run, record or anomaly."""
     facts = load(run_dir)
-    witnesses = Witnesses(facts)
+    witnesses = RecordSources(facts)
     more, note = 0, ""
     if record is not None:
         told = stories_of(facts, records_named(facts, witnesses, record), witnesses)

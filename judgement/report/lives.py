@@ -35,7 +35,7 @@ from judgement.report.steps import (
     named,
     truncations,
 )
-from judgement.report.witnesses import Content, DiskState, Holding, Read, ReadPast, Witnesses
+from judgement.report.witnesses import Content, DiskState, Holding, Read, ReadPast, RecordSources
 
 MAX_READERS: Final = 6
 
@@ -93,7 +93,7 @@ def record_name(facts: RunFacts, records: Sequence[RecordId]) -> str:
     return last if len(records) == 1 or not records[0].is_ours else f"m{records[0].sequence} to {last}"
 
 
-def grouped(witnesses: Witnesses, records: Iterable[RecordId]) -> list[RecordGroup]:
+def grouped(witnesses: RecordSources, records: Iterable[RecordId]) -> list[RecordGroup]:
     """The records in groups: neighbours in sequence and offset with the same sends, readers and holders are one."""
     every = sorted(dict.fromkeys(records))
     sends, offsets = witnesses.sends(every), witnesses.offsets(every)
@@ -131,7 +131,7 @@ def grouped(witnesses: Witnesses, records: Iterable[RecordId]) -> list[RecordGro
     ]
 
 
-def _holders(witnesses: Witnesses, one: RecordId, offsets: Sequence[int]) -> set[tuple[str, str]]:
+def _holders(witnesses: RecordSources, one: RecordId, offsets: Sequence[int]) -> set[tuple[str, str]]:
     """The moments and nodes at which a record was on disk."""
     return {
         (disks.label, holding.node)
@@ -146,7 +146,7 @@ class Life:
     """What the witnesses say of a group of records, and of the others at its offsets."""
 
     facts: RunFacts
-    witnesses: Witnesses
+    witnesses: RecordSources
     group: RecordGroup
 
     @property

@@ -33,7 +33,7 @@ from judgement.report.steps import (
     named,
     state_text,
 )
-from judgement.report.witnesses import Witnesses
+from judgement.report.witnesses import RecordSources
 
 MAX_STORIES: Final = 20
 MAX_SENDS: Final = 40
@@ -78,10 +78,10 @@ def findings_of(facts: RunFacts, anomaly: str | None = None) -> list[Finding]:
 
 
 def stories(
-    facts: RunFacts, *, anomaly: str | None = None, limit: int = MAX_STORIES, witnesses: Witnesses | None = None
+    facts: RunFacts, *, anomaly: str | None = None, limit: int = MAX_STORIES, witnesses: RecordSources | None = None
 ) -> tuple[list[Story], int]:
     """The stories of the records that findings name, each told once, and how many more there would be."""
-    witnesses = witnesses or Witnesses(facts)
+    witnesses = witnesses or RecordSources(facts)
     told: list[Story] = []
     heard: set[RecordId] = set()
     more = 0
@@ -116,12 +116,12 @@ def run_stories(facts: RunFacts) -> RunStories:
 
 
 def _run_stories(facts: RunFacts) -> RunStories:
-    witnesses = Witnesses(facts)
+    witnesses = RecordSources(facts)
     found, more = stories(facts, witnesses=witnesses)
     return RunStories(found, more, tuple(witnesses.missing))
 
 
-def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: Witnesses) -> list[Story]:
+def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: RecordSources) -> list[Story]:
     """The stories of these records, the lost ones first; one of them is not told again if it is in another's."""
     lost = {one for finding in facts.found("lost-write") for one in finding.records}
     told: list[Story] = []

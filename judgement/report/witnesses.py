@@ -3,7 +3,7 @@
 The timeline, and so `RunFacts`, names the records of a script only. These files name every record: who sent it with
 which outcome, who read it or read past it, and what each replica's disk held at its offset at each moment of copying.
 
-A file that is missing or torn is no error: the rest is used, and `Witnesses.missing` has a line for each. Where
+A file that is missing or torn is no error: the rest is used, and `RecordSources.missing` has a line for each. Where
 histories are missing altogether (a report made again from a few files of a run), the timeline takes their place: it
 names the records of a script.
 
@@ -299,7 +299,7 @@ class DiskState:
     holdings: tuple[Holding, ...]
 
 
-class Witnesses:
+class RecordSources:
     """The histories and copies of one run. Each is opened on demand, once."""
 
     def __init__(self, facts: RunFacts) -> None:

@@ -15,7 +15,7 @@ from harness.cluster import versions
 from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import get_scenario
-from judgement.judge import Analyst, judge
+from judgement.judge import AnalysisServer, judge
 from judgement.verdict import Verdict
 
 pytestmark = [pytest.mark.docker, pytest.mark.spark]
@@ -25,7 +25,7 @@ LIMIT_S = 60.0
 def carried_out(steps: Callable[[Run], None], version: str, root: Path) -> tuple[RunDir, Verdict]:
     scenario = replace(get_scenario("baseline"), steps=steps)
     finished = execute(Request(scenario=scenario, version=versions.get(version), root=root), echo=lambda _: None)
-    with Analyst() as analyst:
+    with AnalysisServer() as analyst:
         judged = judge(finished.run_dir, analyst).verdict
     finished.removals.wait()
     return finished.run_dir, judged

@@ -15,7 +15,7 @@ from harness.cluster import versions
 from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import get_scenario
-from judgement.judge import Analyst, judge
+from judgement.judge import AnalysisServer, judge
 from tests.records import steps_ended
 
 pytestmark = [pytest.mark.docker, pytest.mark.spark]
@@ -47,7 +47,7 @@ def test_a_producer_of_kafkas_own(
     scenario = replace(get_scenario("baseline"), steps=steps)
     request = Request(scenario=scenario, version=versions.get(version), client=client, root=tmp_path)
     finished = execute(request, echo=lambda _: None)
-    with Analyst() as analyst:
+    with AnalysisServer() as analyst:
         judged = judge(finished.run_dir, analyst).verdict
     finished.removals.wait()
     assert judged.verdict == "observed", judged.reasons
@@ -83,7 +83,7 @@ def test_transactions_of_the_java_client(client: str, tmp_path: Path) -> None:
     scenario = replace(get_scenario("baseline"), steps=steps)
     request = Request(scenario=scenario, version=versions.get("4.3.1"), client=client, root=tmp_path)
     finished = execute(request, echo=lambda _: None)
-    with Analyst() as analyst:
+    with AnalysisServer() as analyst:
         judged = judge(finished.run_dir, analyst).verdict
     finished.removals.wait()
     assert (judged.verdict, judged.seen, judged.reasons) == ("observed", (), ())

@@ -26,7 +26,7 @@ from harness.runner import Request, execute
 from harness.scenario import get_scenario
 from harness.setup.java import java_home
 from harness.workloads.handles.client import FinalRead, FinalReader
-from judgement.judge import Analyst, judge
+from judgement.judge import AnalysisServer, judge
 from judgement.verdict import Verdict
 
 pytestmark = [pytest.mark.docker, pytest.mark.spark]
@@ -34,13 +34,13 @@ INTERRUPT_LIMIT_S = 90.0
 
 
 @pytest.fixture(scope="module")
-def analyst() -> Iterator[Analyst]:
-    with Analyst(java_home=java_home()) as started:
+def analyst() -> Iterator[AnalysisServer]:
+    with AnalysisServer(java_home=java_home()) as started:
         yield started
 
 
 def run(
-    scenario: str, version: str, root: Path, analyst: Analyst, *, case: str = DEFAULT_CASE, **options: Any
+    scenario: str, version: str, root: Path, analyst: AnalysisServer, *, case: str = DEFAULT_CASE, **options: Any
 ) -> tuple[RunDir, Verdict]:
     request = Request(scenario=get_scenario(scenario), version=versions.get(version), root=root, case=case, **options)
     finished = execute(request, echo=lambda _: None)
@@ -55,7 +55,7 @@ def findings(run_dir: RunDir) -> dict[str, Finding]:
     return {finding.anomaly: finding for finding in found.findings}
 
 
-def test_an_acknowledged_record_is_lost_on_0_10(tmp_path: Path, analyst: Analyst) -> None:
+def test_an_acknowledged_record_is_lost_on_0_10(tmp_path: Path, analyst: AnalysisServer) -> None:
     run_dir, judged = run("double-failover", "0.10.2.2", tmp_path, analyst)
     assert judged.verdict == "as-documented", judged.reasons
     lost = findings(run_dir)["lost-write"]
@@ -70,13 +70,13 @@ def test_an_acknowledged_record_is_lost_on_0_10(tmp_path: Path, analyst: Analyst
     assert not run_dir.data.exists()
 
 
-def test_the_same_sequence_loses_nothing_on_4_3(tmp_path: Path, analyst: Analyst) -> None:
+def test_the_same_sequence_loses_nothing_on_4_3(tmp_path: Path, analyst: AnalysisServer) -> None:
     run_dir, judged = run("double-failover", "4.3.1", tmp_path, analyst)
     assert judged.verdict == "as-documented", judged.reasons
     assert findings(run_dir) == {}
 
 
-def test_replicas_diverge_for_ever_on_0_10(tmp_path: Path, analyst: Analyst) -> None:
+def test_replicas_diverge_for_ever_on_0_10(tmp_path: Path, analyst: AnalysisServer) -> None:
     run_dir, judged = run("replica-divergence", "0.10.2.2", tmp_path, analyst)
     assert judged.verdict == "as-documented", judged.reasons
     # The lost record's offset went to the next one, so the same loss shows as inconsistent-offsets too, and so on: the
@@ -96,7 +96,7 @@ def test_replicas_diverge_for_ever_on_0_10(tmp_path: Path, analyst: Analyst) -> 
     ids=["acks=1", "acks=all", "acks=1, and none is expected"],
 )
 def test_each_case_is_held_to_its_own_outcome(
-    tmp_path: Path, analyst: Analyst, case: str, expect: tuple[str, ...] | None, lost: set[str], verdict: str
+    tmp_path: Path, analyst: AnalysisServer, case: str, expect: tuple[str, ...] | None, lost: set[str], verdict: str
 ) -> None:
     run_dir, judged = run("leader-crash", "4.3.1", tmp_path, analyst, case=case, expect=expect, seed=2)
     assert judged.verdict == verdict, judged.reasons
@@ -107,7 +107,7 @@ def test_each_case_is_held_to_its_own_outcome(
 
 
 def test_a_sabotaged_fault_makes_the_run_unknown(
-    tmp_path: Path, analyst: Analyst, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, analyst: AnalysisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Kill, "inject", lambda self: None)
     monkeypatch.setattr("harness.faults.process.EVENT_LIMIT_S", 3.0)
@@ -119,7 +119,7 @@ def test_a_sabotaged_fault_makes_the_run_unknown(
 
 @pytest.mark.parametrize("who", ["producer", "final reader"])
 def test_a_recorder_that_died_makes_the_run_unknown(
-    tmp_path: Path, analyst: Analyst, monkeypatch: pytest.MonkeyPatch, who: str
+    tmp_path: Path, analyst: AnalysisServer, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     def steps(run: Run) -> None:
         t = run.partition(0)
@@ -147,7 +147,7 @@ def killed_first(read: Callable[[FinalReader], FinalRead]) -> Callable[[FinalRea
     return killed
 
 
-def test_a_node_that_somebody_removes_is_an_error_in_one_line(tmp_path: Path, analyst: Analyst) -> None:
+def test_a_node_that_somebody_removes_is_an_error_in_one_line(tmp_path: Path, analyst: AnalysisServer) -> None:
     def steps(run: Run) -> None:
         run.cluster.node(2).container.remove(force=True)
 

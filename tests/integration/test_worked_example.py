@@ -16,7 +16,7 @@ from harness import scenario as scenarios
 from harness.cluster import versions
 from harness.runner import Request, execute
 from harness.setup.java import java_home
-from judgement.judge import Analyst, judge
+from judgement.judge import AnalysisServer, judge
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "writing-a-scenario.md"
 
@@ -44,7 +44,7 @@ def example(tmp_path: Path) -> Iterator[scenarios.Scenario]:
 def test_the_worked_example_runs(example: scenarios.Scenario, tmp_path: Path) -> None:
     request = Request(scenario=example, version=versions.get("4.3.1"), root=tmp_path)
     finished = execute(request, echo=lambda _: None)
-    with Analyst(java_home=java_home()) as analyst:
+    with AnalysisServer(java_home=java_home()) as analyst:
         judged = judge(finished.run_dir, analyst).verdict
     finished.removals.wait()
     assert judged.verdict == "as-documented", judged.reasons

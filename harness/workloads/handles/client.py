@@ -1,6 +1,6 @@
 """The harness's handles on workload processes.
 
-A handle starts its process at once and talks to it in lines of JSON (evidence/conversation.py). A child that dies is
+A handle starts its process at once and talks to it in lines of JSON (evidence/worker.py). A child that dies is
 noticed at the next call; what it had recorded is in its history all the same.
 """
 
@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 from evidence import events
-from evidence.conversation import Conversation
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
 from evidence.events import Outcome
+from evidence.worker import Worker
 from harness.workloads.settings import OF_LIBRDKAFKA
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Sent:
     """The number of the transaction that it is part of, if any."""
 
 
-class Child(Conversation):
+class Child(Worker):
     """A workload process, by the name of its module in harness.workloads.processes; RecorderDied once it has ended."""
 
     def __init__(self, module: str, name: str, arguments: Mapping[str, Any]) -> None:
@@ -164,12 +164,12 @@ class Commanded(Handle):
         """Give a command once the process is ready. Returns the command's number, which its answer carries."""
         self._make_ready()
         self._number += 1
-        self._child.tell(id=self._number, **command)
+        self._child.send_message(id=self._number, **command)
         return self._number
 
     def _make_ready(self) -> None:
         if not self._ready:
-            self._client.note_configuration(self._timeline, self._child.hear(START_LIMIT_S, "starting"))
+            self._client.note_configuration(self._timeline, self._child.receive(START_LIMIT_S, "starting"))
             self._ready = True
 
     def _answer(self, number: int, timeout_s: float) -> dict[str, Any] | None:
@@ -177,7 +177,7 @@ class Commanded(Handle):
         deadline = time.monotonic() + timeout_s
         while number not in self._answers:
             try:
-                heard = self._child.hear(deadline - time.monotonic(), f"carrying out command {number}")
+                heard = self._child.receive(deadline - time.monotonic(), f"carrying out command {number}")
             except WaitTimeout:
                 return None
             self._take(heard)
@@ -250,7 +250,7 @@ class ScriptedProducer(Commanded):
         number = self._tell(topic=topic, partition=partition, sequence=sequence, tell_handed=True)
         deadline = time.monotonic() + timeout_s
         while number not in self._handed:
-            self._take(self._child.hear(deadline - time.monotonic(), f"handing over record {sequence}"))
+            self._take(self._child.receive(deadline - time.monotonic(), f"handing over record {sequence}"))
         return Pending(self, number)
 
     def _about(self, topic: str, partition: int, sequence: int) -> dict[str, Any]:
@@ -292,7 +292,7 @@ class ScriptedProducer(Commanded):
         self._child.close()
         try:
             while True:
-                heard = self._child.hear(0.05, "closing")
+                heard = self._child.receive(0.05, "closing")
                 if "id" in heard:
                     self._take(heard)
         except HarnessError:
@@ -314,14 +314,14 @@ class Background(Handle, Generic[Progress]):
 
     def start(self) -> None:
         """Tell the process to begin."""
-        self._take_ready(self._child.hear(START_LIMIT_S, "starting"))
-        self._child.tell(go=True)
+        self._take_ready(self._child.receive(START_LIMIT_S, "starting"))
+        self._child.send_message(go=True)
 
     def _take_ready(self, ready: Mapping[str, Any]) -> None:
         """What the process says when it is ready."""
 
     def _hear(self, timeout_s: float, what: str) -> None:
-        heard = self._child.hear(timeout_s, what)
+        heard = self._child.receive(timeout_s, what)
         self._latest = self._progress(heard)
         self._done = self._done or heard.get("done", False)
 
@@ -340,7 +340,7 @@ class Background(Handle, Generic[Progress]):
         """Stop, wait for what is in flight, and return the final progress."""
         if not self._done:
             try:
-                self._child.tell(stop=True)
+                self._child.send_message(stop=True)
                 while not self._done:
                     self._hear(STOP_LIMIT_S, "stopping")
             except HarnessError:
@@ -446,9 +446,9 @@ class FinalReader:
 
     def read(self) -> FinalRead:
         """Read everything; the process has ended when this returns."""
-        self._child.hear(START_LIMIT_S, "starting")
-        self._child.tell(go=True)
-        heard = self._child.hear(self._timeout_s + 30.0, "reading")
+        self._child.receive(START_LIMIT_S, "starting")
+        self._child.send_message(go=True)
+        heard = self._child.receive(self._timeout_s + 30.0, "reading")
         self._child.close()
         partitions = {(topic, number): (end, position) for topic, number, end, position in heard["partitions"]}
         return FinalRead(partitions, tuple(heard["errors"]))

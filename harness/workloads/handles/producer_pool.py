@@ -69,7 +69,7 @@ class ProducerPool(Handle):
         """Wait until every client is made, and note what each is configured with."""
         if self._ready:
             return
-        heard = self._child.hear(START_LIMIT_S, "starting")
+        heard = self._child.receive(START_LIMIT_S, "starting")
         for client, configuration in zip(self._clients, heard["configurations"], strict=True):
             client.note_configuration(self._timeline, {"configuration": configuration})
         self._ready = True
@@ -94,17 +94,17 @@ class ProducerPool(Handle):
             if left_s <= 0:
                 raise WaitTimeout(f"{self.name}: not {what} after {timeout_s:.0f} s; {self.tallies}")
             try:
-                self._take(self._child.hear(left_s, f"waiting for {what}"))
+                self._take(self._child.receive(left_s, f"waiting for {what}"))
             except WaitTimeout:
                 continue
 
     def _tell(self, *, timeout_s: float = COMMAND_LIMIT_S, **command: Any) -> dict[str, Any]:
         self.ready()
         self._number += 1
-        self._child.tell(id=self._number, **command)
+        self._child.send_message(id=self._number, **command)
         deadline = time.monotonic() + timeout_s
         while self._number not in self._answers:
-            self._take(self._child.hear(deadline - time.monotonic(), f"carrying out {next(iter(command))}"))
+            self._take(self._child.receive(deadline - time.monotonic(), f"carrying out {next(iter(command))}"))
         return self._answers.pop(self._number)
 
     def _take(self, heard: dict[str, Any]) -> None:
@@ -118,6 +118,6 @@ class ProducerPool(Handle):
         self._child.close()
         try:
             while True:
-                self._take(self._child.hear(0.05, "closing"))
+                self._take(self._child.receive(0.05, "closing"))
         except HarnessError:
             return

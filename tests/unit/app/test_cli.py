@@ -260,7 +260,7 @@ def test_one_broken_run_keeps_no_other_from_being_judged(
             raise TypeError("a string for a number")
         return gather(run_dir, run_dir.read_run(), (), None, Verdict(verdict="as-documented"))
 
-    monkeypatch.setattr("judgement.judge.Analyst", NoSpark)
+    monkeypatch.setattr("judgement.judge.AnalysisServer", NoSpark)
     monkeypatch.setattr("judgement.judge.judge", judge)
     every = [str(run.path) for run in (torn, piped, crashing, sound)]
     assert main(["check", "--json", *every, str(tmp_path / "nowhere")]) == EXIT_ERROR

@@ -19,10 +19,10 @@ from judgement.verdict import Name, Verdict
 ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
 
 
-class NoAnalyst:
+class NoServer:
     def __init__(self, java_home: str) -> None: ...
 
-    def __enter__(self) -> NoAnalyst:
+    def __enter__(self) -> NoServer:
         return self
 
     def __exit__(self, *raised: object) -> None: ...
@@ -49,7 +49,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
         return RunDir(tmp_path / "one")
 
     monkeypatch.setattr(Matrix, "_one", one)
-    monkeypatch.setattr(matrix, "Analyst", NoAnalyst)
+    monkeypatch.setattr(matrix, "AnalysisServer", NoServer)
     monkeypatch.setattr(matrix, "java_home", lambda: "/a/java")
     monkeypatch.setattr(
         matrix, "judge", lambda run_dir, analyst: SimpleNamespace(verdict=Verdict(verdict="as-documented"))

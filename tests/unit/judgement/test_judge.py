@@ -11,7 +11,7 @@ import pytest
 from evidence import timeline
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
-from judgement.judge import Analyst, judge
+from judgement.judge import AnalysisServer, judge
 from judgement.report import console, facts, story, witnesses
 from judgement.verdict import read_verdict
 from tests.unit.judgement.report import synthetic
@@ -34,7 +34,7 @@ def analyst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "module" / "analysis" / "__init__.py").touch()
     (tmp_path / "module" / "analysis" / "job.py").write_text(SERVE)
     monkeypatch.chdir(tmp_path / "module")
-    with Analyst(lazy=True) as made:
+    with AnalysisServer(lazy=True) as made:
         yield made
 
 
@@ -44,7 +44,7 @@ def a_run(root: Path, name: str) -> RunDir:
     return RunDir(run_dir.path.rename(root / name))
 
 
-def test_a_run_is_judged_and_its_reports_written(analyst: Analyst, tmp_path: Path) -> None:
+def test_a_run_is_judged_and_its_reports_written(analyst: AnalysisServer, tmp_path: Path) -> None:
     run_dir = a_run(tmp_path, "run")
     judged = judge(run_dir, analyst).verdict
     assert judged.verdict == "as-documented"
@@ -54,7 +54,9 @@ def test_a_run_is_judged_and_its_reports_written(analyst: Analyst, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("name", "why"), [("ill", "no disk"), ("crash", "OutOfMemoryError")])
-def test_an_analysis_that_fails_makes_the_run_unknown(name: str, why: str, analyst: Analyst, tmp_path: Path) -> None:
+def test_an_analysis_that_fails_makes_the_run_unknown(
+    name: str, why: str, analyst: AnalysisServer, tmp_path: Path
+) -> None:
     run_dir = a_run(tmp_path, name)
     judged = judge(run_dir, analyst).verdict
     assert judged.verdict == "unknown"
@@ -63,7 +65,9 @@ def test_an_analysis_that_fails_makes_the_run_unknown(name: str, why: str, analy
     assert run_dir.report.exists()
 
 
-def test_files_are_read_once_for_all_reports(analyst: Analyst, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_once_for_all_reports(
+    analyst: AnalysisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_dir = synthetic.with_files(synthetic.double_failover_lost(tmp_path))
     calls: Counter[str] = Counter()
 
@@ -88,7 +92,7 @@ def test_files_are_read_once_for_all_reports(analyst: Analyst, tmp_path: Path, m
     assert calls == {"read": 1, "read_run": 2, "read_findings": 1, "read_replica": copies, "grouped": findings}
 
 
-def test_an_application_that_has_ended_is_told_again_and_again(analyst: Analyst, tmp_path: Path) -> None:
+def test_an_application_that_has_ended_is_told_again_and_again(analyst: AnalysisServer, tmp_path: Path) -> None:
     run_dir = a_run(tmp_path, "crash")
     for _ in range(2):
         with pytest.raises(HarnessError, match="the analysis has ended"):
@@ -96,4 +100,4 @@ def test_an_application_that_has_ended_is_told_again_and_again(analyst: Analyst,
 
 
 def test_one_that_was_never_started_is_closed_all_the_same() -> None:
-    Analyst(lazy=True).close()
+    AnalysisServer(lazy=True).close()

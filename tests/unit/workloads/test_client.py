@@ -128,7 +128,7 @@ class Told:
     def __init__(self, *acked: int | None) -> None:
         self._acked = list(acked)
 
-    def hear(self, timeout_s: float, what: str) -> dict[str, int]:
+    def receive(self, timeout_s: float, what: str) -> dict[str, int]:
         told = self._acked.pop(0)
         if told is None:
             raise WaitTimeout(f"nothing while {what}")
@@ -255,9 +255,9 @@ def test_a_consumer_is_assigned_or_subscribed(run_dir: RunDir) -> None:
 def test_closing_twice_does_no_harm(run_dir: RunDir) -> None:
     child = Child("reader", "f", {"path": str(run_dir.stream("f")), "process": "f", "run": "run", "bootstrap": NOWHERE,
                                   "settings": {}, "topics": {}, "timeout_s": 1})  # fmt: skip
-    assert child.hear(LIMIT_S, "starting") == {"ready": True}
+    assert child.receive(LIMIT_S, "starting") == {"ready": True}
     child.close()
     child.close()
     with pytest.raises(HarnessError, match="has ended"):
-        child.tell(go=True)
+        child.send_message(go=True)
     assert json.loads(json.dumps([p.what for p in open_run(run_dir).problems])) == []

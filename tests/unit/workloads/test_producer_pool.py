@@ -148,12 +148,12 @@ class Child:
     def __init__(self, *said: dict[str, Any]) -> None:
         self.said, self.told = list(said), list[dict[str, Any]]()
 
-    def hear(self, timeout_s: float, what: str) -> dict[str, Any]:
+    def receive(self, timeout_s: float, what: str) -> dict[str, Any]:
         if not self.said:
             raise WaitTimeout(what)
         return self.said.pop(0)
 
-    def tell(self, **message: Any) -> None:
+    def send_message(self, **message: Any) -> None:
         self.told.append(message)
 
 

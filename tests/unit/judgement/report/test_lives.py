@@ -13,7 +13,7 @@ from evidence.records import RecordId
 from evidence.rundir import RunDir
 from judgement.report import facts
 from judgement.report.lives import Life, at_offsets, grouped
-from judgement.report.witnesses import Witnesses
+from judgement.report.witnesses import RecordSources
 from tests.unit.judgement.report import synthetic
 
 M3 = RecordId("t", 0, 1, 3)
@@ -21,7 +21,7 @@ M3 = RecordId("t", 0, 1, 3)
 
 def life(run_dir: RunDir, *records: RecordId) -> Life:
     loaded = facts.load(run_dir)
-    witnesses = Witnesses(loaded)
+    witnesses = RecordSources(loaded)
     (group,) = grouped(witnesses, records or [M3])
     return Life(facts=loaded, witnesses=witnesses, group=group)
 
@@ -259,7 +259,7 @@ def test_neighbours_that_shared_a_fate_share_a_life(tmp_path: Path) -> None:
     synthetic.write_history(run_dir, "p", *rows)
     synthetic.write_history(run_dir, "c", synthetic.polled(3.0, 0, 0), synthetic.polled(3.1, 1, 1))
     loaded = facts.load(run_dir)
-    found = grouped(Witnesses(loaded), [RecordId("t", 0, 1, number) for number in range(6)])
+    found = grouped(RecordSources(loaded), [RecordId("t", 0, 1, number) for number in range(6)])
     assert [[one.sequence for one in group.records] for group in found] == [[0, 1], [2], [3], [4, 5]]
     assert texts(life(run_dir, *found[0].records), "ack") == [
         "m0 to m1 are acknowledged at offsets 0 to 1 by broker-1, leader in epoch 0, ISR [1, 2, 3]."
@@ -274,7 +274,7 @@ def test_neighbours_on_different_disks_do_not(tmp_path: Path) -> None:
     synthetic.write_replica(run_dir, "00-final", "broker-1", {0: (1, 0), 1: (1, 1)})
     synthetic.write_replica(run_dir, "00-final", "broker-2", {0: (1, 0)})
     loaded = facts.load(run_dir)
-    assert len(grouped(Witnesses(loaded), [RecordId("t", 0, 1, 0), RecordId("t", 0, 1, 1)])) == 2
+    assert len(grouped(RecordSources(loaded), [RecordId("t", 0, 1, 0), RecordId("t", 0, 1, 1)])) == 2
 
 
 def test_a_truncation_in_the_middle_of_neighbours(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evidence.conversation import Conversation
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
+from evidence.worker import Worker
 
 LIMIT_S = 60.0
 ECHO = """
@@ -31,24 +31,24 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_messages_go_to_and_fro(module: str) -> None:
-    conversation = Conversation("echo", module, [])
-    assert conversation.hear(LIMIT_S, "starting") == {"ready": True}
-    conversation.tell(x=1)
-    assert conversation.hear(LIMIT_S, "answering") == {"heard": '{"x": 1}'}
+    conversation = Worker("echo", module, [])
+    assert conversation.receive(LIMIT_S, "starting") == {"ready": True}
+    conversation.send_message(x=1)
+    assert conversation.receive(LIMIT_S, "answering") == {"heard": '{"x": 1}'}
     with pytest.raises(WaitTimeout, match="echo: nothing heard within 0 s while idle; it said: a warning on stdout"):
-        conversation.hear(0.0, "idle")
+        conversation.receive(0.0, "idle")
     conversation.close()
     conversation.close()
 
 
 @pytest.mark.parametrize("gone", [HarnessError, RecorderDied])
 def test_one_that_has_ended_is_named_with_its_last_words(module: str, gone: type[HarnessError]) -> None:
-    conversation = Conversation("echo", module, [], gone=gone)
-    conversation.hear(LIMIT_S, "starting")
-    conversation.tell_line("die")
+    conversation = Worker("echo", module, [], gone=gone)
+    conversation.receive(LIMIT_S, "starting")
+    conversation.send_line("die")
     for _ in range(2):
         with pytest.raises(gone, match=r"the process echo has ended \(status 7\); it said: .*last words"):
-            conversation.hear(LIMIT_S, "answering")
+            conversation.receive(LIMIT_S, "answering")
     conversation.close()
     with pytest.raises(gone, match="echo has ended"):
-        conversation.tell(too="late")
+        conversation.send_message(too="late")

@@ -24,7 +24,7 @@ REMEMBERED: Final = 50
 """Lines of stderr that are kept to explain an end."""
 
 
-class Conversation:
+class Worker:
     """A Python module run as a process, and the lines that go to and fro."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Conversation:
             env=os.environ | dict(environment or {}),
             start_new_session=True,
         )
-        self._heard: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._received: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._complaints: list[str] = []
         assert self._process.stdout is not None
         assert self._process.stderr is not None
@@ -75,10 +75,10 @@ class Conversation:
             except json.JSONDecodeError:
                 message = None
             if isinstance(message, dict):
-                self._heard.put(message)
+                self._received.put(message)
             else:
                 self._complain(line)
-        self._heard.put(None)
+        self._received.put(None)
 
     def _read_complaints(self, stream: IO[str]) -> None:
         for line in stream:
@@ -89,15 +89,15 @@ class Conversation:
         del self._complaints[:-REMEMBERED]
 
     @property
-    def said(self) -> str:
+    def output_tail(self) -> str:
         """The end of what it printed that was no message."""
         return " | ".join(self._complaints[-12:]) or "nothing"
 
-    def tell(self, **message: Any) -> None:
+    def send_message(self, **message: Any) -> None:
         """Send one message; raises what `gone` says if the process has ended."""
-        self.tell_line(json.dumps(message))
+        self.send_line(json.dumps(message))
 
-    def tell_line(self, line: str) -> None:
+    def send_line(self, line: str) -> None:
         """Send one line as it is; raises what `gone` says if the process has ended."""
         assert self._process.stdin is not None
         try:
@@ -106,16 +106,16 @@ class Conversation:
         except (BrokenPipeError, ValueError):
             raise self._died() from None
 
-    def hear(self, timeout_s: float, what: str) -> dict[str, Any]:
+    def receive(self, timeout_s: float, what: str) -> dict[str, Any]:
         """The next message. WaitTimeout if none comes, what `gone` says if the process has ended."""
         try:
-            message = self._heard.get(timeout=max(timeout_s, 0.001))
+            message = self._received.get(timeout=max(timeout_s, 0.001))
         except queue.Empty:
             raise WaitTimeout(
-                f"{self.name}: nothing heard within {timeout_s:.0f} s while {what}; it said: {self.said}"
+                f"{self.name}: nothing heard within {timeout_s:.0f} s while {what}; it said: {self.output_tail}"
             ) from None
         if message is None:
-            self._heard.put(None)
+            self._received.put(None)
             raise self._died()
         return message
 
@@ -126,7 +126,7 @@ class Conversation:
             code = None
         for reader in self._readers:
             reader.join(KILL_LIMIT_S)  # its last words may still be on their way
-        return self._gone(f"the process {self.name} has ended (status {code}); it said: {self.said}")
+        return self._gone(f"the process {self.name} has ended (status {code}); it said: {self.output_tail}")
 
     def close(self, timeout_s: float = CLOSE_LIMIT_S) -> None:
         """End the process: by the end of its input, after `timeout_s` SIGTERM, then SIGKILL; twice does no harm."""
