@@ -264,7 +264,7 @@ def carry_out(case: Case, root: Path) -> Outcome:
     own = root / "".join(c if c.isalnum() else "-" for c in case.name)
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
-    program = ["tests.sabotage.patched", "disk_is_large_enough"] if case.small_disk else ["harness"]
+    program = ["tests.sabotage.patched", "disk_is_large_enough"] if case.small_disk else ["app"]
     command = [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version]
     outcome = Outcome()
     with ExitStack() as stack:
