@@ -141,6 +141,7 @@ def test_a_recorder_that_died_makes_the_run_unknown(
 
 def killed_first(read: Callable[[FinalReader], FinalRead]) -> Callable[[FinalReader], FinalRead]:
     def killed(reader: FinalReader) -> FinalRead:
+        reader._child.receive(60, "starting")  # before that it may have no history yet, which is told as missing
         reader._child.kill()
         return read(reader)
 
