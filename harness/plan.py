@@ -10,12 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from evidence.errors import UsageError
-
-if TYPE_CHECKING:
-    from evidence.run import TopicRecord
 
 Layout = Mapping[int, int]
 """The broker that stands for each broker which a scenario names."""
@@ -129,11 +126,3 @@ class TopicPlan:
     def laid_out(self, brokers: Layout) -> TopicPlan:
         """The same with other brokers in the roles."""
         return replace(self, replicas=tuple(tuple(brokers.get(b, b) for b in placed) for placed in self.replicas))
-
-    @property
-    def record(self) -> TopicRecord:
-        """As run.json has it."""
-        from evidence.run import TopicRecord  # `make demo` imports this module before all packages are installed
-
-        partitions = {number: tuple(brokers) for number, brokers in enumerate(self.replicas)}
-        return TopicRecord(name=self.name, partitions=partitions, settings=dict(self.settings))

@@ -63,7 +63,7 @@ from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import SECOND, layout
 from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
 from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
-from harness.run.record import GrowingRecord
+from harness.run.record import GrowingRecord, topic_record
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
 from harness.setup.images import ensure_image
@@ -279,7 +279,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 observed=observed,
                 given=tuple(one.as_json for one in request.given),
                 expect=request.expect,
-                topics=(topic.record,),
+                topics=(topic_record(topic),),
                 documented=DocumentedRecord(
                     required=() if observed else tuple(sorted(documented.required)),
                     allowed=() if observed else tuple(sorted(documented.allowed)),

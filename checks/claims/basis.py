@@ -8,6 +8,7 @@ from typing import Any, Final
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
 from evidence.course import DOWN, DYING, Course, FaultFact
 from evidence.events import Ends, Log, Moment, of
+from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.releases import numbers
 from evidence.run import RunRecord
@@ -99,16 +100,6 @@ def known_alone(run: RunRecord) -> dict[str, str]:
         elif port.isdigit() and last.isdigit():
             alone[process.name] = broker(int(last) - ADDRESS)
     return alone
-
-
-def broker(number: int) -> str:
-    """The node of a broker's id."""
-    return f"broker-{number}"
-
-
-def number_of(node: str) -> int:
-    """The broker's id of such a node."""
-    return int(node.rpartition("-")[2])
 
 
 def elapsed_ms(begin_ns: int, end_ns: int) -> float:

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from evidence.run import TopicRecord
+
 if TYPE_CHECKING:
     from evidence.run import ProcessRecord, RunRecord, SubjectRecord
     from harness.plan import TopicPlan
+
+
+def topic_record(plan: TopicPlan) -> TopicRecord:
+    """A topic as run.json has it."""
+    partitions = {number: tuple(brokers) for number, brokers in enumerate(plan.replicas)}
+    return TopicRecord(name=plan.name, partitions=partitions, settings=dict(plan.settings))
 
 
 @dataclass(slots=True)
@@ -25,7 +33,7 @@ class GrowingRecord:
 
     def state_topics(self, plans: Iterable[TopicPlan]) -> None:
         """The topics that the run has now."""
-        self.change(topics=tuple(plan.record for plan in plans))
+        self.change(topics=tuple(map(topic_record, plans)))
 
     def add_process(self, process: ProcessRecord) -> None:
         """A client that is about to be started."""

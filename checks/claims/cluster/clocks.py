@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, faults, judged, number_of, row_of
+from checks.claims.basis import faults, judged, row_of
 from checks.claims.replication.isr import check_period_ms, lag_time_ms
 from evidence.course import Course, FaultFact, in_isr_throughout
 from evidence.events import Log, of
 from evidence.faults.clock import ClockStepProof
+from evidence.nodes import broker, number_of
 from evidence.text import plural
 
 RETENTION_MS: Final = re.compile(r"retention time (\d+) ?ms")

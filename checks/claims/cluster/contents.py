@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, judged, protocol_of, release_of
+from checks.claims.basis import judged, protocol_of, release_of
 from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Reassign, Znode, of
+from evidence.nodes import broker
 from evidence.run import RunRecord
 from evidence.text import plural
 

@@ -13,7 +13,6 @@ from checks.claims.basis import (
     ELECTION_MS,
     SESSION_BOUND,
     SESSION_TOLERANCE_MS,
-    broker,
     elapsed_ms,
     judged,
     lives,
@@ -24,6 +23,7 @@ from checks.claims.basis import (
 from evidence.course import DOWN, DYING, FROZEN, Course
 from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
 from evidence.faults import DEATHS
+from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.text import plural

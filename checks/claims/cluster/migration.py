@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import faults, judged, number_of
+from checks.claims.basis import faults, judged
 from evidence.course import NEVER_NS
 from evidence.events import Log, Znode, of
 from evidence.faults.process import StartProof
+from evidence.nodes import number_of
 from evidence.text import plural
 
 MIGRATION: Final = "/migration"

@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, broker, elapsed_ms, judged, lives, timed
+from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, elapsed_ms, judged, lives, timed
 from checks.claims.network.unavailability import longest_pause_ms
 from evidence.course import Course
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
+from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.text import plural

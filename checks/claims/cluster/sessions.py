@@ -15,7 +15,6 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     SESSION_BOUND,
     SESSION_TOLERANCE_MS,
-    broker,
     elapsed_ms,
     judged,
     session_bound_ms,
@@ -27,6 +26,7 @@ from evidence.course import ALIVE, DOWN, DYING, NEVER_NS, Course, FaultFact, Int
 from evidence.events import Container, Log, Metadata, Missed, Partition, of
 from evidence.faults import DEATHS
 from evidence.faults.process import DoubleProof
+from evidence.nodes import broker
 from evidence.text import plural
 
 MACHINE_MS: Final = 1000

@@ -9,7 +9,6 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     ELECTION_MS,
     SESSION_BOUND,
-    broker,
     elapsed_ms,
     judged,
     known_alone,
@@ -18,6 +17,7 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.course import FaultFact, Sent
+from evidence.nodes import broker
 from evidence.text import plural
 
 

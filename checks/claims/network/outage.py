@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, judged, timed
+from checks.claims.basis import judged, timed
 from checks.claims.network.partitions import PAUSE_MS
 from checks.claims.network.unavailability import longest_pause_ms
 from evidence.course import ALIVE
 from evidence.events import Broker, Controller, Event, Partition
 from evidence.faults import DEATHS
+from evidence.nodes import broker
 from evidence.text import plural
 
 RESUMED_MS: Final = 10_000

@@ -13,7 +13,6 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     CLIENT_BOUND,
     CLIENT_MS,
-    broker,
     elapsed_ms,
     judged,
     known_alone,
@@ -26,6 +25,7 @@ from checks.claims.network.unavailability import longest_pause_ms
 from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.course import CLIENTS, Course, FaultFact
 from evidence.events import NO_LEADER, Partition
+from evidence.nodes import broker
 from evidence.run import RunRecord
 from evidence.text import plural
 

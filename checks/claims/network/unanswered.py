@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, faults, judged
+from checks.claims.basis import faults, judged
 from evidence.course import NEVER_NS, FaultFact, Sent
 from evidence.events import Handed, Moment, of
+from evidence.nodes import broker
 from evidence.text import plural
 
 

@@ -16,7 +16,6 @@ from checks.claims.basis import (
     CLIENT_MS,
     ELECTION_MS,
     SESSION_BOUND,
-    broker,
     judged,
     session_bound_ms,
     session_ms,
@@ -25,6 +24,7 @@ from checks.claims.basis import (
 from evidence.availability import pauses
 from evidence.course import DOWN
 from evidence.events import NO_LEADER
+from evidence.nodes import broker
 from evidence.text import plural
 
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
-from checks.claims.basis import elapsed_ms, faults, judged, number_of, release_of, setting_ms, timed
+from checks.claims.basis import elapsed_ms, faults, judged, release_of, setting_ms, timed
 from evidence.course import FROZEN, Course, Interval
 from evidence.events import IsrChange, Missed, Partition, of
+from evidence.nodes import number_of
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.text import plural

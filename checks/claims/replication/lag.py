@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence, claim
-from checks.claims.basis import broker, elapsed_ms, setting_ms
+from checks.claims.basis import elapsed_ms, setting_ms
 from evidence.events import Partition
+from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.replication import topics_of, trace_of, traced_partitions
 from evidence.text import plural

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, elapsed_ms, faults, judged, number_of, timed
+from checks.claims.basis import elapsed_ms, faults, judged, timed
 from evidence.course import ALIVE
 from evidence.events import NO_LEADER
+from evidence.nodes import broker, number_of
 from evidence.text import plural
 
 BACK_MS: Final = 20_000

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, copied, faults, judged, start_after, truncations
+from checks.claims.basis import copied, faults, judged, start_after, truncations
 from evidence.course import Course
 from evidence.events import Moment, of
+from evidence.nodes import broker
 from evidence.text import plural
 
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, judged, number_of
+from checks.claims.basis import judged
 from evidence.events import NO_LEADER, Moment, Partition, of
 from evidence.faults.files import WipeProof
+from evidence.nodes import broker, number_of
 from evidence.text import plural
 
 FINAL: Final = "final"

@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import (
-    copied,
-    elapsed_ms,
-    faults,
-    judged,
-    number_of,
-    setting_ms,
-    start_after,
-    timed,
-    truncations,
-)
+from checks.claims.basis import copied, elapsed_ms, faults, judged, setting_ms, start_after, timed, truncations
 from evidence.course import DOWN, DYING, FaultFact
 from evidence.events import Checkpoint, Moment, of
 from evidence.faults.files import FlipProof, OverwriteProof, ResizeProof
+from evidence.nodes import number_of
 from evidence.text import plural
 
 FILE_TOLERANCE_MS: Final = 4000

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checks.claim import Damage, Judged, RunEvidence, claim
-from checks.claims.basis import broker, copied, faults, judged, start_after, truncations
+from checks.claims.basis import copied, faults, judged, start_after, truncations
 from evidence.course import Course, FaultFact
 from evidence.events import Log, Moment, Position, of
 from evidence.faults.files import FlipProof, ResizeProof
+from evidence.nodes import broker
 from evidence.text import plural
 
 FINAL: Final = "final"

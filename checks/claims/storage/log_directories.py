@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, elapsed_ms, judged, number_of, row_of, session_bound_ms, timed
+from checks.claims.basis import elapsed_ms, judged, row_of, session_bound_ms, timed
 from evidence.course import FaultFact
 from evidence.events import NO_LEADER
 from evidence.faults.disks import BrokenDiskProof
+from evidence.nodes import broker, number_of
 from evidence.records import TopicPartition
 from evidence.text import plural
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, judged, timed
+from checks.claims.basis import judged, timed
 from evidence.course import FaultFact
 from evidence.events import Partition, Znode, of
 from evidence.faults.process import PowerLossProof
+from evidence.nodes import broker
 from evidence.text import plural
 
 TOLERANCE_MS: Final = 5000

@@ -13,11 +13,12 @@ from statistics import median
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import broker, elapsed_ms, judged, number_of, row_of, timed
+from checks.claims.basis import elapsed_ms, judged, row_of, timed
 from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.course import FaultFact, Sent, in_isr_throughout, isr_at
 from evidence.events import Partition
 from evidence.faults.disks import SlowDiskProof
+from evidence.nodes import broker, number_of
 from evidence.records import TopicPartition
 from evidence.text import plural
 
